@@ -1,8 +1,8 @@
-"""Compose the rooms: command line, settings, metrics table, wiring.
+"""A caching WebHDFS proxy, and a Python API: `subscribe`, `open_registry`, `connect` and `LightCluster`.
 
-The only room that reads files and the environment and builds the objects of the others. What it offers to other
-programs is `subscribe`, the events of a filter (docs/inotify.md), `open_registry`, services by name, `connect`, the
-proxies among them (docs/registry.md), and `LightCluster`, a WebHDFS without Java (docs/light-cluster.md).
+`subscribe` returns the events of a filter (docs/inotify.md), `open_registry` the service registry, and `connect` the
+registered proxies (docs/registry.md). `LightCluster` is a WebHDFS without Java (docs/light-cluster.md).
+The package composes the rooms: command line, settings, metrics table, wiring.
 """
 
 from importlib import import_module
@@ -39,7 +39,7 @@ _NAMES = {
     "nncache.client.registering": ("BlockingRegistry", "open_registry"),
     "nncache.client.subscribing": ("EventsPosition", "FilterEvents", "subscribe"),
 }
-"""Loaded when asked for: a command line does not wait for a client of ZooKeeper."""
+"""Public names by module, imported on first use: the command line need not load the ZooKeeper client."""
 
 
 def __getattr__(name: str) -> object:

@@ -16,10 +16,10 @@ boottime: Final[Callable[[], float]] = partial(time.clock_gettime, time.CLOCK_BO
 
 
 def unix_time_of_boot() -> float:
-    """Return the Unix time at which `boottime` was zero, by the wall clock of now."""
+    """Return the Unix time at which `boottime` was zero, by the current wall clock."""
     return time.time() - boottime()  # noqa: TID251 - this is where the two meet
 
 
 def unix_time() -> float:
-    """Return the wall clock's Unix time, for what other hosts read as well; it can be set."""
-    return time.time()  # noqa: TID251 - cookies say when they end by it
+    """Return the Unix time of the wall clock, which can be set; for values that other hosts read as well."""
+    return time.time()  # noqa: TID251 - cookies expire by this clock

@@ -4,11 +4,11 @@ from typing import ClassVar
 
 
 class StartError(Exception):
-    """Root of this room's errors: nncache cannot start. `str()` is the one line for a log."""
+    """Root of this room's errors: nncache cannot start. `str()` is one line for a log."""
 
     exit_code: ClassVar[int] = 1
     lines: tuple[str, ...]
-    """For a terminal: one for each fault."""
+    """One line for each fault, for a terminal."""
 
     def __init__(self, line: str) -> None:
         super().__init__(line)
@@ -16,28 +16,28 @@ class StartError(Exception):
 
 
 class ConfigurationError(StartError):
-    """Settings are at fault; starting again will not help. Exit code 2, as for a wrong option."""
+    """A setting is missing or invalid; a restart will not help. Exit code 2, as for an invalid option."""
 
     exit_code = 2
 
     def __init__(self, *lines: str) -> None:
-        """Make one of one line for each fault; `str()` is all of them in one."""
+        """Take one line for each fault. `str()` joins them into one line."""
         super().__init__("; ".join(lines))
         self.lines = lines
 
 
 class AdminError(StartError):
-    """A running proxy could not be asked over its admin port."""
+    """A request to the admin port of a running proxy failed."""
 
 
 class NotAuditedError(AdminError):
-    """Nothing could be compared: as of diff(1), exit code 1 says that an answer was wrong."""
+    """No answer could be compared. Exit code 2, since 1 means a wrong answer, as in diff(1)."""
 
     exit_code = 2
 
 
 class FleetError(AdminError):
-    """Some registered proxies did not do what was asked; a line for each, and how many."""
+    """Some registered proxies did not carry out a request: a line for each, and their number."""
 
     def __init__(self, *lines: str) -> None:
         super().__init__("; ".join(lines))
@@ -45,30 +45,30 @@ class FleetError(AdminError):
 
 
 class FleetNotAskedError(FleetError):
-    """No proxy was asked: exit code 1 says that some of them did not do it."""
+    """No proxy was asked. Exit code 2, since 1 means that some proxies failed."""
 
     exit_code = 2
 
 
 class FiltersError(StartError):
-    """The filters could not be read or changed; the reply of HDFS is part of the line."""
+    """The filters could not be read or changed. The line contains the reply of HDFS."""
 
 
 class NotComparedError(FiltersError):
-    """A file could not be compared with the filters: as of diff(1), exit code 1 says that they differ."""
+    """A file could not be compared with the filters. Exit code 2, since 1 means a difference, as in diff(1)."""
 
     exit_code = 2
 
 
 class WatchError(StartError):
-    """The filter can't be followed; says what to do."""
+    """The filter cannot be followed. The line says what to do."""
 
 
 class RegistryCommandError(StartError):
-    """The registry could not be read or changed; says which path, and why."""
+    """The registry could not be read or changed. The line names the path and the reason."""
 
 
 class RegistryNotReadError(RegistryCommandError):
-    """The registry could not be checked: exit code 1 says that something in it is wrong."""
+    """The registry could not be checked. Exit code 2, since 1 means a fault in the registry."""
 
     exit_code = 2

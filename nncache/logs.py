@@ -16,7 +16,7 @@ LogFormat = Literal["text", "json"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
-    """What an operator may choose about the log."""
+    """The settings of the log."""
 
     log_level: LogLevel = field(default="info", metadata={"help": "Minimum severity of log messages."})
     log_format: LogFormat = field(
@@ -33,16 +33,16 @@ _ESCAPES: Final = {
     for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
     if chr(code) != "\t"
 }
-"""Control characters and line ends: some end a line for some reader, some steer the terminal that shows it."""
+"""Escapes of the characters that end a line for some reader, or control the terminal that shows it."""
 
 
 def one_line(text: str) -> str:
-    """Return a text that neither ends a line nor steers a terminal: such characters are written as escapes."""
+    """Return a text with its line ends and control characters escaped."""
     return text.translate(_ESCAPES)
 
 
 class _Timed(logging.Formatter):
-    """Writes times in UTC, as RFC 3339 has them."""
+    """Writes times in UTC, in the format of RFC 3339."""
 
     converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"
@@ -50,21 +50,21 @@ class _Timed(logging.Formatter):
 
 
 class OneLine(_Timed):
-    """Format a record as one line: whatever a peer sent, it cannot forge a second one."""
+    """Formats a record as one line, so that data of a peer cannot forge a second line."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line; line ends inside, a traceback's too, and control characters are written as escapes."""
+        """Return the line. Line ends in it, also those of a traceback, and control characters are escaped."""
         return one_line(super().format(record))
 
 
 class OneObject(_Timed):
-    """Format a record as a JSON object on one line, in ASCII: no byte from a peer is copied into it unescaped."""
+    """Formats a record as a JSON object on one line, in ASCII: no byte from a peer is copied into it unescaped."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the object; a traceback is one string."""
+        """Return the object. A traceback is one string."""
         fields = {
             "time": self.formatTime(record),
             "level": record.levelname,
@@ -81,23 +81,21 @@ class OneObject(_Timed):
 _AT_ONCE: Final = 60
 _EVERY_S: Final = 1.0
 _MEANINGLESS: Final = "returning true from eof_received() has no effect when using ssl"
-"""Of asyncio and uvloop, once for each TLS connection whose client has closed its half: our protocol says true for
-plain connections, and means nothing by it here."""
+"""A warning of asyncio and uvloop for each TLS connection whose client has closed its half. Our protocol returns true
+for plain connections; on TLS connections the value has no effect."""
 
 
 class Bounded(logging.Filter):
-    """Bound how often one place in the code writes: 60 lines at once, then one a second.
+    """Limits the lines of each place in the code: a burst of 60 lines, then one a second.
 
-    So that no client, and no machine that is too busy, fills a disk. What is left out is counted in the next line.
-    DEBUG is for a person who looks on, and is not bounded.
+    So neither a client nor an overloaded machine fills a disk. The next line counts the omitted lines. DEBUG lines are
+    not limited, since a person watches them.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
         self._clock = clock
-        self._places: dict[
-            tuple[str, str, int], tuple[TokenBucket, int]
-        ] = {}  # as many as there are in the code
+        self._places: dict[tuple[str, str, int], tuple[TokenBucket, int]] = {}  # by place in the code
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether the line is written."""
@@ -121,12 +119,12 @@ _FORMATTERS: Final[dict[LogFormat, type[logging.Formatter]]] = {"text": OneLine,
 
 
 def set_log_level(settings: LogSettings) -> None:
-    """Have lines of this severity and above logged from now on."""
+    """Set the minimum severity of log lines."""
     logging.getLogger().setLevel(settings.log_level.upper())
 
 
 def set_up_logs(settings: LogSettings) -> None:
-    """Send every logger's lines to standard error; replaces what was set up before."""
+    """Send the lines of every logger to standard error. Replaces an earlier set-up."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_FORMATTERS[settings.log_format]())
     handler.addFilter(Bounded(time.monotonic))

@@ -1,1 +1,1 @@
-"""The pages of a daemon for operators and their tools, on a port of their own."""
+"""The pages of a daemon for operators and their tools, on a separate port."""

@@ -1,7 +1,7 @@
-"""Who may see a page that shows paths and users: operators alone.
+"""Access control of pages that show paths and users: only operators may see them.
 
-With a token, who brings it. Without one, clients on this host that name it by a name of its own: a browser that was
-led here by DNS rebinding sends the name of the page that it came from.
+With tokens configured, a client must send one. Without tokens, only clients on this host are admitted, if their Host
+header names this host: a browser that was misled by DNS rebinding sends the name of the attacking site.
 """
 
 import base64
@@ -18,12 +18,12 @@ _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a client shows to be let in.
+    """A secret with which a client is admitted.
 
     Attributes:
         value: the secret.
-        holder: whom it was given to, for the audit log; "" if the file does not say.
-        may_change: it is an operator's, not only a reader's.
+        holder: the name of its holder, for the audit log; "" if the file has none.
+        may_change: whether it is an operator's, not only a reader's.
     """
 
     value: str = field(repr=False)
@@ -33,7 +33,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A client that may see operators' pages; `holder` is that of its token, "" without one."""
+    """A client that may see operators' pages; `holder` is the name of its token's holder, "" without one."""
 
     holder: str
     may_change: bool
@@ -41,14 +41,14 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """One that may not; or it may not change what it asks to be changed."""
+    """A client that may not see operators' pages, or may not make the requested change."""
 
     status: int
     why: str
 
 
 class Access:
-    """The rule for one admin port."""
+    """The access rule of one admin port."""
 
     def __init__(
         self,
@@ -57,19 +57,19 @@ class Access:
         names: Iterable[str] = (),
         certificate: ServerCertificate | None = None,
     ) -> None:
-        """Let in who brings one of these tokens, over TLS if there is a certificate; without any, this host."""
+        """Admit clients with one of these tokens, or without tokens this host; over TLS if there is a certificate."""
         self.certificate = certificate
-        """With which the port is served; None: in plain HTTP."""
+        """The certificate of the port; None: plain HTTP."""
         self._tokens = tuple(tokens)
         self._names = _LOCAL_NAMES | {host.lower()} | {name.lower() for name in names}
 
     @property
     def scheme(self) -> Literal["http", "https"]:
-        """How the port is asked."""
+        """The URL scheme of the port."""
         return "http" if self.certificate is None else "https"
 
     def judge(self, peer: str | None, host: str | None, authorization: str | None) -> Admitted | Refused:
-        """Say whether a client may see operators' pages.
+        """Return whether a client may see operators' pages.
 
         Args:
             peer: the address of the client.
@@ -78,7 +78,7 @@ class Access:
         """
         if self._tokens:
             given = _token_of(authorization)
-            # All are compared, so that the time does not tell which one is nearly right.
+            # All tokens are compared, so that the duration does not reveal a partial match.
             fitting = [
                 each
                 for each in self._tokens
@@ -104,7 +104,7 @@ class Access:
     def judge_change(
         self, peer: str | None, host: str | None, authorization: str | None, origin: str | None
     ) -> Admitted | Refused:
-        """Say the same of a request that changes something, which no other site may have a browser send.
+        """Return the same for a request that changes something, which no other site may make a browser send.
 
         `origin` is the Origin header: every browser sends it with a POST, and other clients do not.
         """
@@ -122,7 +122,7 @@ class Access:
 
 
 def is_loopback(peer: str | None) -> bool:
-    """Whether this is the address of a client on this host."""
+    """Return whether an address is that of a client on this host."""
     try:
         return ip_address((peer or "").removeprefix("::ffff:")).is_loopback
     except ValueError:
@@ -130,7 +130,7 @@ def is_loopback(peer: str | None) -> bool:
 
 
 def _token_of(authorization: str | None) -> bytes | None:
-    """Return the token that is given: `Bearer TOKEN`, or as the password of `Basic`, which a browser asks for."""
+    """Return the sent token: `Bearer TOKEN`, or the password of `Basic`, for which a browser prompts."""
     scheme, _, given = (authorization or "").partition(" ")
     match scheme.lower():
         case "bearer":

@@ -1,7 +1,7 @@
-"""Bound the connections of an admin port: how many, whose, and for how long.
+"""Limit the connections of an admin port: their number, for each client, and their duration.
 
-Probes of this host have places of their own, so that clients elsewhere cannot make /health fail here. A connection that
-is refused is closed at once: the bound keeps the port from taking the files of the clients' port.
+Probes on this host have a limit of their own, so that clients elsewhere cannot make /health fail here. A refused
+connection is closed immediately: the limit keeps this port from using up the file descriptors of the clients' port.
 """
 
 import asyncio
@@ -18,49 +18,50 @@ from nncache.tls_server.certificate import ServerCertificate
 from nncache.tls_server.listener import TlsListener
 
 MAX_CONNECTIONS: Final = 32
-"""Open at once, one half of this host and one half of all others; `proxy.limits.reserve_files` keeps files for them."""
+"""Concurrent connections, half of them from this host; `proxy.limits.reserve_files` reserves files for them."""
 
 LIFETIME_S: Final = 15.0
-"""Seconds after which a connection is closed, whatever it does: also one that asks again and again, or never reads."""
+"""Seconds after which a connection is closed, even one that repeats requests or never reads."""
 
 
 class Connections:
-    """Makes the protocol of each connection, and counts.
+    """Makes the protocol of each connection, and counts the connections.
 
     Invariants:
-        C1  At most `max_connections` are open, on any event loop: counted is what was made, not what may be made.
-        C2  None is open for longer than `lifetime_s`.
-        C3  Clients of this host take no place of the others', and the others none of theirs.
+        C1  At most `max_connections` are open, on any event loop: connections that were made are counted, not those
+            that may be made.
+        C2  No connection is open for longer than `lifetime_s`.
+        C3  Clients on this host and other clients do not use each other's share.
     """
 
     def __init__(
         self, make: Callable[[], asyncio.Protocol], *, max_connections: int, lifetime_s: float
     ) -> None:
         self.lifetime_s = lifetime_s
-        self.refused = 0  # since the start
+        self.refused = 0  # since start
         self.most = max_connections
-        self._make = make  # of the protocol that is bounded here
+        self._make = make  # makes the protocol that serves a connection
         self._of_others = Shares(max_connections // 2)
         self._of_this_host = Shares(max_connections - max_connections // 2)
 
     @property
     def open(self) -> int:
-        """How many there are."""
+        """Number of open connections."""
         return self._of_this_host.in_use + self._of_others.in_use
 
     def __call__(self) -> asyncio.Protocol:
-        """Return the protocol of a connection to come."""
+        """Return the protocol of a new connection."""
         return _Connection(self)
 
     def admit(self, address: str) -> asyncio.Protocol | None:
-        """Count a connection of this address; return what serves it, None if there is no place for it."""
+        """Count a connection from this address. Return the protocol that serves it; None if it is refused."""
         if self._places(address).take(holder_of(address)):
             return self._make()
         self.refused += 1
         return None
 
     def leave(self, address: str) -> None:
-        """Count out a connection that was admitted."""
+        """Stop counting an admitted connection."""
         self._places(address).give_back(holder_of(address))
 
     def _places(self, address: str) -> Shares:
@@ -68,21 +69,19 @@ class Connections:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection: passes on to what serves it what the event loop says, and ends it in time."""
+    """One connection: forwards the event loop's calls to the serving protocol, and ends it after its lifetime."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._address = ""  # of the client, for as long as it is connected
-        self._served_by: asyncio.Protocol | None = (
-            None  # None before the connection, after it, and if refused
-        )
+        self._address = ""  # of the client, while it is connected
+        self._served_by: asyncio.Protocol | None = None  # None before, after, and if refused
         self._end: asyncio.TimerHandle | None = None  # of its lifetime
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Serve it, or close it at once."""
-        channel = cast(asyncio.Transport, transport)  # uvloop's is no subclass
+        """Serve the connection, or close it immediately."""
+        channel = cast(asyncio.Transport, transport)  # uvloop's transport is not a subclass
         peer = channel.get_extra_info("peername")
-        self._address = str(peer[0]) if peer else ""  # a client that is gone already has none
+        self._address = str(peer[0]) if peer else ""  # a client that has already disconnected has none
         self._served_by = self._connections.admit(self._address)
         if self._served_by is None:
             channel.abort()
@@ -91,7 +90,7 @@ class _Connection(asyncio.Protocol):
         self._served_by.connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give its place back."""
+        """Stop counting the connection, and forward the call."""
         served_by, self._served_by = self._served_by, None
         if served_by is None:
             return
@@ -101,21 +100,21 @@ class _Connection(asyncio.Protocol):
         served_by.connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on."""
+        """Forward the call to the serving protocol."""
         if self._served_by is not None:
             self._served_by.data_received(data)
 
     def eof_received(self) -> bool | None:
-        """Pass on."""
+        """Forward the call to the serving protocol."""
         return None if self._served_by is None else self._served_by.eof_received()
 
     def pause_writing(self) -> None:
-        """Pass on."""
+        """Forward the call to the serving protocol."""
         if self._served_by is not None:
             self._served_by.pause_writing()
 
     def resume_writing(self) -> None:
-        """Pass on."""
+        """Forward the call to the serving protocol."""
         if self._served_by is not None:
             self._served_by.resume_writing()
 
@@ -124,10 +123,10 @@ class _Connection(asyncio.Protocol):
 async def listening(
     connections: Connections, certificate: ServerCertificate, endpoint: ListenAddress
 ) -> AsyncIterator[ListenAddress]:
-    """Listen, and return where; handshakes under way have as many places as connections.
+    """Listen over TLS while the block runs; yield the address. Handshakes in flight have the same limit.
 
     Raises:
-        OSError: the address is taken, or not ours.
+        OSError: the address is in use, or not of this host.
     """
     limits = LimitSettings()
     listener = TlsListener(
@@ -142,7 +141,7 @@ async def listening(
     try:
         listener.listen(endpoint.host, endpoint.port)
     except StartError as error:
-        raise error.__cause__ or error from None  # the OSError has the reason alone
+        raise error.__cause__ or error from None  # the OSError has only the reason
     async with asyncio.TaskGroup() as tasks:
         serving = tasks.create_task(listener.run())
         try:

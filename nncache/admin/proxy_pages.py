@@ -1,4 +1,4 @@
-"""What the admin port of a proxy shows."""
+"""The admin pages of a proxy."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from nncache.admin.server import Action, Page, PageContent, Readiness, as_json, 
 from nncache.hadoop.paths import InvalidPathError, canonical
 
 MAX_SAMPLE: Final = 100
-"""Paths that `/sample` shows at once."""
+"""Maximum number of paths in an answer of `/sample`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyReadiness:
-    """Whether the proxy can serve, and whether it does so from memory.
+    """Whether the proxy can serve, and whether it answers from memory.
 
-    A closed gate does not make it unready: calls are forwarded then.
+    A closed gate does not make it unready: it then forwards calls.
 
     Attributes:
-        is_listening: clients can connect.
-        is_stopping: it was asked to end; clients can connect for `lame_duck_s`, and should go elsewhere.
+        is_listening: whether clients can connect.
+        is_stopping: whether it is shutting down; clients can connect for `lame_duck_s`, but should go elsewhere.
         active: `host:port` of the active NameNode's HTTP server, when known.
-        is_login_failing: a NameNode answers, and the service's own Kerberos identity gets nothing from it: the clients'
-            calls do not need that, so that it does not make the proxy unready.
+        is_login_failing: whether a NameNode answers, but not to the service's own Kerberos identity. The proxy is ready
+            nevertheless, since the clients' calls do not need that identity.
         gate: `open`, or why it is closed.
     """
 
@@ -36,12 +36,12 @@ class ProxyReadiness:
 
     @property
     def is_ready(self) -> bool:
-        """Whether clients should be sent here."""
+        """Whether clients should use this proxy."""
         return self.is_listening and not self.is_stopping and self._has_namenode
 
     @property
     def reason(self) -> Literal["", "not-listening", "stopping", "no-active-namenode", "gate-closed"]:
-        """What is out of order, for everybody; the last is so while it is ready."""
+        """The fault, for all clients; "" without one. With `gate-closed` the proxy is ready."""
         if not self.is_listening:
             return "not-listening"
         if self.is_stopping:
@@ -61,11 +61,11 @@ class ProxyReadiness:
 
 
 class NoNamespaceError(Exception):
-    """Of several namespaces none holds the path; `str()` says so."""
+    """None of several namespaces holds the path; `str()` is the message."""
 
 
 class RefusedQueryError(Exception):
-    """It cannot be shown or purged as asked; `str()` says why."""
+    """The query cannot be answered; `str()` is the reason."""
 
 
 def proxy_pages(
@@ -76,15 +76,15 @@ def proxy_pages(
     status: Callable[[], object],
     sample: Callable[[int, str | None], Sequence[str]],
 ) -> tuple[Page, ...]:
-    """Return the pages. None of the sources may block; JSON can hold what they return.
+    """Return the pages. The sources must not block, and must return values that JSON can represent.
 
     Args:
         readiness: the state of the proxy now.
         metrics: all metrics in the Prometheus text format.
-        explain: what is known of a canonical path; may raise NoNamespaceError.
-        status: all that operators look at.
-        sample: so many paths at most that the cache holds, of those that a filter matches if one is given, by its
-            name or glob; may raise RefusedQueryError.
+        explain: the cache's knowledge of a canonical path; may raise NoNamespaceError.
+        status: the whole status for operators.
+        sample: at most this number of cached paths, all or those that a filter, given by name or glob, matches; may
+            raise RefusedQueryError.
     """
 
     def explained(query: Mapping[str, str]) -> PageContent:
@@ -131,17 +131,17 @@ def proxy_pages(
 
 
 class Purges(Protocol):
-    """What forgets; returns what JSON can hold. `peer` says who asks for it, and from where."""
+    """The purges of the cache; results must be values that JSON can represent. `peer`: the caller and their address."""
 
     def path(self, path: str, *, is_subtree: bool, peer: str) -> object:
-        """Forget a canonical path, or all at and below it."""
+        """Forget a canonical path, or all paths at and below it."""
 
     def filter(self, name: str, *, peer: str) -> object:
-        """Forget what a filter may match, given by its name or glob; may raise RefusedQueryError."""
+        """Forget all paths that a filter, given by name or glob, may match; may raise RefusedQueryError."""
 
 
 def purge_action(purges: Purges) -> Action:
-    """Return `POST /purge?path=PATH[&subtree=true]` and `POST /purge?filter=NAME|GLOB`."""
+    """Return the action `POST /purge?path=PATH[&subtree=true]` and `POST /purge?filter=NAME|GLOB`."""
 
     def act(query: Mapping[str, str], peer: str) -> PageContent:
         try:

@@ -1,4 +1,4 @@
-"""What the admin port of a publisher shows."""
+"""The admin pages of a publisher."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from nncache.admin.server import Page, as_json, daemon_pages, status_page_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherReadiness:
-    """Whether the changes of the nameservice reach those who wait for them.
+    """Whether the changes of the nameservice are published.
 
     Attributes:
-        is_publishing: this process is the publisher, reads the edits and publishes them.
-        is_zookeeper_connected: there is a connection to ZooKeeper; None if nothing goes through it.
+        is_publishing: whether this process leads, reads the edits and publishes them.
+        is_zookeeper_connected: whether there is a connection to ZooKeeper; None if it is not used.
         active: `host:port` of the active NameNode's HTTP server, when known.
-        published_txid: the last transaction that is published; -1 for none.
-        state: what it does, or what keeps it from publishing.
+        published_txid: the last published transaction; -1: none.
+        state: its work, or the reason why it does not publish.
     """
 
     is_publishing: bool
@@ -27,12 +27,12 @@ class PublisherReadiness:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it does its work; a publisher that waits for another's end is not ready."""
+        """Whether it publishes; a standby publisher is not ready."""
         return self.is_publishing
 
     @property
     def reason(self) -> Literal["", "no-zookeeper", "no-active-namenode", "not-publishing"]:
-        """What is out of order, for everybody."""
+        """The fault, for all clients; "" without one."""
         if self.is_publishing:
             return ""
         if self.is_zookeeper_connected is False:
@@ -47,13 +47,13 @@ def publisher_pages(
     filters: Callable[[], object],
     status: Callable[[], object],
 ) -> tuple[Page, ...]:
-    """Return the pages. None of the sources may block; JSON can hold what they return.
+    """Return the pages. The sources must not block, and must return values that JSON can represent.
 
     Args:
         readiness: the state of the publisher now.
         metrics: all metrics in the Prometheus text format.
-        filters: the filters in force, and what is wrong with the others.
-        status: all that operators look at.
+        filters: the filters in force, and the faults of the others.
+        status: the whole status for operators.
     """
     return (
         *daemon_pages(readiness, "the edits are read and published, by this process", metrics),

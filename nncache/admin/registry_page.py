@@ -1,8 +1,8 @@
-"""What is registered, as a page for a browser.
+"""The registry's entries as pages for a browser.
 
-A record is written by others, so all of it is text: MarkupSafe escapes what is put into a page, an address becomes a
-link only if it is of http or https, and the page's policy allows its own style and nothing else. Links are relative, so
-that they lead to the same place behind a gateway with a path of its own.
+Records are not trusted. MarkupSafe escapes all their text, an address becomes a link only if its scheme is http or
+https, and the page's policy allows only the page's own style. Links are relative, so that they work behind a gateway
+that adds a path prefix.
 """
 
 import re
@@ -34,19 +34,19 @@ _T = TypeVar("_T")
 CONTENT_TYPE: Final = b"text/html; charset=utf-8"
 
 MOST_SHOWN: Final = 200
-"""Of endpoints, of addresses of each, of attributes; a page says how many more there are."""
+"""Endpoints, addresses of each, and attributes on a page, which counts the others."""
 
 MOST_ADDRESSES: Final = 1_000
-"""Of all endpoints of a table together, but at least one of each: a large record must not hold up other clients."""
+"""Addresses of all endpoints of a table, but at least one of each: a large record must not delay other clients."""
 
 MOST_FIELDS: Final = 16
-"""Of an address."""
+"""Fields of an address."""
 
 IN_SHORT: Final = 5
-"""Endpoints of a record that is one of many."""
+"""Endpoints of a record in a list of records."""
 
 MOST_CHARACTERS: Final = 2_048
-"""Of a text; the rest of a longer one is left out."""
+"""Characters of a text; the rest is left out."""
 
 _RESOURCE: Final = "registry"
 _NONE: Final = "\N{EN DASH}"
@@ -106,11 +106,11 @@ _FIND: Final = Markup(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageLocation:
-    """Where a page is.
+    """The location of a page.
 
     Attributes:
-        path: of the registry.
-        depth: of the directory below the resource to which its links are relative; -1: the resource is in it.
+        path: the path in the registry.
+        depth: depth below the resource of the directory to which links are relative; -1: the resource's parent.
     """
 
     path: str
@@ -124,14 +124,14 @@ class PageLocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryShown:
-    """An entry.
+    """An entry and its contents.
 
     Attributes:
-        status: what is known of it.
-        record: None if it has none, or a broken one.
-        fault: what is wrong with its record; empty: nothing.
-        below: entries right below it.
-        is_more: there are more of them behind the last.
+        status: its status.
+        record: its record; None if it has none, or a broken one.
+        fault: the fault of its record; "" without one.
+        below: its child entries.
+        is_more: whether there are more children after the last.
     """
 
     status: EntryStatus
@@ -173,7 +173,7 @@ def entry_page(place: PageLocation, shown: EntryShown) -> bytes:
 def found_page(
     place: PageLocation, entries: Sequence[RegistryEntry], *, query: str | None, is_more: bool
 ) -> bytes:
-    """Return the page of what was found below an entry; `query` None: all records."""
+    """Return the page of the records found below an entry; `query` None: all records."""
     rows = Markup("").join(
         Markup(
             '<tr><td class="found" data-label="Path"><a class="name" href="{}"><bdi>{}</bdi></a></td>'
@@ -202,7 +202,7 @@ def found_page(
 
 
 def problem_page(place: PageLocation, problem: str) -> bytes:
-    """Return the page that says why there is nothing to show."""
+    """Return the page that shows why there is no entry to show."""
     content = Markup('<p class="fault">{}</p>').format(_text(problem))
     return _page(place, "Service registry", None, [_section("problem", "Nothing to show", content)])
 
@@ -214,7 +214,7 @@ def _page(
     sections: Iterable[Markup],
     others: Iterable[tuple[str, str]] = (),
 ) -> bytes:
-    """Return a page; `others` are links to other forms of the same, by their query."""
+    """Return a page; `others` are links to other formats of it, by their query and text."""
     elements = paths.elements_of(place.path)
     crumbs = [
         ("registry", "/"),
@@ -272,7 +272,7 @@ def _in_short(endpoint: Endpoint) -> Markup:
 
 
 def _address(endpoint: Endpoint, address: Address) -> Markup:
-    """Return an address as it is written where that is plain, else by its fields."""
+    """Return a plain URI or host:port as it is; any other address by its fields."""
     match dict(address):
         case {"uri": str(uri), **rest} if not rest:
             return _value(uri)
@@ -287,7 +287,7 @@ def _address(endpoint: Endpoint, address: Address) -> Markup:
 
 
 def _value(text: str) -> Markup:
-    """Return a text, and as a link if it is a URL of the web."""
+    """Return a text; as a link if it is an http or https URL."""
     if len(text) > MOST_CHARACTERS or not _is_of_the_web(text):
         return Markup('<bdi class="name">{}</bdi>').format(_text(text))
     return Markup('<a class="name" href="{0}" rel="noopener noreferrer nofollow"><bdi>{0}</bdi></a>').format(
@@ -341,25 +341,25 @@ def _about(shown: EntryShown) -> Markup:
 
 
 def _items(items: Sequence[_T], shown: Callable[[_T], Markup], most: int) -> Markup:
-    """Return a list of the first of them."""
+    """Return a list of the first `most` items, and the number of the others."""
     rows = Markup("").join(Markup("<li>{}</li>").format(shown(each)) for each in items[:most])
     return Markup("<ul>{}</ul>{}").format(rows, _left_out(len(items) - most))
 
 
 def _left_out(count: int) -> Markup:
-    """Say how many are left out, if any are."""
+    """Return the note of how many items are left out; empty if none."""
     if count <= 0:
         return Markup("")
     return Markup('<p class="more">{} more are not shown here; the JSON has all.</p>').format(f"{count:,}")
 
 
 def _kept(query: str | None) -> str:
-    """Return the parameters of a search that links to more of it keep; None: all records."""
+    """Return the parameters that links to more results must repeat; `query` None: all records."""
     return "recursive&" if query is None else f"find={quote(query, safe='', errors='replace')}&"
 
 
 def _more(after: str, kept: str = "") -> Markup:
-    """Return a link to what is behind this path; `kept` are parameters."""
+    """Return a link to the results after this path; `kept` are further parameters."""
     return Markup('<p class="more"><a href="?{}after={}">Those behind them</a></p>').format(
         kept, quote(after, safe="", errors="replace")
     )

@@ -1,8 +1,8 @@
-"""Serve a daemon's pages for operators and their tools, on a port of their own.
+"""Serve a daemon's pages for operators and their tools, on a separate port.
 
-Texts that may name paths, users or addresses are for operators (`nncache.admin.access`): whole pages, what is wrong in
-the words of those whom it went wrong for, the state on the index. Probes and Prometheus get health, metrics, and of
-readiness the status and a reason out of a few, from anywhere.
+Texts that may name paths, users or addresses are for operators only (`nncache.admin.access`): whole pages, detailed
+errors, the state on the index. Probes and Prometheus get health, metrics, and the status of readiness with one of a few
+reasons, from any address.
 """
 
 import asyncio
@@ -26,17 +26,17 @@ from nncache.net.endpoint import ListenAddress
 from nncache.net.listening import where
 
 PageCalled: TypeAlias = Callable[[str, str, str, int], None]
-"""Takes note of a call of an operators' page: address, holder of the token, target, status of the answer."""
+"""Records a call of an operators' page: address, holder of the token, target, status of the answer."""
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _OF_EVERY_PAGE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _PASSED_ON: Final = ("Forwarded", "X-Forwarded-For", "X-Real-IP")
-_STOP_S: Final = 2.0  # for pages that are being sent when the daemon stops
+_STOP_S: Final = 2.0  # for responses in flight when the daemon stops
 
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """What a page says."""
+    """The content of a page."""
 
     body: bytes
     content_type: str
@@ -45,14 +45,14 @@ class PageContent:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page. It must not block.
+    """One page. Its callables must not block.
 
     Attributes:
-        link: where the index leads to; the page itself is at the part before a `?`.
-        meaning: for the index.
+        link: the link in the index; the page's path is the part before a `?`.
+        meaning: its description in the index.
         show: returns the answer to these query parameters.
-        is_for_operators: it shows paths or users.
-        show_others: returns the answer to clients that are no operators, of a page for both; None: the same.
+        is_for_operators: whether it shows paths or users.
+        show_others: returns the answer of a public page to clients that are not operators; None: the same answer.
     """
 
     link: str
@@ -64,11 +64,11 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something that operators can have done, by POST. It must not block.
+    """An action that operators request by POST. It must not block.
 
     Attributes:
-        path: where.
-        act: returns the answer to these query parameters of this client: its address, and who holds its token.
+        path: the path of the request.
+        act: returns the answer to these query parameters of this client: the holder of its token, and its address.
     """
 
     path: str
@@ -77,7 +77,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminStats:
-    """Connections of the admin port, and requests refused, since the start; and its certificate."""
+    """Connections and refused requests of the admin port, since start; and its certificate."""
 
     connections_open: int = 0
     connections_refused: int = 0
@@ -87,15 +87,15 @@ class AdminStats:
 
 
 class Readiness(Protocol):
-    """A dataclass that says whether a daemon does its work; /ready shows operators all its fields."""
+    """A dataclass of a daemon's readiness; /ready shows all its fields to operators."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can be relied on now."""
+        """Whether clients can rely on the daemon now."""
 
     @property
     def reason(self) -> str:
-        """What is out of order, for every client: one of a few fixed words; "" if nothing is."""
+        """The fault, for all clients: one of a few fixed words; "" without one."""
 
     @property
     def state(self) -> str:
@@ -103,12 +103,12 @@ class Readiness(Protocol):
 
 
 def _client_of(request: web.Request) -> str | None:
-    """Return the address of the client; None if a program of this host only passes on what another one asks."""
+    """Return the address of the client; None if a program only forwards the request of another one."""
     return None if any(field in request.headers for field in _PASSED_ON) else request.remote
 
 
 def as_json(value: object, *, status: int = HTTPStatus.OK) -> PageContent:
-    """Return an answer for people and programs alike."""
+    """Return a value as indented JSON, for people and programs."""
     body = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
     return PageContent(body, "application/json", status)
 
@@ -135,7 +135,7 @@ def daemon_pages(
 
 
 def ready_page(readiness: Callable[[], Readiness], meaning: str, link: str = "/ready") -> Page:
-    """Return the page that says whether it can be relied on: to operators all, to others the status and the reason."""
+    """Return the page of the readiness: operators see all fields, others the status and the reason."""
 
     def ready(_: Mapping[str, str]) -> PageContent:
         now = readiness()
@@ -152,7 +152,7 @@ def ready_page(readiness: Callable[[], Readiness], meaning: str, link: str = "/r
 
 
 class AdminServer:
-    """Serves an index and the pages while it is entered as an async context; `state` heads operators' index."""
+    """Serves an index and the pages, as an async context manager; `state` is the heading of the operators' index."""
 
     def __init__(
         self,
@@ -170,9 +170,9 @@ class AdminServer:
         self._pages = tuple(page for page in pages if isinstance(page, Page))
         self._state = state
         self._title = title
-        self._status_page = status_page  # what operators see instead of the index
+        self._status_page = status_page  # for operators, instead of the index
         self._access = access or Access(endpoint.host)
-        self.page_called: PageCalled = lambda *_: None  # set by who keeps an audit log
+        self.page_called: PageCalled = lambda *_: None  # set by the owner of an audit log
         self._connections = Connections(self._served, max_connections=max_connections, lifetime_s=lifetime_s)
         app = web.Application(middlewares=[_close_after])
         app.add_routes([web.get("/", self._index)])
@@ -182,26 +182,26 @@ class AdminServer:
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_STOP_S)
         app.on_response_prepare.append(_without_versions)
         self._listener: asyncio.Server | None = None
-        self._tls = AsyncExitStack()  # ends what serves TLS, if it is served
+        self._tls = AsyncExitStack()  # ends the TLS listener, if there is one
         self._address: ListenAddress | None = None
         self._pages_refused = 0
 
     @property
     def address(self) -> ListenAddress:
-        """Where it listens, once it does: port 0 has become the one that the system chose."""
+        """The address on which the server listens; port 0 is replaced by the port that the system chose."""
         assert self._address is not None, "not listening yet"
         return self._address
 
     @property
     def url(self) -> str:
-        """The index."""
+        """The URL of the index."""
         return f"{self._access.scheme}://{self.address}/"
 
     async def __aenter__(self) -> Self:
         """Listen.
 
         Raises:
-            StartError: the address is taken, or not ours.
+            StartError: the address is in use, or not of this host.
         """
         await self._runner.setup()
         certificate = self._access.certificate
@@ -233,7 +233,7 @@ class AdminServer:
         await self._runner.cleanup()
 
     def stats(self) -> AdminStats:
-        """Return the figures so far."""
+        """Return the statistics since start."""
         certificate = self._access.certificate
         return AdminStats(
             certificate_ends_at=0.0 if certificate is None else certificate.ends_at,
@@ -295,7 +295,7 @@ class AdminServer:
         return handle
 
     def _judged(self, request: web.Request) -> Admitted | Refused:
-        """Say whether this client gets operators' pages."""
+        """Return whether this client may see operators' pages."""
         fields = request.headers
         return self._access.judge(_client_of(request), fields.get("Host"), fields.get("Authorization"))
 
@@ -318,7 +318,7 @@ def _response(answer: PageContent) -> web.Response:
 
 
 class _Handler(web.RequestHandler):
-    """aiohttp's, whose replies to what is no request name no library either."""
+    """aiohttp's handler, without the names of libraries in replies to invalid requests."""
 
     def handle_error(
         self,
@@ -327,20 +327,20 @@ class _Handler(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Return the reply."""
+        """Return the reply to an invalid request."""
         response = super().handle_error(request, status, exc, message)
         response.headers["Server"] = "nncache"
         return response
 
 
 async def _without_versions(_: web.Request, response: web.StreamResponse) -> None:
-    """Say in `Server` no more than nncache: versions of libraries are of use to scanners alone."""
+    """Set the `Server` field to nncache: versions of libraries are useful only to scanners."""
     response.headers["Server"] = "nncache"
 
 
 @web.middleware
 async def _close_after(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Let each connection carry one request, so that a place is free again with its answer."""
+    """Close each connection after one request, so that its answer frees the connection's place."""
     try:
         response = await handler(request)
     except web.HTTPException as error:  # no such page

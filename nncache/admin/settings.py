@@ -1,4 +1,4 @@
-"""Who may see the pages of an admin port that show paths and users."""
+"""Settings of the access to admin pages."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,7 +60,7 @@ class AdminSettings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse one of the files without the other.
+        """Refuse a certificate without a key, or a key without a certificate.
 
         Raises:
             SettingError: one is missing.
@@ -72,7 +72,7 @@ class AdminSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainSettings:
-    """Where a command finds the operators' pages of a proxy."""
+    """The location of a proxy's operators' pages, for a command."""
 
     admin: str = field(
         default="127.0.0.1:9872",
@@ -97,10 +97,10 @@ class ExplainSettings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be an address.
+        """Refuse an invalid address.
 
         Raises:
-            SettingError: the address is invalid.
+            SettingError: the address is invalid, or is not https although `admin_ca` is given.
         """
         _ = self.admin_at
         if self.admin_ca and not self.is_over_tls:
@@ -113,16 +113,16 @@ class ExplainSettings:
 
     @property
     def admin_at(self) -> ListenAddress:
-        """Where the admin pages are."""
+        """The address of the admin pages."""
         return parse_endpoint("admin", self.admin.removeprefix(_HTTPS).removesuffix("/"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetSettings:
-    """What a command shows the operators' pages of all registered proxies, and whom it trusts there.
+    """The token that a command sends to the operators' pages of all registered proxies, and its trusted authorities.
 
     Raises:
-        SettingError: there would be a token for every address that is in the registry.
+        SettingError: without `admin_ca`, the token would go to every address in the registry.
     """
 
     admin_ca: str = field(
@@ -151,10 +151,10 @@ class FleetSettings:
 
 
 def access_of(settings: AdminSettings, host: str) -> Access:
-    """Return who may see the operators' pages of an admin port that listens on `host`, and how.
+    """Return the access rule of an admin port that listens on `host`.
 
     Raises:
-        SettingError: there is no token in the file, or the certificate cannot be used.
+        SettingError: a token file or the certificate cannot be used, or a token occurs twice.
     """
     tokens = (
         *read_tokens("admin_token_file", settings.admin_token_file),
@@ -167,10 +167,10 @@ def access_of(settings: AdminSettings, host: str) -> Access:
 
 
 def admin_certificate(settings: AdminSettings) -> ServerCertificate | None:
-    """Load the certificate of the admin port; None: it speaks plain HTTP.
+    """Load the certificate of the admin port; None: the port serves plain HTTP.
 
     Raises:
-        SettingError: it cannot be used.
+        SettingError: the certificate cannot be used.
     """
     if not settings.admin_tls_certificate:
         return None
@@ -189,7 +189,7 @@ def read_tokens(key: str, file: str, *, may_change: bool = True) -> tuple[Token,
     """Return the tokens in a file, at least one; none if no file is named.
 
     Raises:
-        SettingError: the file cannot be read, or a line holds no token.
+        SettingError: the file cannot be read or is not secret, or a line has no valid token.
     """
     if not file:
         return ()

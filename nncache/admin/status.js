@@ -55,7 +55,7 @@ function table(id, caption, columns, rows, none) {
   place.replaceChildren(made);
   reach(place);
 }
-// What must be scrolled sideways to be read is reached by the keyboard, and has a name.
+// Make a region that scrolls horizontally focusable by keyboard, and name it.
 function reach(place) {
   const isWide = place.scrollWidth > place.clientWidth, heading = place.closest("section").getAttribute("aria-labelledby");
   for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-labelledby", heading]]) {
@@ -128,7 +128,7 @@ async function look() {
     if (!document.hidden) timer = setTimeout(look, EVERY_MS);
   }
 }
-// To be called once by the page's own script, which defines show(status).
+// Called once by the page's own script, which defines show(status).
 function begin() {
   document.addEventListener("visibilitychange", look);
   at("state").hidden = true;

@@ -1,10 +1,10 @@
-"""The page for people at `/`: one text that loads nothing but figures from its own port.
+"""The page for people at `/`: one HTML text that loads only figures, from its own port.
 
 The pages of a proxy and of a publisher share their style (`status.css`) and the drawing part of their script
 (`status.js`).
 
-The script and the style are allowed by their digests; the policy forbids everything else, so that a path that holds
-markup is text, whatever happens.
+The policy allows the script and the style by their digests, and forbids everything else, so that markup in a path can
+never take effect.
 """
 
 import base64
@@ -20,10 +20,10 @@ _SHARED: Final = {"/* status.css */": "status.css", "/* status.js */": "status.j
 
 
 class StatusPage:
-    """One page of the package's data, and the headers with which it is sent."""
+    """One page of the package's data, and its response headers."""
 
     def __init__(self, name: str) -> None:
-        """Read the page; `name` is that of its file beside this module."""
+        """Read the page; `name` is a file in this module's directory."""
         self._text = read_text(name)
         for mark, shared in _SHARED.items():
             self._text = self._text.replace(mark, read_text(shared))
@@ -37,7 +37,7 @@ class StatusPage:
         """Return the body and the headers; both texts are HTML, already escaped.
 
         Args:
-            state: of the daemon now, for readers without a script.
+            state: the current state of the daemon, for readers without scripts.
             pages: the index of the other pages.
         """
         before, _, rest = self._text.partition(_STATE)

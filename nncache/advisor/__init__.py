@@ -1,1 +1,1 @@
-"""What nncache would save, and for which paths: read from audit logs, on Spark. (nncache/advisor/)"""
+"""Estimate from audit logs, on Spark, how many calls nncache would save, and for which paths. (nncache/advisor/)"""

@@ -1,8 +1,8 @@
-"""Find a few globs for what is asked again and again. (nncache/advisor/candidates.py)
+"""Find a few globs that match repeatedly read paths. (nncache/advisor/candidates.py)
 
-Pure. A skeleton is a path in which numbers and ids are replaced by `VARIABLE`: of millions of paths there are few. What
-varies becomes `*`; where many siblings are asked for alike, such as the directories of users, the name becomes `*` too,
-as long as that takes in little that is not asked for again.
+Pure. A skeleton is a path in which numbers and ids are replaced by `VARIABLE`: millions of paths have few skeletons. In
+a glob, `VARIABLE` becomes `*`. If many siblings are read alike, such as the directories of users, their name becomes
+`*` too, unless the glob would then match too many other paths.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,24 +14,24 @@ from nncache.invalidation.filters.admission import too_general
 from nncache.invalidation.filters.settings import FilterSettings
 
 VARIABLE: Final = "\x01"
-"""In a skeleton: in place of what varies."""
+"""The placeholder in a skeleton."""
 
 SIBLINGS: Final = 3
-"""So many names that are asked for alike become `*`."""
+"""The number of names that become `*` if they are read alike."""
 LOSS: Final = 0.05
-"""How many more paths a glob may take in, as a share of those that its parts take in."""
+"""The limit of additional paths of a merged glob, as a share of the paths of its parts."""
 REPEATED: Final = 0.5
-"""The share of the reads that must be repeats: a miss of a file costs two calls."""
+"""The least share of reads that are repeats: a miss of a file costs two calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was asked for below one skeleton.
+    """The reads of the paths of one skeleton.
 
     Attributes:
-        reads: for a status.
-        repeats: of these, how many were of the same path by the same user within the same five minutes, but the first.
-        paths: different ones.
+        reads: reads of a status.
+        repeats: those after the first one of the same path by the same user within the same five minutes.
+        paths: the number of distinct paths.
     """
 
     skeleton: str
@@ -48,7 +48,7 @@ class Some:
     suffix: str
 
     def matches(self, name: str) -> bool:
-        """Whether the name of a skeleton, which may vary, is matched however it varies."""
+        """Whether it matches a skeleton's name, whatever stands for the placeholder."""
         if len(name) < len(self.prefix) + len(self.suffix):
             return False
         return name.startswith(self.prefix) and name.endswith(self.suffix)
@@ -67,7 +67,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A glob that may be worth a filter, and the skeletons that it takes in."""
+    """A glob that may be worth a filter, and the skeletons that it matches."""
 
     glob: str
     shape: Shape
@@ -75,25 +75,25 @@ class Candidate:
 
     @property
     def reads(self) -> int:
-        """How many reads it takes in."""
+        """The number of reads of its paths."""
         return sum(each.reads for each in self.skeletons)
 
     @property
     def repeats(self) -> int:
-        """How many of them may be answered from memory, about."""
+        """The approximate number of reads that may be answered from memory."""
         return sum(each.repeats for each in self.skeletons)
 
     @property
     def paths(self) -> int:
-        """How many paths it takes in."""
+        """The number of its paths."""
         return sum(each.paths for each in self.skeletons)
 
 
 class Finder:
-    """Looks for globs among skeletons."""
+    """Finds globs for skeletons."""
 
     def __init__(self, seen: Iterable[Seen], limits: FilterSettings, least_repeats: int) -> None:
-        """Take the skeletons, each once; `least_repeats` is what makes a filter worth its place."""
+        """Take the skeletons, each once; a filter needs at least `least_repeats` repeats to be worth its place."""
         self._limits = limits
         self._least = least_repeats
         self._root = _Node()
@@ -104,10 +104,10 @@ class Finder:
             node.seen = each
         self.refused: dict[
             str, str
-        ] = {}  # globs that were worth it, with the reason why they cannot be filters
+        ] = {}  # globs that are worth a filter but are not admitted, with the reason
 
     def find(self, most: int) -> list[Candidate]:
-        """Return at most so many candidates, what saves most first; none lies within another."""
+        """Return at most `most` candidates, the one with most repeats first; none has a skeleton of another."""
         found = {shape: self._candidate(shape) for shape in self._first_shapes()}
         worthy = {shape: each for shape, each in found.items() if self._is_worth(each)}
         for level in range(max((len(shape) for shape in worthy), default=0) - 1, 0, -1):
@@ -166,7 +166,7 @@ class Finder:
         return (each.seen for each in nodes if each.seen is not None)
 
     def _merged(self, worthy: Mapping[Shape, Candidate], level: int) -> dict[Shape, Candidate]:
-        """Put `*` for the names of one level where that takes in little else."""
+        """Merge candidates: replace the names of one level by `*` if this matches few additional paths."""
         alike: dict[Shape, list[Candidate]] = {}
         kept: dict[Shape, Candidate] = {}
         for shape, each in worthy.items():
@@ -192,7 +192,7 @@ class Finder:
 
 
 def part_of(name: str) -> Part:
-    """Return the part of a glob for a name of a skeleton."""
+    """Return the part of a glob that matches a name of a skeleton."""
     prefix, varies, rest = name.partition(VARIABLE)
     return Some(prefix, rest.rpartition(VARIABLE)[2]) if varies else name
 

@@ -1,4 +1,4 @@
-"""The charts of a report, as SVG that follows a page's colours. (nncache/advisor/charts.py)"""
+"""The charts of a report, as SVG that uses the page's text colour. (nncache/advisor/charts.py)"""
 
 import datetime as dt
 import io
@@ -63,7 +63,7 @@ def _svg(figure: Figure) -> str:
 
 
 def _asked(advice: Advice, zone: ZoneInfo) -> Figure:
-    """Draw what the NameNode is asked, and how much less it would be."""
+    """Draw the rate of calls to the NameNode, with and without the filters."""
     figure = Figure(figsize=(10, 3.6))
     axes: Axes = figure.subplots()
     per_s = 1000 / advice.bucket_ms
@@ -92,7 +92,7 @@ def _asked(advice: Advice, zone: ZoneInfo) -> Figure:
 
 
 def _filters(advice: Advice) -> Figure:
-    """Draw what each of the best filters saves."""
+    """Draw the saving of each of the best filters."""
     best = advice.filters[:_MOST_BARS]
     figure = Figure(figsize=(10, 0.9 + 0.28 * len(best)))
     axes: Axes = figure.subplots()

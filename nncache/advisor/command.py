@@ -1,4 +1,4 @@
-"""Carry out `nncache advise`: Spark, the stages, the report. (nncache/advisor/command.py)"""
+"""Run `nncache advise`: Spark, the stages, the report. (nncache/advisor/command.py)"""
 
 import shutil
 import tempfile
@@ -23,7 +23,7 @@ __all__ = ["AdvisorError", "Compared", "Found", "Order", "against_truth", "carry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What the command line says; `key` is that of pseudonyms."""
+    """The options of the command line; `key` is the key of pseudonyms."""
 
     inputs: tuple[str, ...]
     out: Path
@@ -42,20 +42,20 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is printed."""
+    """The result to print."""
 
     lines: tuple[str, ...]
     unknown_share: float
 
 
 def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
-    """Take all steps and write the report.
+    """Run all steps and write the report.
 
     Raises:
-        AdvisorError: there is nothing to work with, or the report could not be written.
+        AdvisorError: there is no usable input, or the report cannot be written.
     """
-    _see_that_it_can_be_written(order.out)
-    # What is handed on with pseudonyms must not have the events beside it.
+    _check_writable(order.out)
+    # A report with pseudonyms may be passed on, so its folder must not contain the events.
     beside = order.out.with_name(f"{order.out.name}-events.parquet")
     events = order.events or str(order.out / "events.parquet" if order.key is None else beside)
     with session(order.master, order.zone.key) as spark:
@@ -85,8 +85,8 @@ def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
     return Found((finding(shown), *compared, f"report: {order.out / 'report.html'}"), advice.unknown_share)
 
 
-def _see_that_it_can_be_written(folder: Path) -> None:
-    """Make the folder of the report, before hours of work."""
+def _check_writable(folder: Path) -> None:
+    """Create the folder of the report and check that it is writable, before hours of work."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -99,14 +99,14 @@ def _see_that_it_can_be_written(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How what was found compares with what was planted.
+    """The recommended filters compared with the planted globs.
 
     Attributes:
-        found: planted globs that a filter takes in.
-        as_themselves: of these, those that are a filter.
-        more_paths: what these filters take in beside the planted paths, as a share of those.
-        strange: filters that take in no planted path.
-        known, forecast: calls saved, as shares of the reads of a status: as the generator counts them, and the replay.
+        found: planted globs that a filter matches.
+        as_themselves: planted globs that are themselves a filter.
+        more_paths: additional paths of the filters that match a planted glob, as a share of the planted paths.
+        strange: filters that match no planted path.
+        known, forecast: saved calls as a share of the reads of a status, counted by the generator and by the replay.
     """
 
     planted: int
@@ -118,7 +118,7 @@ class Compared:
     forecast: Bracket
 
     def lines(self) -> tuple[str, ...]:
-        """Return it for people."""
+        """Return the lines to print."""
         found = (
             f"of {self.planted} planted globs {self.found} were found, {self.as_themselves} of them as themselves; "
             f"{100 * self.more_paths:.1f} % more paths; {self.strange} filters match no planted path"
@@ -130,7 +130,7 @@ class Compared:
 
 
 def against_truth(advice: Advice, truths: Sequence[Truth]) -> Compared:
-    """Compare what was found with what was planted."""
+    """Compare the recommended filters with the planted globs."""
     filters = {each.glob: each for each in advice.filters}
     globs = GlobSet({glob: glob for glob in filters})
     taken = {truth.glob: globs.names_matching(truth.example) for truth in truths}

@@ -1,7 +1,7 @@
-"""What the replay found, as figures of each filter. (nncache/advisor/figures.py)
+"""The results of the replay, as figures of each filter. (nncache/advisor/figures.py)
 
-Pure. A saving is calls that the NameNode is asked without a proxy, minus those that it is asked with one, with each
-`isFileClosed`. Low and high are the two ends of what an audit log leaves open.
+Pure. A saving is the number of calls to the NameNode without a proxy, minus the number with one, `isFileClosed`
+included. An audit log does not determine it exactly: low and high are its bounds.
 """
 
 from collections import defaultdict
@@ -18,25 +18,25 @@ FILE_BYTES: Final = 440 + 290
 ANSWER_BYTES: Final = 270 + 240
 RIGHT_BYTES: Final = 224
 DIRECTORY_BYTES: Final = 620
-"""Of docs/sizing.md; `tests/advisor/test_figures.py` compares them with what a cache counts."""
+"""From docs/sizing.md; `tests/advisor/test_figures.py` compares them with the counts of a cache."""
 
 SOURCE_CALLS_PER_S: Final = (3.0, 100.0)
-"""What reading the changes and probing costs for each publisher, or proxy on the direct channel: idle, and busy."""
+"""Calls per second that read edits and probe, for each publisher or proxy on the direct channel: idle, and busy."""
 
 
 Counts: TypeAlias = tuple[int, bool | None, int, *tuple[int, ...]]
-"""What `nncache.advisor.replay.fold` yields."""
+"""A row that `nncache.advisor.replay.fold` yields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """A figure that an audit log does not fix: both ends."""
+    """The bounds of a figure that an audit log does not determine exactly."""
 
     low: float
     high: float
 
     def of(self, whole: float) -> "Bracket":
-        """Return it as shares of a whole."""
+        """Return the bounds as shares of a whole."""
         return Bracket(self.low / whole, self.high / whole) if whole else Bracket(0.0, 0.0)
 
     def __add__(self, other: "Bracket") -> "Bracket":
@@ -48,7 +48,7 @@ NOTHING: Final = Bracket(0.0, 0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """What one filter does for the reads over one protocol."""
+    """The figures of one filter for the reads over one protocol."""
 
     reads: int
     hits: Bracket
@@ -59,13 +59,13 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterFigures:
-    """One filter that is recommended.
+    """One recommended filter.
 
     Attributes:
         web, rpc: reads over WebHDFS, which a changed URL moves to the proxy, and over RPC.
-        paths: different ones that it keeps, about.
+        paths: the approximate number of distinct paths that it caches.
         polled_every_s: the median time between two reads of a path by the same user; None if none is read twice.
-        changes: of the paths that are read.
+        changes: the number of changes of the paths that are read.
     """
 
     name: str
@@ -105,12 +105,12 @@ def figures_of(
     rows: Iterable[Counts],
     scale: float = 1.0,
 ) -> list[FilterFigures]:
-    """Return the figures of the candidates that save calls at both ends, the best first.
+    """Return the figures of the candidates whose lower bound saves calls, the best first.
 
     Args:
         candidates: by the number of the glob in the rows.
-        rows: what `nncache.advisor.replay.fold` yields, of all partitions.
-        scale: what a sample stands for.
+        rows: the rows that `nncache.advisor.replay.fold` yields for all partitions.
+        scale: the factor from the sample to the whole.
     """
     counts: defaultdict[tuple[int, bool], defaultdict[int, list[int]]] = defaultdict(
         lambda: defaultdict(lambda: [0] * len(COUNTED))
@@ -158,7 +158,7 @@ def _of(buckets: Mapping[int, list[int]], candidate: Candidate, scale: float) ->
 
 
 def _memory(buckets: Mapping[int, list[int]], candidate: Candidate, scale: float) -> Bracket:
-    """Return what is kept at most: if all of it is missing, and if all of it are files, with a right for each."""
+    """Return the bounds of the peak memory in bytes, rights included: all paths missing, and all paths files."""
     levels = max(1, sum(isinstance(part, Some) for part in candidate.shape[:-1]))
     most = NOTHING
     live = [0] * 5
@@ -174,7 +174,7 @@ def _memory(buckets: Mapping[int, list[int]], candidate: Candidate, scale: float
 
 
 def _median_gap(gaps: list[tuple[int, int]]) -> float | None:
-    """Return the median of what is known to the power of two: 0 is below a second, n from 2^(n-1) to 2^n seconds."""
+    """Return the median gap in seconds, known to a power of two: 0 is below 1 s, n is from 2^(n-1) to 2^n seconds."""
     total = sum(count for _, count in gaps)
     passed = 0
     for power, count in sorted(gaps):
@@ -185,7 +185,7 @@ def _median_gap(gaps: list[tuple[int, int]]) -> float | None:
 
 
 def over_time(figures: Iterable[FilterFigures]) -> dict[int, Bracket]:
-    """Return what all filters together save, by bucket."""
+    """Return the savings of all filters together, by bucket."""
     found: defaultdict[int, Bracket] = defaultdict(lambda: NOTHING)
     for each in figures:
         for bucket, saved in each.saved_per_bucket().items():
@@ -194,7 +194,7 @@ def over_time(figures: Iterable[FilterFigures]) -> dict[int, Bracket]:
 
 
 def at_median_and_peak(saved: Mapping[int, Bracket], buckets: Iterable[int]) -> tuple[Bracket, Bracket]:
-    """Return what is saved in the median bucket of those there are, and in the best one."""
+    """Return the savings in the median one of these buckets, and in the best one."""
     all_of_them = [saved.get(bucket, NOTHING) for bucket in buckets] or [NOTHING]
     lows, highs = [each.low for each in all_of_them], [each.high for each in all_of_them]
     return Bracket(median(lows), median(highs)), Bracket(max(lows), max(highs))

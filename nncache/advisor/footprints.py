@@ -1,7 +1,7 @@
-"""What a command of an audit log makes stale, by the project's one table. (nncache/advisor/footprints.py)
+"""The changes by a command of an audit log, from the project's one table. (nncache/advisor/footprints.py)
 
-Pure. The events that a command brings are put through `nncache.hadoop.changes`, with placeholders for its paths; what a
-change makes a cache forget is that of `nncache.cache.forgetting`, for one directory at a time.
+Pure. `nncache.hadoop.changes` maps the events of a command to changes, with placeholders for its paths. A change makes
+a cache forget the same entries as in `nncache.cache.forgetting`, for one directory at a time.
 """
 
 from collections.abc import Iterator
@@ -42,31 +42,31 @@ DESTINATION: Final = "/dst"
 
 
 class Kind(IntEnum):
-    """What a row says to the replay; of the same moment the lower ones come first."""
+    """The kind of a row of the replay; rows of the same time are in this order."""
 
     TOUCHED = 1  # the path's own status is stale
-    CREATED = 2  # and it is a file, open for writing
-    MADE = 3  # and it is a directory, unless it was there
-    VANISHED = 4  # and it is gone
-    ARRIVED = 5  # and it is what was elsewhere
-    BELOW_CHANGED = 6  # everything in the directory is stale, rights as well
-    BELOW_MADE = 7  # the same, if the directory was not there
-    BELOW_GONE = 8  # the same, and nothing is there any more
-    BELOW_ACCESS = 9  # the same, and all that is there is what it was
+    CREATED = 2  # as TOUCHED, and it is a file that is open for writing
+    MADE = 3  # as TOUCHED, and it is a directory; no change if it existed
+    VANISHED = 4  # as TOUCHED, and it does not exist any more
+    ARRIVED = 5  # as TOUCHED, and it was moved here
+    BELOW_CHANGED = 6  # everything in the directory is stale, rights too
+    BELOW_MADE = 7  # as BELOW_CHANGED; no change if the directory existed
+    BELOW_GONE = 8  # as BELOW_CHANGED, and nothing exists in it any more
+    BELOW_ACCESS = 9  # as BELOW_CHANGED, but the kinds of its paths are the same
     READ = 10
     DENIED = 11  # a read that was refused
-    OPENED = 12  # an OPEN over WebHDFS: the read before it was not a client's
+    OPENED = 12  # an OPEN over WebHDFS: the read before it was the NameNode's own
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One thing that is stale.
+    """One part of the footprint of a command.
 
     Attributes:
-        kind: what has happened to the path.
-        argument: which field of the line names it.
-        is_parent: whether the path is the parent of what the field names.
-        is_below: whether it is all that lies below the path.
+        kind: the kind of change.
+        argument: the field of the line that names the path.
+        is_parent: whether the path is the parent of the field's path.
+        is_below: whether everything below the path is stale.
     """
 
     kind: Kind
@@ -108,12 +108,12 @@ EVENTS: Final[dict[str, tuple[Event, ...]]] = {
 }
 """The events of each command that has any. Source: `FSEditLog` and `InotifyFSEditLogOpTranslator`, Hadoop 3.5.0.
 
-`rename` stands for `rename (options=[…])` too. The CLOSE of what was created is in no audit log.
+`rename` stands for `rename (options=[…])` too. An audit log has no line for the CLOSE of a created file.
 """
 
 
 def marks_of(command: str) -> tuple[Mark, ...]:
-    """Return what a command that succeeded makes stale, each once; nothing for one that changes nothing."""
+    """Return the marks of a successful command, each once; empty if it makes nothing stale."""
     found = [
         mark
         for event in EVENTS.get(command, ())

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from nncache.advisor import generator
 from nncache.advisor.generator import Spec, Truth
 
-# So that executors need nothing of ours.
+# Pickled by value, so that executors need no installation of nncache.
 cloudpickle.register_pickle_by_value(generator)  # type: ignore[no-untyped-call]  # it has no annotations
 
 _BATCH: Final = 10_000
@@ -22,7 +22,7 @@ def _parts(spark: SparkSession, spec: Spec) -> DataFrame:
 
 
 def generated_lines(spark: SparkSession, spec: Spec) -> DataFrame:
-    """Return the lines as the column `value`; nothing is written."""
+    """Return the lines as the column `value`, without writing them."""
     lines_of = generator.lines_of
 
     def lines(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -36,7 +36,7 @@ def generated_lines(spark: SparkSession, spec: Spec) -> DataFrame:
 
 
 def generated_truth(spark: SparkSession, spec: Spec) -> list[Truth]:
-    """Return what a proxy would have done with the reads of each planted glob."""
+    """Return the results of a proxy for the reads of each planted glob."""
     truth_of = generator.truth_of
 
     def truths(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,11 +1,11 @@
-"""Audit logs of any size, with pollers of which it is known what a proxy would save. (nncache/advisor/generator.py)
+"""Generate audit logs of any size, with pollers whose savings by a proxy are known. (nncache/advisor/generator.py)
 
-Needs nothing but the standard library: Spark's executors get it by value. Each part has pollers of its own and its
-share of everything else, in order of time, like the log of one of several NameNodes. Time is virtual.
+Needs only the standard library: Spark's executors get it by value. Each part has pollers of its own and its share of
+the other lines, in order of time, like the log of one of several NameNodes. Time is virtual.
 
-What others do follows the published shares of Spotify's operations (HopsFS: open 69 %, status 17 %, listing 9 %, the
-rest writes). The truth is counted beside the lines, by one who knows what no audit log says: what a path is, and when
-it was closed.
+The other lines follow the published shares of Spotify's operations (HopsFS: open 69 %, status 17 %, listing 9 %, the
+rest writes). The truth is counted together with the lines, from facts that an audit log lacks: the type of a path, and
+when it was closed.
 """
 
 import datetime as dt
@@ -16,17 +16,17 @@ from typing import Final, NamedTuple
 
 LINES_PER_S: Final = 2_000
 POLL_SHARE: Final = 0.4
-"""The share of the lines that pollers leave, about."""
+"""The approximate share of lines by pollers."""
 PERIODS_S: Final = (2.0, 5.0, 10.0, 15.0)
 CHANGE_EVERY_S: Final = 900.0
 ENTRY_S: Final = 3600.0
 RIGHT_S: Final = 300.0
 STARTS_AT: Final = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
-_SECONDS: Final[dict[int, str]] = {}  # no lru_cache: it goes to executors by its name
+_SECONDS: Final[dict[int, str]] = {}  # no lru_cache: it is pickled by name
 _SYLLABLES: Final = ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "to")
 
 _SHARES: Final = (
-    # up to, command, of which paths: shares of Spotify, percent
+    # cumulative share (Spotify's), command and kind of path
     (0.69, "open"),
     (0.78, "status of a file"),
     (0.82, "status of what is read once"),
@@ -42,13 +42,13 @@ _SHARES: Final = (
 
 
 class Spec(NamedTuple):
-    """What is generated.
+    """The parameters of a generated log.
 
     Attributes:
-        lines: about how many.
-        globs: planted ones.
-        parts: of the log.
-        hot: one user, below one directory, has all planted globs.
+        lines: the approximate number of lines.
+        globs: the number of planted globs.
+        parts: the number of parts of the log.
+        hot: whether all planted globs belong to one user and lie below one directory.
     """
 
     lines: int
@@ -59,12 +59,12 @@ class Spec(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How much time the log spans."""
+        """The time span of the log in seconds."""
         return self.lines / LINES_PER_S
 
 
 class Truth(NamedTuple):
-    """What a proxy would have done with the reads of one planted glob, over one protocol."""
+    """The results of a proxy for the reads of one planted glob, over one protocol."""
 
     glob: str
     example: str  # one of its paths
@@ -84,7 +84,7 @@ class _Planted(NamedTuple):
 
 
 def word(number: int) -> str:
-    """Return a name without a digit; each number has its own."""
+    """Return the name of a number, without digits; each number has a distinct name."""
     found = ""
     number += len(_SYLLABLES)
     while number:
@@ -130,7 +130,7 @@ def planted(spec: Spec, number: int) -> _Planted:
 
 
 class _Counting:
-    """A proxy that keeps what it may, and knows what each path is."""
+    """A model of a proxy that is given the type of each path."""
 
     def __init__(self) -> None:
         self.reads = self.hits = self.calls = 0
@@ -158,7 +158,7 @@ class _Counting:
 
 
 def _poll_events(spec: Spec, one: _Planted, number: int) -> Iterator[tuple[float, str, str, str]]:
-    """Yield time, what, path and user of all that happens at a planted glob, in order."""
+    """Yield time, kind, path and user of each read and change at a planted glob, in order."""
     chance = random.Random(f"{spec.seed}:polls:{number}")
     waiting: list[tuple[float, int, str, float, str, str]] = []
     for place, (period, path, user) in enumerate(one.pollers):
@@ -210,7 +210,7 @@ def _planted_lines(spec: Spec, number: int, truth: _Counting) -> Iterator[tuple[
         truth.changed(path)
         if (
             kind in {"rename", "create"} and one.is_web
-        ):  # one who waited reads it: three lines, of which none can be saved
+        ):  # a client that waited for the file reads it: three lines, none of which can be saved
             for after, command, is_web in (
                 (0.5, "getfileinfo", True),
                 (0.504, "open", True),
@@ -225,7 +225,7 @@ def _shown(at: float) -> float:
 
 
 def _others(spec: Spec, part: int) -> Iterator[tuple[float, str]]:
-    """Yield what others than pollers do: tables read and written, and paths that are looked at once."""
+    """Yield the lines of clients other than pollers: reads and writes of tables, and paths that are read once."""
     chance = random.Random(f"{spec.seed}:others:{part}")
     rate = LINES_PER_S * (1 - POLL_SHARE) / spec.parts
     at = chance.expovariate(rate)
@@ -241,7 +241,7 @@ def _others(spec: Spec, part: int) -> Iterator[tuple[float, str]]:
         drawn = chance.random()
         command = next(name for share, name in _SHARES if drawn < share)
         match command:
-            case "open" if drawn < 0.02:  # noqa: PLR2004 - a share: over WebHDFS, which asks first
+            case "open" if drawn < 0.02:  # noqa: PLR2004 - a share: over WebHDFS, which reads the status first
                 yield at, _line(at, user, "getfileinfo", file, is_web=True)
                 yield at + 0.002, _line(at + 0.002, user, "open", file, is_web=True)
             case "open" | "setReplication":
@@ -281,7 +281,7 @@ def _others(spec: Spec, part: int) -> Iterator[tuple[float, str]]:
 
 
 def _second(number: int) -> str:
-    """Return a second as a line has it; the last one is remembered."""
+    """Return a second in a line's format; the last one is cached."""
     if number not in _SECONDS:
         _SECONDS.clear()
         _SECONDS[number] = f"{STARTS_AT + dt.timedelta(seconds=number):%Y-%m-%d %H:%M:%S}"
@@ -317,7 +317,7 @@ def lines_of(spec: Spec, part: int) -> Iterator[str]:
 
 
 def truth_of(spec: Spec, part: int) -> Iterator[Truth]:
-    """Yield what a proxy would have done with the reads of this part's planted globs."""
+    """Yield the results of a proxy for the reads of this part's planted globs."""
     for number in range(part, spec.globs, spec.parts):
         one, counting = planted(spec, number), _Counting()
         for _ in _planted_lines(spec, number, counting):

@@ -1,4 +1,4 @@
-"""Advice as files that other programs read: filters and a workload. (nncache/advisor/outputs.py)
+"""Write advice as files for other programs: filters and a workload. (nncache/advisor/outputs.py)
 
 Pure.
 """
@@ -20,7 +20,7 @@ _MOST_NAME: Final = 60
 
 
 def named(filters: Iterable[FilterFigures]) -> tuple[FilterFigures, ...]:
-    """Return the filters with names made of their globs, each its own."""
+    """Return the filters with unique names derived from their globs."""
     found: dict[str, FilterFigures] = {}
     for each in filters:
         words = [word for word in re.split(r"[^A-Za-z0-9]+", each.glob) if word]
@@ -34,18 +34,18 @@ def named(filters: Iterable[FilterFigures]) -> tuple[FilterFigures, ...]:
 
 
 def shares(advice: Advice, each: FilterFigures) -> Bracket:
-    """Return what a filter saves, as a share of all reads of a status."""
+    """Return the saving of a filter as a share of all reads of a status."""
     return each.saved.of(advice.statuses)
 
 
 def percent(share: Bracket) -> str:
-    """Return a share for people: one figure, if both ends show the same."""
+    """Return a share as text: one figure if both bounds look the same."""
     low, high = f"{100 * share.low:.1f}", f"{100 * share.high:.1f}"
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def in_bytes(count: float) -> str:
-    """Return a number of bytes for people."""
+    """Return a number of bytes as text."""
     for unit in ("B", "KiB", "MiB"):
         if count < 1024:  # noqa: PLR2004 - as in the units' names
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -54,12 +54,12 @@ def in_bytes(count: float) -> str:
 
 
 def memory(each: Bracket) -> str:
-    """Return a bracket of bytes for people."""
+    """Return the bounds of a number of bytes as text."""
     return f"{in_bytes(each.low)} to {in_bytes(each.high)}"
 
 
 def filters_toml(advice: Advice) -> str:
-    """Return what `nncache filters diff` and `apply` read, with the reason and the cost of each filter above it."""
+    """Return the file for `nncache filters diff` and `apply`, with the saving and cost of each filter above it."""
     head = (
         f"# What nncache advise found in {advice.lines} lines. Owners and subscribers are left as they are.\n"
         "# A saving is a share of all reads of a status that the NameNode answered.\n"
@@ -106,7 +106,7 @@ def workload_toml(advice: Advice) -> str:
 
 
 class Pseudonyms:
-    """Replaces names of users and literal names of paths by keyed digests: equal names stay equal."""
+    """Replaces user names and literal names in paths by keyed digests; equal names stay equal."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -116,7 +116,7 @@ class Pseudonyms:
         return "p" + hmac.new(self._key, text.encode(), hashlib.sha256).hexdigest()[:10]
 
     def glob(self, glob: str) -> str:
-        """Return a glob of which the wildcards, and what says what kind of path it is, stay."""
+        """Return the pseudonym of a glob: wildcards stay, and so do names that begin with "_", such as _SUCCESS."""
         return "/".join(
             part if not part or part == "*" or part.startswith("_") else self._part(part)
             for part in glob.split("/")
@@ -126,7 +126,7 @@ class Pseudonyms:
         return "*".join(self.name(text) if text else "" for text in part.split("*"))
 
     def advice(self, advice: Advice) -> Advice:
-        """Return the advice without the names of users and of paths."""
+        """Return the advice with pseudonyms of users and paths."""
         return replace(
             advice,
             filters=named(replace(each, glob=self.glob(each.glob)) for each in advice.filters),

@@ -1,9 +1,9 @@
-r"""Lines of logs as events, by native columns of Spark: no Python runs on the executors. (nncache/advisor/parse.py)
+r"""Parse log lines into events, with Spark's native columns. (nncache/advisor/parse.py)
 
-What is read: the NameNode's audit log of Hadoop 2.7 to 3.5, whatever stands before `allowed=` and also within a
-shipper's JSON; nncache's access log; the JSON of Ranger's HDFS plug-in.
-Source: `FSNamesystem.FSDefaultAuditLogger`, `StringEscapeUtils.escapeJava`. Hadoop 2.7 does not escape: with a tab in a
-path, the fields are found by their names.
+Only the pass over usual lines (`usual.py`) runs Python on the executors. Formats: the NameNode's audit log of Hadoop
+2.7 to 3.5, with any text before `allowed=`, also within a shipper's JSON; nncache's access log; the JSON of Ranger's
+HDFS plug-in. Source: `FSNamesystem.FSDefaultAuditLogger`, `StringEscapeUtils.escapeJava`. Hadoop 2.7 does not escape:
+if a path contains a tab, the fields are found by their names.
 """
 
 import datetime as dt
@@ -19,21 +19,21 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 from nncache.advisor import usual
 from nncache.advisor.footprints import EVENTS
 
-# So that executors need nothing of ours.
+# Pickled by value, so that executors need no installation of nncache.
 cloudpickle.register_pickle_by_value(usual)  # type: ignore[no-untyped-call]  # it has no annotations
 
 AUDIT, ACCESS, RANGER, UNKNOWN, BLANK = "audit", "access", "ranger", "unknown", "blank"
 
 READS, CHANGES, REST, RAW = "reads", "changes", "rest", "raw"
-"""What events are about, each in files of its own: reads that may be replayed, what changes a path, all others; and
-lines that need the second look, of which the form is the same.
+"""The classes of events, each in files of its own: reads that may be replayed, changes of a path, and all others. RAW
+lines need the second pass; their form is RAW too.
 """
 
 LINE: Final = (
     r"(?s)^(.*?)allowed=(true|false)\tugi=([^\t]*)\tip=([^\t]*)\tcmd=([^\t]*)\tsrc=(.*?)\tdst=(.*?)"
     r"\tperm=([^\t]*)(?:\ttrackingId=([^\t]*))?\tproto=([^\t]*)(?:\tcallerContext=(.*))?"
 )
-"""A line of which the fields do not lie where they usually do."""
+"""A line whose fields are not at their usual positions."""
 
 FIELDS: Final = ("ugi", "ip", "cmd", "src", "dst", "perm", "trackingId", "proto", "callerContext")
 _PLACES: Final = {
@@ -68,20 +68,20 @@ STAMP: Final = (
 _CODE: Final = (
     r"\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
-"""A character by its code, or by a pair of surrogates; one of these alone is no character."""
+"""A character by its code, or by a pair of surrogates; a lone surrogate is not a character."""
 
-ESCAPED: Final = rf'^(?:[^"\\\x00-\x1f]++|\\["\\bfnrt]|{_CODE})*+\z'  # to Java `$` is also before a last "\r"
-"""What `escapeJava` writes, which JSON reads back. Any other text is of Hadoop 2.7 and is as it stands."""
+ESCAPED: Final = rf'^(?:[^"\\\x00-\x1f]++|\\["\\bfnrt]|{_CODE})*+\z'  # in Java, `$` fits before a last "\r"
+"""The output of `escapeJava`, which JSON can decode. Any other text is from Hadoop 2.7 and is literal."""
 
 _JSON_TEXT: Final = (
     rf'(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|{_CODE})*+'  # possessive: Java needs no stack for it
 )
 JSON_MESSAGE: Final = rf'"(?:message|log|msg)"\s*:\s*"(?=[^"]*allowed=)({_JSON_TEXT})"'
 JSON_TIME: Final = r'"(?:@timestamp|timestamp|time)"\s*:\s*"([^"\\]*)"'
-"""Of a shipper's JSON no more is understood, so that a line that was cut off still says what it does."""
+"""The only keys of a shipper's JSON that are read, so that a truncated line can still be parsed."""
 
 VARIABLE: Final = "\x01"
-"""In a skeleton: in place of what varies."""
+"""The placeholder in a skeleton."""
 VARIES: Final = r"(?=[0-9a-fA-F])(?:[0-9a-fA-F]{8}-[0-9a-fA-F-]{13,}|[0-9a-f]{12,}|[0-9]+)"
 
 _COMBINED: Final = (
@@ -98,9 +98,9 @@ def read_lines(spark: SparkSession, inputs: Sequence[str]) -> DataFrame:
 def write_events(lines: DataFrame, place: str) -> None:
     """Write the events of lines as Parquet, by day.
 
-    Nearly all lines are usual audit lines. For these there is a look that is short enough for Java to compile; it
-    writes the others as they are, from where a second look takes them. A blank line, which is no event, is added to
-    these: where it is missing, the second look did not come to its end.
+    Nearly all lines are usual audit lines, and the first pass handles these alone. It writes the other lines unchanged,
+    and a second pass parses them. A blank line, which is no event, is added to their output: if it is missing, the
+    second pass did not finish.
     """
     spark = lines.sparkSession
     usual_events(lines).write.mode("overwrite").partitionBy("day", "form", "about").parquet(place)
@@ -110,7 +110,7 @@ def write_events(lines: DataFrame, place: str) -> None:
 
 
 def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
-    """Return what `write_events` has written. Raises ValueError: it was interrupted; names the place."""
+    """Return the events that `write_events` wrote. Raises ValueError: it was interrupted; names the place."""
     for place in places:
         if spark.read.parquet(place).where(F.col("form") == BLANK).isEmpty():
             raise ValueError(f"{place}: the run that wrote it was interrupted; give the logs again")
@@ -120,7 +120,7 @@ def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
 
 
 def usual_events(lines: DataFrame) -> DataFrame:
-    """Return the events of usual audit lines; of any other line `detail` is the line, and it is about `RAW`."""
+    """Return the events of usual audit lines. Any other line has the class `RAW`, with the line in `detail`."""
     events_of, rules = usual.events_of, usual_rules(lines.sparkSession)
 
     def events(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -128,7 +128,7 @@ def usual_events(lines: DataFrame) -> DataFrame:
 
     found = lines.selectExpr("cast(value as binary) as line").mapInArrow(events, usual.SCHEMA)
     form = F.when(F.col("about") == RAW, RAW).otherwise(AUDIT)
-    # What is the same in all of them is not written.
+    # Values that are the same in all of these events are not written.
     return found.withColumns(
         {"form": form, **{name: F.lit(None).cast(kind) for name, kind in _SAME.items()}}
     ).select(*_EVENT)
@@ -143,11 +143,11 @@ _EVENT: Final = (
 
 _MINUTES: Final = 24 * 60
 _DAYS: Final = 130 * 365
-"""For which changes of the time zone are looked up."""
+"""The period for which changes of the time zone's offset are looked up, from 1970 on."""
 
 
 def usual_rules(spark: SparkSession) -> usual.Rules:
-    """Return what executors need to know for usual lines, in the session's time zone."""
+    """Return the rules that executors need for usual lines, in the session's time zone."""
     zone = ZoneInfo(str(spark.conf.get("spark.sql.session.timeZone")))
 
     def offset(minute: int) -> int:
@@ -164,15 +164,15 @@ def usual_rules(spark: SparkSession) -> usual.Rules:
             middle = (before + after) // 2
             before, after = (middle, after) if offset(middle) == offsets[-1] else (before, middle)
         offsets.append(offset(after))
-        # As Java: of an hour that is doubled it is the first, and one that is left out has the offset before it.
+        # As in Java: a repeated hour means its first occurrence, and a skipped hour has the previous offset.
         breaks.append(60_000 * after + max(offsets[-2:]))
     return usual.Rules(frozenset(EVENTS), READS, CHANGES, REST, RAW, tuple(breaks), tuple(offsets))
 
 
 def fields(lines: DataFrame) -> DataFrame:
-    """Return the fields of each line's audit line, escapes undone and "null" as null; `is_audit` says if it has one.
+    """Return the fields of the audit line in each line, unescaped and "null" as null; `is_audit` is false without one.
 
-    `at` is in ms since the epoch, in the session's time zone where the line names none.
+    `at` is in ms since the epoch; a time without a zone is in the session's time zone.
     """
     valid = lines.selectExpr("make_valid_utf8(value) as line")
     found = _without_cr(valid).withColumn("is_json", F.col("line").startswith("{"))
@@ -211,13 +211,13 @@ def fields(lines: DataFrame) -> DataFrame:
 
 
 def _without_cr(lines: DataFrame) -> DataFrame:
-    """Return the column `line` without the end that Windows gives a line."""
+    """Return the column `line` without the CR of a Windows line end."""
     # Spark's rtrim of named characters walks the whole line: 2 µs.
     return lines.selectExpr(r"if(endswith(line, '\r'), rtrim('\r\n', line), line) as line")
 
 
 def _with_places(lines: DataFrame, message: str) -> DataFrame:
-    """Add the fields of a message as `f`, the place `p` of proto, and whether all are where they usually are."""
+    """Add the fields of a message as `f`, the index of proto as `p`, and whether all are at their usual positions."""
     found = lines.withColumn("f", F.split(message, "\t"))
     found = found.withColumn("p", F.expr("if(startswith(get(f, 7), 'trackingId='), 8, 7)"))
     return found.withColumn("is_usual", F.expr(f"coalesce({_IS_USUAL}, false)"))
@@ -238,7 +238,7 @@ def _in_json(name: str) -> Column:
 
 
 def _unescaped(text: Column) -> Column:
-    """Return what stands between the quotes of a string of JSON."""
+    """Decode the text between the quotes of a JSON string."""
     return F.get_json_object(F.concat(F.lit('{"v":"'), text, F.lit('"}')), "$.v")
 
 
@@ -251,7 +251,7 @@ def _value_of(name: str) -> Column:
 
 
 def _moment(text: Column) -> Column:
-    """Return the first moment that a text names; null if it names none."""
+    """Return the first timestamp in a text; null if it has none."""
     day, time, fraction, zone = (F.regexp_extract(text, STAMP, number) for number in range(1, 5))
     short = F.concat(F.lit("20"), F.translate(day, "/", "-"))
     day = F.when(F.substring(day, 3, 1) == "/", short).otherwise(day)
@@ -260,10 +260,10 @@ def _moment(text: Column) -> Column:
 
 
 def events(lines: DataFrame) -> DataFrame:
-    """Return an event a line, with what the other stages need of it; of a blank line none.
+    """Return one event per line, with the columns that the other stages need; none for a blank line.
 
-    Paths are kept of what asks for a status and of what changes one; of all others the counts alone matter.
-    `form` is one of `AUDIT`, `ACCESS`, `RANGER` and `UNKNOWN`; of the last one `detail` is the line, masked.
+    Only `READS`, `CHANGES` and Ranger's events keep their paths; all other events are only counted.
+    `form` is one of `AUDIT`, `ACCESS`, `RANGER` and `UNKNOWN`; for `UNKNOWN`, `detail` is the masked line.
     """
     return _events_and_blanks(lines).where(F.col("form") != BLANK)
 
@@ -329,7 +329,7 @@ def _events_and_blanks(lines: DataFrame) -> DataFrame:
 
 
 def _audit() -> dict[str, Column]:
-    """Return what an audit line's fields say."""
+    """Return the columns of an audit line."""
     own = F.ltrim(F.regexp_replace("callerContext", usual.ROUTED, ""), F.lit(","))
     return {
         "user": F.substring_index("ugi", " ", 1),
@@ -345,7 +345,7 @@ def _audit() -> dict[str, Column]:
 
 
 def _finished(found: DataFrame) -> DataFrame:
-    """Add `day` and `skeleton`; what no proxy keeps is not about a read."""
+    """Add `day` and `skeleton`; a read that no proxy can cache gets the class `REST`."""
     skeleton = F.when(
         (F.col("about") == READS) & F.expr(_IS_CACHEABLE), F.regexp_replace("src", VARIES, VARIABLE)
     )
@@ -362,11 +362,11 @@ _IS_CACHEABLE: Final = (
     "startswith(src, '/') and (octet_length(src) <= 8000 or length(src) <= 8000) and (not contains(src, '/.') or"
     r" not (src rlike '/[.]{1,2}(/|$)' or startswith(src, '/.reserved') or concat(src, '/') like '%/.snapshot/%'))"
 )
-"""As `nncache.hadoop.paths.is_cacheable`."""
+"""The same rule as `nncache.hadoop.paths.is_cacheable`."""
 
 
 def _canonical(name: str) -> Column:
-    """Return the one spelling of a path, as `nncache.hadoop.paths.canonical`; lists of paths are left as they are."""
+    """Return the canonical path, as `nncache.hadoop.paths.canonical`; lists of paths stay unchanged."""
     path = F.col(name)
     is_odd = F.contains(path, F.lit("//")) | (path.endswith("/") & (path != "/"))
     plain = F.regexp_replace(F.regexp_replace(path, "/{2,}", "/"), "(.)/$", "$1")

@@ -1,10 +1,10 @@
-"""Answer the reads of one directory after the other as the proxy would. (nncache/advisor/replay.py)
+"""Answer the reads as a proxy would, one directory after the other. (nncache/advisor/replay.py)
 
-Needs nothing but the standard library: Spark's executors get it by value (`replaying.py`). An entry belongs to a path,
-a right to a user and the directory of the path, so a directory's rows in order of time are all that its answers
-depend on. What an audit log cannot say is taken twice, in the way that saves least (`LOW`) and most (`HIGH`).
+Needs only the standard library: Spark's executors get it by value (`replaying.py`). An entry belongs to a path, and a
+right to a user and the path's directory. So the answers for a directory depend only on its rows, in order of time.
+Facts that an audit log lacks are assumed twice: so that the proxy saves least (`LOW`), and most (`HIGH`).
 
-Reads over WebHDFS and over RPC are answered apart, as if the others did not go through a proxy.
+Reads over WebHDFS and over RPC are replayed separately, as if only one protocol used a proxy.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 LOW, HIGH = 0, 1
 ASSUMPTIONS = (LOW, HIGH)
 
-# As `nncache.advisor.footprints.Kind`, which a test compares.
+# The values of `nncache.advisor.footprints.Kind`; a test compares them.
 TOUCHED, CREATED, MADE, VANISHED, ARRIVED = range(1, 6)
 BELOW_CHANGED, BELOW_MADE, BELOW_GONE, BELOW_ACCESS = range(6, 10)
 READ, DENIED, OPENED = range(10, 13)
@@ -25,7 +25,7 @@ BECOMES = {CREATED: FILE, MADE: DIRECTORY, VANISHED: MISSING, ARRIVED: UNKNOWN}
 NEVER = -1
 CHANGES = -1
 PAIR_MS = 100
-"""An OPEN over WebHDFS asks for the status first: within this time."""
+"""The NameNode reads the status for an OPEN over WebHDFS at most this time before it."""
 
 COUNTED = (
     "reads",
@@ -39,12 +39,12 @@ COUNTED = (
     "askers",
     "name_chars",
 )
-"""What is counted of each glob, protocol and bucket of time; the last five are added minus forgotten, of `HIGH`."""
+"""The counts of each glob, protocol and bucket of time; the last five are additions minus removals, for `HIGH`."""
 ENTRIES, RIGHTS, DIRECTORIES, ASKERS, NAME_CHARS = range(5, 10)
 
 
 class Row(NamedTuple):
-    """One read or change, as far as it concerns one directory."""
+    """One read, or one change with its effect on one directory."""
 
     directory: str
     at: int  # ms
@@ -52,24 +52,24 @@ class Row(NamedTuple):
     path: str
     user: str
     glob: int  # of a read
-    is_web: bool  # of a read: over WebHDFS
-    weight: int  # of a read: for how many it stands
+    is_web: bool  # whether a read is over WebHDFS
+    weight: int  # the number of reads that the row stands for
 
 
 class Rules(NamedTuple):
-    """The proxy's settings, in ms, and what is counted."""
+    """The proxy's settings in ms, and the times of counting."""
 
     entry_ms: int = 3_600_000
     right_ms: int = 300_000
     open_ms: int = 600_000
     bucket_ms: int = 3_600_000
-    counted_from: int = 0  # what was before fills the cache and is not counted
+    counted_from: int = 0  # earlier rows fill the cache and are not counted
 
 
 class _Asker:
-    """A user who reads a path: the last read, which an OPEN right after it takes back, and until when reads are hits.
+    """A user who reads a path: the last read, which a following OPEN undoes, and the time until which reads are hits.
 
-    Nearly all reads are hits, so that these are counted at once: before `until`, unless something was forgotten.
+    Nearly all reads are hits, so there is a fast path for reads before `until`, unless an entry was forgotten.
     """
 
     __slots__ = ("at", "counts", "sums", "undo", "until", "version")
@@ -78,35 +78,35 @@ class _Asker:
         self.at = NEVER
         self.counts: tuple[int, ...] = ()
         self.undo: list[tuple[dict[str, int], str, int | None]] = []
-        self.until = NEVER  # at both ends, and in the same bucket, of which `sums` has the counts
-        self.sums: list[int] = []
-        self.version = 0  # of the directory, when `until` was found
+        self.until = NEVER  # reads are hits under both assumptions, within the same bucket
+        self.sums: list[int] = []  # the counts of this bucket
+        self.version = 0  # of the directory, when `until` was set
 
 
 class Folder:
-    """Replays rows that are sorted by directory, time and kind; `counts` is what came of it."""
+    """Replays rows that are sorted by directory, time and kind; `counts` holds the result."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self.counts: dict[tuple[int, bool, int], list[int]] = {}  # by glob, protocol and bucket
-        # Reads by glob and the power of two of seconds since the last; under CHANGES the changes of what was read.
+        # Reads by glob and the power of two of seconds since the last; under CHANGES, changes of paths that were read.
         self.gaps: Counter[tuple[int, int]] = Counter()
         self._directory: str | None = None
         self._begin()
 
     def _begin(self) -> None:
-        """Forget everything: another directory begins."""
-        # What is kept and until when, by `2 * is_web + assumption`: entries by path, rights by user.
+        """Reset the state for the next directory."""
+        # The expiry times, by `2 * is_web + assumption`: entries by path, rights by user.
         self._entries: tuple[dict[str, int], ...] = ({}, {}, {}, {})
         self._rights: tuple[dict[str, int], ...] = ({}, {}, {}, {})
-        self._kinds: dict[str, int] = {}  # what each path is, where the log has said it
-        self._default = UNKNOWN  # of all others
-        self._gone: str | None = None  # what was removed with all below: the directory or one above it
+        self._kinds: dict[str, int] = {}  # the kind of each path that the log shows
+        self._default = UNKNOWN  # the kind of all other paths
+        self._gone: str | None = None  # the removed tree that the directory is in: itself or an ancestor
         self._open_until: dict[str, int] = {}  # for LOW
         self._askers: dict[tuple[str, str, bool], _Asker] = {}
-        self._version = 0  # of what is kept: whenever something is forgotten
-        self._protocols: set[bool] = set()  # over which something was read
-        self._globs: dict[tuple[str, bool], int] = {}  # of the paths that were read, and of who has a right
+        self._version = 0  # increases with each row that may forget entries
+        self._protocols: set[bool] = set()  # those of the reads so far, by is_web
+        self._globs: dict[tuple[str, bool], int] = {}  # by path that was read, and by user with a right
 
     def take(self, rows: Iterable[tuple[str, int, int, str, str, int, bool, int]]) -> None:
         """Replay more rows, each as in `Row`."""
@@ -177,7 +177,7 @@ class Folder:
             asker.sums, asker.version = counts, self._version
 
     def _answer(self, row: Row, assumption: int, asker: _Asker, counts: list[int]) -> tuple[int, int]:
-        """Return how many of the reads that a row stands for are hits, and the calls for the others."""
+        """Return the number of hits among the reads of a row, and the number of calls for the others."""
         _, at, _, path, user, glob, is_web, weight = row
         entries, rights = self._entries[2 * is_web + assumption], self._rights[2 * is_web + assumption]
         is_kept = entries.get(path, NEVER) > at
@@ -198,7 +198,7 @@ class Folder:
                 counts[NAME_CHARS] += assumption * _name_chars(path)
             entries[path] = at + self._rules.entry_ms
             is_kept = True
-        # Of several that one row stands for the first is asked for, and the others if nothing may be kept.
+        # The first read of a row is forwarded; the others too, if the reply may not be cached.
         return (weight - 1, calls) if is_kept else (0, calls + 2 * (weight - 1))
 
     def _add(self, at: int, counts: list[int], found: tuple[int, ...], sign: int = 1) -> None:
@@ -207,7 +207,7 @@ class Folder:
                 counts[number] += sign * value
 
     def _denied(self, row: Row) -> None:
-        """A refusal is not kept: the NameNode is asked, unless the right to the answer is still believed."""
+        """Replay a refused read: a refusal is not cached, but an unexpired right and entry still give a hit."""
         counts = self._count(row.glob, row.is_web, row.at)
         found = [row.weight]
         for assumption in ASSUMPTIONS:
@@ -222,8 +222,8 @@ class Folder:
         self._add(row.at, counts, tuple(found))
 
     def _opened(self, row: Row) -> None:
-        """Take back the read that an OPEN has made: it is no client's, and no proxy keeps it."""
-        self._open_until.pop(row.path, None)  # who waits for a file reads it once it is complete
+        """Undo the read that the NameNode made for an OPEN: it is not a client's, and no proxy caches it."""
+        self._open_until.pop(row.path, None)  # a client that waits for a file reads it once it is complete
         asker = self._askers.get((row.path, row.user, row.is_web))
         if asker is None or asker.at < row.at - PAIR_MS or not asker.counts:
             return
@@ -239,7 +239,7 @@ class Folder:
     # -- changes -------------------------------------------------------------------------------------
 
     def _own(self, row: Row) -> None:
-        """One path's status is stale."""
+        """Replay a change of one path's own status."""
         path, kind = row.path, row.kind
         glob = self._globs.get((path, True), self._globs.get((path, False)))
         if glob is not None:
@@ -261,7 +261,7 @@ class Folder:
                 self._forgotten(row.at, path, assumption, is_web=place > 1)
 
     def _below(self, row: Row) -> None:
-        """Everything in the directory is stale."""
+        """Replay a change that makes everything in the directory stale."""
         path, gone = row.path, self._gone
         was_there = row.kind == BELOW_MADE and not (gone and f"{path}/".startswith(f"{gone}/"))
         if row.kind == BELOW_MADE and not was_there:
@@ -294,9 +294,9 @@ def _name_chars(path: str) -> int:
 
 
 def fold(rules: Rules, columns: Iterable[Sequence[Sequence[Any]]]) -> Iterator[tuple[object, ...]]:
-    """Replay batches of columns, in the order of `Row`; yield the counts in the end.
+    """Replay batches of columns, in the order of `Row`, and then yield the counts.
 
-    A count is glob, protocol, bucket and `COUNTED`; a row of `gaps` is glob, None, the power of two and how many.
+    A row of counts is glob, protocol, bucket and `COUNTED`; a row of gaps is glob, None, the power of two and a number.
     """
     folder = Folder(rules)
     for batch in columns:

@@ -1,8 +1,8 @@
-"""Replay what candidates match, on Spark. (nncache/advisor/replaying.py)
+"""Replay the reads of candidates on Spark. (nncache/advisor/replaying.py)
 
-Rows are partitioned by the directory that is read: all that one directory's answers depend on comes together, and a
-user, a glob or a tree with most of the reads is spread over all tasks. A change goes to the directories of the paths
-that it makes stale; one above directories that are read goes to each of these, found by their ancestors.
+Rows are partitioned by the directory of the path, on which the answers depend. So the reads of a busy user, glob or
+tree are spread over all tasks. A change is sent to the directories of the paths that it makes stale. A change above
+directories that are read is sent to each of them, by a join with their ancestors.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +17,7 @@ from nncache.advisor import parse, replay
 from nncache.advisor.footprints import EVENTS, Kind, Mark, marks_of
 from nncache.advisor.replay import COUNTED, Rules
 
-# So that executors need nothing of ours.
+# Pickled by value, so that executors need no installation of nncache.
 cloudpickle.register_pickle_by_value(replay)  # type: ignore[no-untyped-call]  # it has no annotations
 
 _COUNTS: Final = ", ".join(f"{name} long" for name in COUNTED)
@@ -25,15 +25,15 @@ _SCHEMA: Final = f"glob int, is_web boolean, bucket long, {_COUNTS}"
 _ROW: Final = ("directory", "at", "kind", "path", "user", "glob", "is_web", "weight")
 _ROWS_OF_A_TASK: Final = 1_000_000
 _MOST_BROADCAST: Final = 200_000
-"""Places of directories that go to all executors, so that changes need not be moved."""
+"""The limit of places that are broadcast to all executors, so that changes need no shuffle."""
 
 
 def rows(reads: DataFrame, events: DataFrame) -> DataFrame:
-    """Return all that the replay needs, in the columns of `Row`.
+    """Return the rows of the replay, in the columns of `Row`.
 
     Args:
-        reads: events with the number of their `glob`: reads, and what was opened over WebHDFS.
-        events: all events; of these the changes matter.
+        reads: events with the number of their `glob`: reads of a status, and OPENs over WebHDFS.
+        events: all events; only the changes among them are used.
     """
     is_read = F.col("cmd") == "getfileinfo"
     asked = reads.select(
@@ -67,7 +67,7 @@ def _changes(directories: DataFrame, events: DataFrame) -> DataFrame:
     changed = changed.where(F.col("path").startswith("/"))
     path = F.when(F.col("is_parent"), _parent(F.col("path"))).otherwise(F.col("path"))
     changed = changed.select("at", "kind", "is_below", path.alias("path"))
-    # What is below a path concerns each directory at or below it; a path's own status the one directory that holds it.
+    # A change below a path concerns each directory at or below it; a change of its own status only its parent.
     names = F.split("directory", "/")
     above = F.transform(
         F.sequence(F.lit(2), F.size(names)), lambda count: F.array_join(F.slice(names, 1, count), "/")
@@ -100,7 +100,7 @@ def _changes(directories: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def _table(spark: SparkSession) -> DataFrame:
-    """Return the marks of all commands, from the project's one table."""
+    """Return the marks of all commands, from the table in `footprints.py`."""
     marks: Iterable[tuple[str, Mark]] = ((command, mark) for command in EVENTS for mark in marks_of(command))
     data = [(cmd, int(each.kind), each.argument, each.is_parent, each.is_below) for cmd, each in marks]
     return spark.createDataFrame(
@@ -109,14 +109,14 @@ def _table(spark: SparkSession) -> DataFrame:
 
 
 def _parent(path: Column) -> Column:
-    """Return the directory that holds an absolute path; by bytes, which is several times as fast as by a pattern."""
+    """Return the parent of an absolute path, computed on bytes: several times as fast as a pattern."""
     end = F.octet_length(path) - F.octet_length(F.substring_index(path, "/", -1)) - 1
     return F.when(end <= 0, "/").otherwise(F.substring(path.cast("binary"), F.lit(1), end).cast("string"))
 
 
 def replayed(rows: DataFrame, rules: Rules, partitions: int) -> DataFrame:
-    """Return the counts by glob, protocol and bucket, and gaps between reads (`is_web` null), as `replay.fold` says."""
-    # Spark compares the first column by 8 bytes: a hash tells directories apart by these, and paths do not.
+    """Return the counts by glob, protocol and bucket, and the gaps between reads (`is_web` null), of `replay.fold`."""
+    # Spark's sort compares 8 bytes of the first column: these differ between hashes, but not between most paths.
     spread = F.xxhash64("directory").alias("spread")
     ordered = rows.select(spread, *_ROW).repartition(partitions, "directory")
     ordered = ordered.sortWithinPartitions("spread", *_ROW).drop("spread")
@@ -124,16 +124,16 @@ def replayed(rows: DataFrame, rules: Rules, partitions: int) -> DataFrame:
 
 
 def tasks_for(reads: float, least: int) -> int:
-    """Return in how many tasks so many reads are replayed, so that each sorts its rows in memory."""
+    """Return the number of tasks for this number of reads, so that each task sorts its rows in memory."""
     return max(least, int(reads) // _ROWS_OF_A_TASK)
 
 
 def on_executors(rules: Rules) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what replays one partition, and needs nothing of ours to be unpickled."""
+    """Return the function that replays one partition; unpickling it needs no installation of nncache."""
     replay_rows, names = replay.fold, ("glob", "is_web", "bucket", *COUNTED)
 
     def values(column: pa.Array) -> list[object]:
-        """Return them as Python has them; an equal text is the same object, of which the hash is known."""
+        """Return the Python values; equal texts share one object, whose hash is cached."""
         if column.null_count:
             return column.to_pylist()  # type: ignore[no-any-return]  # pyarrow has no types
         if not pa.types.is_string(column.type):

@@ -1,4 +1,4 @@
-"""The report: Markdown, a page, charts, figures, filters and a workload in one folder. (nncache/advisor/report.py)"""
+"""Write the report: Markdown, HTML, charts, figures, filters and a workload in a folder. (nncache/advisor/report.py)"""
 
 import datetime as dt
 import re
@@ -26,11 +26,11 @@ from nncache.advisor.outputs import filters_toml, memory, percent, shares, workl
 from nncache.advisor.run import Advice
 
 _SHOWN: Final = 200
-"""Filters in the table; the files have all of them."""
+"""The number of filters in the table; the files have all of them."""
 
 
 def write_report(folder: Path, advice: Advice, zone: ZoneInfo, *, with_filters: bool) -> None:
-    """Write all files of a report; the folder is made if it is missing."""
+    """Write all files of a report; create the folder if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = charts(advice, zone)
     source = as_markdown(advice, zone)
@@ -53,7 +53,7 @@ def _plain(advice: Advice) -> dict[str, object]:
 
 
 def _table(advice: Advice) -> pa.Table:
-    """Return what each filter saves in each bucket of time, for a notebook."""
+    """Return the savings of each filter in each bucket of time, for a notebook."""
     rows = [
         {
             "glob": each.glob,
@@ -92,7 +92,7 @@ def _templates() -> jinja2.Environment:
 
 
 def _code(text: object) -> str:
-    """Return any text as code within a table of Markdown."""
+    """Return any text as inline code for a Markdown table."""
     plain = " ".join(str(text).split()).replace("|", "\\|")
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", plain)), default=0))
     pad = " " if "`" in plain else ""
@@ -100,7 +100,7 @@ def _code(text: object) -> str:
 
 
 def as_markdown(advice: Advice, zone: ZoneInfo) -> str:
-    """Return the report."""
+    """Return the report as Markdown."""
     seconds = max(0.001, (advice.last_ms - advice.first_ms) / 1000)
     calls = sum(each for each, _ in advice.asked.values())
     total = sum((shares(advice, each) for each in advice.filters), NOTHING)
@@ -149,7 +149,7 @@ def as_markdown(advice: Advice, zone: ZoneInfo) -> str:
 
 
 def finding(advice: Advice) -> str:
-    """Return in a sentence or two what was found."""
+    """Return the result as one sentence."""
     web = sum((each.web.saved for each in advice.filters), NOTHING)
     rpc = sum((each.rpc.saved for each in advice.filters), NOTHING)
     calls = sum(each for each, _ in advice.asked.values())

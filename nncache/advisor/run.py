@@ -1,4 +1,4 @@
-"""From logs to advice, step by step. (nncache/advisor/run.py)"""
+"""Compute advice from logs, step by step. (nncache/advisor/run.py)"""
 
 import re
 from collections import Counter
@@ -22,32 +22,32 @@ PARQUET: Final = ".parquet"
 SAMPLE_PARTS: Final = 10_000
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000
 SHORT_MS: Final = 3 * HOUR_MS
-"""A log that spans less is shown by minutes."""
+"""A log with a shorter span is counted by minutes, a longer one by hours."""
 MOST_SKELETONS: Final = 200_000
 DRILLS: Final = 2
 _MOST_NAMES: Final = 20
 _UNREADABLE: Final = re.compile(r"\[FAILED_READ_FILE\b.* file (.*?)\.? +SQLSTATE")
-"""SparkException of Spark 4."""
+"""The message of Spark 4's SparkException."""
 SPARSE: Final = 20
-"""Reads for each path below which a skeleton may mix what is polled with what is read once."""
+"""With fewer reads per path, a skeleton may mix paths that are polled with paths that are read once."""
 
 
 class AdvisorError(Exception):
-    """The logs cannot be worked through; the message says why and what to do."""
+    """The logs cannot be processed; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is to be worked through.
+    """The logs to process, and how.
 
     Attributes:
-        inputs: files, directories and wildcards; one that ends in `.parquet` is events of an earlier run.
-        events: where the events are written; an executor must reach it.
-        since, until: in ms since the epoch; None: all.
+        inputs: files, directories and wildcards; `.parquet` inputs are events of an earlier run.
+        events: the location of the written events; executors must be able to access it.
+        since, until: in ms since the epoch; None: no limit.
         sample: the share of directories whose reads are replayed.
-        warm_up_s: from the first line on, what is read fills the cache and is not counted.
-        most: filters that are recommended.
-        least_share: of all reads of a status; a filter that answers less is not worth its place.
+        warm_up_s: seconds after the first line in which reads fill the cache and are not counted.
+        most: the maximum number of recommended filters.
+        least_share: a filter whose repeats are a smaller share of all reads of a status is not worth its place.
     """
 
     inputs: tuple[str, ...]
@@ -63,7 +63,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What the NameNode was asked: how often, by one property of the calls.
+    """The load of the NameNode, by one property of the calls.
 
     Attributes:
         rows: name, all calls, reads of a status.
@@ -75,7 +75,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """All that was found."""
+    """The result of all steps."""
 
     lines: int
     unknown: int
@@ -90,13 +90,13 @@ class Advice:
     of_open: int
     asked: dict[int, tuple[int, int]]  # by bucket: all calls, reads of a status
     loads: tuple[Load, ...]
-    ranger: tuple[tuple[str, str, int], ...]  # user, access, how often
+    ranger: tuple[tuple[str, str, int], ...]  # user, access, count
     filters: tuple[FilterFigures, ...] = ()
     refused: dict[str, str] = field(default_factory=dict)
 
     @property
     def unknown_share(self) -> float:
-        """The share of the lines that were not understood."""
+        """The share of lines that could not be parsed."""
         return self.unknown / self.lines if self.lines else 0.0
 
     @property
@@ -106,15 +106,15 @@ class Advice:
 
     @property
     def buckets(self) -> range:
-        """All buckets of time, also those in which nothing happened."""
+        """All buckets of time, including empty ones."""
         return range(self.first_ms // self.bucket_ms, self.last_ms // self.bucket_ms + 1)
 
 
 def advise(spark: SparkSession, question: Question, announce: Callable[[str], None]) -> Advice:
-    """Work through logs; `announce` takes the name of each step as it begins.
+    """Process logs; `announce` is called with the name of each step as it begins.
 
     Raises:
-        AdvisorError: there is nothing to work with.
+        AdvisorError: the input is unreadable, or has no lines or no reads of a status.
     """
 
     def begin(name: str) -> None:
@@ -205,7 +205,7 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
 
 
 def _unreadable(error: Py4JJavaError) -> str | None:
-    """Return which file Spark could not read, and why; None: something else has failed."""
+    """Return a message with the file that Spark could not read, and why; None if the error is another one."""
     cause, messages = error.java_exception, list[str]()
     while cause is not None:
         messages.append(cause.getMessage() or cause.getClass().getSimpleName())
@@ -231,9 +231,9 @@ class _Sums:
 
 
 def _counted(events: DataFrame) -> tuple[Advice, bool]:
-    """Count by hour, or by minute of a short log; return it without any filter, and whether there is an audit log.
+    """Count by hour, or by minute for a short log; return advice without filters, and whether there is an audit log.
 
-    Two scans, each of the few columns that it groups by.
+    Two scans, each of only the few columns that it groups by.
     """
     minute = F.floor(F.col("at") / MINUTE_MS).alias("minute")
     grouped = events.groupBy("form", "cmd", "is_web", "is_hit", minute)
@@ -304,7 +304,7 @@ def _counted_from(counts: DataFrame, callers: DataFrame, events: DataFrame) -> t
 
 
 def _counts(*, has_audit: bool) -> Column:
-    """Whether an event is a call: of an access log beside an audit log only hits are, as all others are in both."""
+    """Whether an event counts as a call: with an audit log, only hits of an access log do, since others are in both."""
     return (F.col("form") == parse.AUDIT) | (
         (F.col("form") == parse.ACCESS) & (F.col("is_hit") | F.lit(not has_audit))
     )
@@ -314,7 +314,7 @@ def _counts(*, has_audit: bool) -> Column:
 
 
 def _reads(events: DataFrame, question: Question, *, has_audit: bool) -> DataFrame:
-    """Return the reads of a status, and what was opened over WebHDFS, that may be replayed."""
+    """Return the reads of a status and the OPENs over WebHDFS that may be replayed."""
     is_read = F.col("about") == parse.READS
     reads = events.where(is_read & ~F.col("is_failed") & _counts(has_audit=has_audit))
     reads = reads.select("at", "cmd", "allowed", "src", "user", "is_web", "weight", "skeleton")
@@ -360,7 +360,7 @@ def _is_sparse(one: Seen, least: int) -> bool:
 def _drilled(
     reads: DataFrame, depth: int, sparse: Iterable[Seen], least: int
 ) -> tuple[DataFrame, list[_Found]]:
-    """Tell apart, below some skeletons, what the first name that varies is."""
+    """Split sparse skeletons by the literal values of their first variable name."""
     spark = reads.sparkSession
     before, after = f"skeleton_{depth - 1}", f"skeleton_{depth}"
     chosen = spark.createDataFrame(

@@ -10,17 +10,17 @@ from pyspark.sql import SparkSession
 
 _PARTITIONS_OF_A_CORE: Final = 2
 _MOST_BYTECODE: Final = "8000"
-"""Java compiles no larger method (HotSpot's HugeMethodLimit): Spark then splits what it generates for a line."""
+"""In bytes. HotSpot does not compile larger methods (HugeMethodLimit); Spark splits generated code that is larger."""
 
 _WRITTEN_AT_ONCE: Final = "16"
-"""So many folders of a day's events are written side by side by a task; beyond, Spark sorts the rows by folder."""
+"""The number of folders that a task writes concurrently; if there are more, Spark sorts the rows by folder."""
 
 
 @contextmanager
 def session(master: str | None, time_zone: str) -> Iterator[SparkSession]:
-    """Start Spark, or take what spark-submit has set up; it stops with the block. Without a master it is local.
+    """Start Spark, or use the session of spark-submit; stop it at the end of the block. Without a master it is local.
 
-    Executors run the same Python as this process, unless PYSPARK_PYTHON names theirs.
+    Executors run the same Python as this process, unless PYSPARK_PYTHON names another one.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ

@@ -1,8 +1,8 @@
-r"""Usual lines of an audit log as events, by columns: a batch of lines at a time. (nncache/advisor/usual.py)
+r"""Parse usual lines of an audit log into events, by columns: one batch of lines at a time. (nncache/advisor/usual.py)
 
-Needs pyarrow and numpy alone: Spark's executors get it by value (`parse.py`). What stands where is found in the bytes
-of all lines together, and fields are cut out of them, so that no Python runs for a line. A line with anything unusual
-in it (a backslash, what is not ASCII, another prefix, fields elsewhere) is left to the second look of `parse.py`.
+Needs only pyarrow and numpy: Spark's executors get it by value (`parse.py`). Fields are located in the bytes of all
+lines together and cut out of them, so that no Python runs per line. A line with anything unusual (a backslash, a
+non-ASCII byte, another prefix, fields at other positions) is left to the second pass of `parse.py`.
 """
 
 import re
@@ -20,9 +20,9 @@ Flags: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 TAB, CR, BACKSLASH = b"\t\r\\"
 VARIES = "[0-9a-fA-F]{8}-[0-9a-fA-F-]{13,}|[0-9a-f]{12,}|[0-9]+"
 ROUTED = "(^|,)(clientIp|clientPort|clientId|clientCallId|realUser|proxyUserPort):[^,]*"
-"""Of a caller context: what a Router and the NameNode add, which differs from call to call."""
+"""The parts of a caller context that a Router and the NameNode add, which differ from call to call."""
 VARIABLE = "\x01"
-"""As in `parse.py`, which a test compares line by line."""
+"""As in `parse.py`; a test compares the results of both line by line."""
 
 STAMP_DIGITS = (0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18, 20, 21, 22)
 STAMP_MARKS = ((4, b"-"), (7, b"-"), (10, b" "), (13, b":"), (16, b":"), (19, b",."), (23, b" "))
@@ -30,7 +30,7 @@ STAMP_BYTES = 24
 FIRST_FIELDS = (b"ugi=", b"ip=", b"cmd=", b"src=", b"dst=", b"perm=")
 PROTO, CONTEXT, TRACKING = b"proto=", b"callerContext=", b"trackingId="
 TABS = (7, 8, 9)
-"""So many are in a line: a tracking id and a caller context may be missing."""
+"""The possible numbers of tabs in a line: the tracking id and the caller context are optional."""
 MOST_PATH = 8000
 PADDING = 32
 
@@ -41,12 +41,12 @@ SCHEMA = (
 
 
 class Rules(NamedTuple):
-    """What the driver knows.
+    """Values that the driver passes to executors.
 
     Attributes:
         changes: commands that change a path.
-        reads, changed, rest, raw: what an event is about.
-        breaks, offsets: from which local ms on each offset of the time zone, in ms, holds; the first one from ever on.
+        reads, changed, rest, raw: the classes of events.
+        breaks, offsets: the offsets of the time zone in ms; offset n holds between breaks n - 1 and n, in local ms.
     """
 
     changes: frozenset[str]
@@ -67,18 +67,18 @@ class _Lines:
         _, offsets, self.buffer = column.buffers()
         places = np.frombuffer(offsets, dtype=np.int32, count=len(column) + 1).astype(np.int64)
         size = int(places[-1])
-        # So that looking at what follows a place never leaves the bytes.
+        # Padded, so that a read after any place stays within the array.
         self.data: Bytes = np.zeros(size + PADDING, np.uint8)
         if size:
             self.data[:size] = np.frombuffer(self.buffer, dtype=np.uint8, count=size)
-        # At each place the eight bytes that begin there.
+        # At each place, the eight bytes that begin there.
         self.words = np.ndarray((size + PADDING - 8,), "<u8", self.data, strides=(1,))
         self.starts, self.ends = places[:-1], places[1:].copy()
         is_windows = (self.ends > self.starts) & (self.data[self.ends - 1] == CR)
         self.ends[is_windows] -= 1
 
     def has(self, text: bytes, at: Places) -> Flags:
-        """Whether the text stands at the places; nothing says that it is of the same line."""
+        """Whether the text is at these places; it may run into the next line."""
         found = np.ones(len(at), np.bool_)
         for begin in range(0, len(text), 8):
             part = text[begin : begin + 8]
@@ -89,7 +89,7 @@ class _Lines:
         return found
 
     def cut(self, starts: Places, ends: Places) -> pa.Array:
-        """Return what lies from starts to ends, which follow one another, as text."""
+        """Return the texts from starts to ends, which must be in ascending order."""
         offsets = np.empty(2 * len(starts) + 1, np.int32)
         offsets[:-1:2], offsets[1::2], offsets[-1] = starts, ends, ends[-1] if len(ends) else 0
         buffers = [None, pa.py_buffer(offsets), self.buffer]
@@ -98,7 +98,7 @@ class _Lines:
 
 
 def events_of(batches: Iterable[pa.RecordBatch], rules: Rules) -> Iterator[pa.RecordBatch]:
-    """Yield the events of lines, in the columns of `SCHEMA`; of other than usual lines the line itself, as `detail`."""
+    """Yield the events of usual lines in the columns of `SCHEMA`, and any other line itself as `detail`."""
     for batch in batches:
         if batch.num_rows:
             yield from _events(batch.column(0).cast(pa.binary()), rules)
@@ -150,7 +150,7 @@ def _batch(columns: dict[str, pa.Array]) -> pa.RecordBatch:
 def _usual(
     lines: _Lines, good: Places, first: Places, count: Places, tabs: Places, rules: Rules
 ) -> tuple[Places, pa.RecordBatch | None]:
-    """Return which of the lines are usual, and their events."""
+    """Return the indices of the usual lines, and their events."""
     starts, ends = lines.starts[good], lines.ends[good]
     tab = [tabs[first + place] for place in range(7)]
     is_usual = tab[0] - starts >= STAMP_BYTES + len(b"allowed=true")
@@ -207,7 +207,7 @@ def _usual(
         "day": pa.array((local // 86_400_000).astype(np.int32), pa.date32()),
         "about": pa.array([rules.reads, rules.changed, rules.rest]).take(pa.array(about)),
     }
-    # What is about the same goes to the same file.
+    # Events of the same class are written to the same file.
     return good[kept], _batch(columns).take(pa.array(np.argsort(about, kind="stable")))
 
 
@@ -223,7 +223,7 @@ def _frameworks(lines: _Lines, begins: Places, ends: Places, having: Places) -> 
     whole = lines.cut(begins, stops)
     if pc.any(pc.match_substring_regex(whole, "^(client|realUser:|proxyUserPort:)")).as_py():
         first = pc.replace_substring_regex(_own(whole), "(?s)_.*", "").dictionary_encode()
-    else:  # nothing is added before, where a user's name may have a "_"
+    else:  # no added part comes first, where a user name may contain "_"
         ends_of_first = pc.find_substring(whole, "_").to_numpy(zero_copy_only=False)
         first = lines.cut(
             begins, np.where(ends_of_first < 0, stops, begins + ends_of_first)
@@ -236,12 +236,12 @@ def _frameworks(lines: _Lines, begins: Places, ends: Places, having: Places) -> 
 
 
 def _own(contexts: pa.Array) -> pa.Array:
-    """Return contexts without what is added to them."""
+    """Return contexts without the parts that servers add."""
     return pc.utf8_ltrim(pc.replace_substring_regex(contexts, ROUTED, ""), ",")
 
 
 def _moments(lines: _Lines, starts: Places) -> tuple[Places, Flags]:
-    """Return the local times that lines begin with, in ms, and which of them are any."""
+    """Return the local times at the starts of lines, in ms, and which of them are valid."""
     heads = np.stack([lines.words[starts + place] for place in range(0, STAMP_BYTES, 8)], axis=1)
     heads = heads.astype("<u8", copy=False).view(np.uint8)
     digits = heads - np.uint8(ord("0"))
@@ -272,7 +272,7 @@ def _in_utc(local: Places, rules: Rules) -> Places:
 
 
 def _mended(texts: pa.Array, is_odd: pa.Array, mend: Callable[[str], str | None]) -> pa.Array:
-    """Return texts with the odd ones, which are few, mended."""
+    """Return texts with the odd ones, which are few, replaced by `mend`."""
     places = np.flatnonzero(is_odd.to_numpy(zero_copy_only=False))
     if not len(places):
         return texts
@@ -283,7 +283,7 @@ def _mended(texts: pa.Array, is_odd: pa.Array, mend: Callable[[str], str | None]
 
 
 def _paths(texts: pa.Array, chosen: Places, number: int) -> tuple[pa.Array, pa.DictionaryArray]:
-    """Return the path of each line in one spelling, null for a line without a path; and all paths as a dictionary."""
+    """Return the canonical path of each line, null if it has none, and those of the chosen lines as a dictionary."""
     found = texts.dictionary_encode()
     known = found.dictionary
     is_odd = pc.or_(pc.match_substring(known, "//"), pc.ends_with(known, "/"))
@@ -306,7 +306,7 @@ _NEVER_KEPT = re.compile(r"/\.{1,2}/|^/\.reserved|/\.snapshot/")
 
 
 def _skeletons(paths: pa.Array) -> pa.Array:
-    """Return the skeletons of paths, null of what no proxy keeps."""
+    """Return the skeletons of paths, null for paths that no proxy can cache."""
     found = pc.replace_substring_regex(paths, VARIES, VARIABLE)
     begins = pc.and_(pc.starts_with(paths, "/"), pc.less_equal(pc.binary_length(paths), MOST_PATH))
     is_kept = np.array(pc.fill_null(begins, False).to_numpy(zero_copy_only=False))  # noqa: FBT003 - a value

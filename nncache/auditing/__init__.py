@@ -1,1 +1,1 @@
-"""Compare a share of the answers from memory with what the NameNode says to the same caller."""
+"""Compare a share of the answers from memory with the NameNode's answers to the same caller."""

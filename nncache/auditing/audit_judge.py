@@ -1,6 +1,6 @@
-"""Say what another answer of the NameNode means for one that was given from memory.
+"""Judge a difference between an answer from memory and the NameNode's answer.
 
-Sans-I/O. `nncache.auditing.auditor` asks inside a proxy, `nncache audit` from outside.
+Sans-I/O. `nncache.auditing.auditor` asks the NameNode inside a proxy, `nncache audit` from outside.
 """
 
 import json
@@ -8,16 +8,16 @@ from enum import StrEnum
 from typing import Final
 
 COVERED_WITHIN_S: Final = 10.0
-"""How long the proof that all changes were applied is waited for, beyond the bound."""
+"""Seconds beyond the staleness bound to wait for the proof that all changes were applied."""
 
 _UNANNOUNCED: Final = frozenset({"storagePolicy", "ecPolicy", "ecPolicyObj", "ecBit", "snapshotEnabled"})
-"""Fields that change without an event; `max_entry_age_s` bounds how old they are."""
+"""Fields that change without an event; `max_entry_age_s` bounds their age."""
 
 _FOUND: Final = frozenset({200, 404})
 
 
 class AuditOutcome(StrEnum):
-    """What came of a question."""
+    """The outcome of the audit of one answer."""
 
     SAME = "same"
     CHANGED = "changed"
@@ -37,13 +37,18 @@ AUDIT_OUTCOMES: Final[dict[str, str]] = {
     AuditOutcome.UNPROVEN: "another answer, and no proof in time that all changes were applied (the gate closes)",
     AuditOutcome.UNANSWERED: "no NameNode answered",
 }
-"""What each outcome means, for the documentation."""
+"""The meaning of each outcome, for the documentation."""
+
+COMPARED: Final = frozenset(
+    {AuditOutcome.SAME, AuditOutcome.CHANGED, AuditOutcome.UNANNOUNCED, AuditOutcome.BEYOND}
+)
+"""Outcomes for which two answers were compared."""
 
 
 def compared(kept: tuple[int, bytes], fresh: tuple[int, bytes], *, is_active: bool) -> AuditOutcome | None:
-    """Compare an answer from memory with what the NameNode says now, each a status and a body; None: they differ.
+    """Compare an answer from memory with the NameNode's answer, each a status and a body; None: they differ.
 
-    `is_active` says that it was the active NameNode's.
+    `is_active`: the NameNode was the active one.
     """
     if not is_active or fresh[0] not in _FOUND:
         return AuditOutcome.REFUSED
@@ -55,13 +60,13 @@ def compared(kept: tuple[int, bytes], fresh: tuple[int, bytes], *, is_active: bo
 
 
 def why_different(*, is_held: bool, seen_as_of: float, read_at: float, left_s: float) -> AuditOutcome | None:
-    """Say what a difference means, from what the cache holds by now; None: that is not decided yet.
+    """Return the meaning of a difference, from the current state of the cache; None: it is not decided yet.
 
     Args:
         is_held: whether the cache still holds the answer.
-        seen_as_of: as of the gate (G2): what the NameNode showed before that is applied.
-        read_at: when the NameNode's other answer was there; the same clock.
-        left_s: for which the proof may still be waited for.
+        seen_as_of: the gate's time (G2): every change that the NameNode showed before it is applied.
+        read_at: the time of the NameNode's answer, by the same clock.
+        left_s: the seconds left to wait for the proof.
     """
     if not is_held:
         return AuditOutcome.CHANGED

@@ -1,8 +1,8 @@
-"""Asks the NameNode again about some of the answers from memory, and compares.
+"""Compare some of the answers from memory with the NameNode's answers.
 
-A difference is no fault by itself: the path may have changed between the answer and the question. So the cache is asked
-once more when all that the NameNode's reply can show has been applied (`FreshnessGate.seen_as_of`, G2): if it still
-holds the answer then, it has missed a change (Bounded).
+A difference alone is not a fault: the path may have changed between the two answers. So the cache is checked again when
+every change that the NameNode's reply can show has been applied (`FreshnessGate.seen_as_of`, G2). If it still holds the
+answer, it has missed a change (Bounded).
 """
 
 import asyncio
@@ -28,20 +28,20 @@ from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
 from nncache.proxy.traffic import Exchange, Result
 
 PER_CALL: Final = 0.01
-"""Questions for each call that was forwarded: audits make at most 1 % more calls."""
+"""Audits allowed for each forwarded call: audits add at most 1 % to the calls."""
 
 BURST: Final = 10.0
-"""Questions that may be saved up."""
+"""The most audits that may be saved up."""
 
 MAX_WAITING: Final = 10
-"""Answers that wait to be audited; older ones are left out."""
+"""The most answers that wait for an audit. The oldest ones are dropped."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditStats:
-    """Answers from memory that were audited since the start, by outcome."""
+    """Audited answers from memory since start, by outcome."""
 
     outcomes: dict[AuditOutcome, int]
 
@@ -57,10 +57,10 @@ class _Answered:
 
 
 class Auditor:
-    """Takes a share of the hits that it is shown as an observer of `nncache.proxy.traffic.Traffic`.
+    """Audits a share of the hits. An observer of `nncache.proxy.traffic.Traffic`.
 
     Invariant:
-        A1  No more questions are asked than one, and `PER_CALL` for each forwarded call.
+        A1  The number of audits is at most one, plus `PER_CALL` for each forwarded call.
     """
 
     def __init__(
@@ -73,21 +73,21 @@ class Auditor:
         share: float,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """Make one that audits this share of the hits, if the calls that are forwarded allow for it."""
+        """Audit this share of the hits, as far as the number of forwarded calls allows."""
         self._cache = cache
         self._fetch = fetch
         self._signal = signal
         self._clock = clock
         self._share = share
         self._chance = chance
-        self._credit = 1.0  # questions that may be asked
+        self._credit = 1.0  # audits that are allowed now
         self._waiting: deque[_Answered] = deque(maxlen=MAX_WAITING)
         self._came = asyncio.Event()
         self._outcomes = Counter[AuditOutcome](dict.fromkeys(AuditOutcome, 0))
         self._throttled = ThrottledLog(_log, clock)
 
     def answered(self, exchange: Exchange) -> None:
-        """Take note of a request; of some hits, to ask about them."""
+        """Observe a request: count forwarded calls, and queue some of the hits for an audit."""
         if exchange.result is not Result.HIT:
             if exchange.result in {Result.STORED, Result.FORWARDED}:
                 self._credit = min(BURST, self._credit + PER_CALL)
@@ -97,13 +97,13 @@ class Auditor:
         plain = parse_plain(exchange.target)
         entry = None if plain is None else self._entry_of(plain.path)
         if plain is None or entry is None:
-            return  # forgotten in the very turn in which it was served
+            return  # forgotten in the turn of the event loop that served it
         self._credit -= 1
         self._waiting.append(_Answered(exchange.target, exchange.peer, plain, entry))
         self._came.set()
 
     async def run(self) -> NoReturn:
-        """Ask, one question at a time, until cancelled."""
+        """Audit the queued answers one at a time, until cancelled."""
         while True:
             await self._came.wait()
             while self._waiting:
@@ -141,7 +141,7 @@ class Auditor:
         return await self._why_different(hit.entry, reply) if outcome is None else outcome
 
     async def _why_different(self, entry: Entry, reply: UpstreamReply) -> AuditOutcome:
-        """Say whether the cache learns of the change that the reply shows."""
+        """Wait until it is decided whether the cache forgets the entry, and return the meaning of the difference."""
         gate, store = self._cache.gate, self._cache.store
         deadline = reply.replied_at + gate.max_staleness_s + COVERED_WITHIN_S
         while True:
@@ -156,4 +156,4 @@ class Auditor:
                 return outcome
             self._signal.request_probe()
             if not await self._signal.wait_covered(left_s) and self._clock() < deadline:
-                await asyncio.sleep(min(1.0, left_s))  # the stream has ended; the next one forgets all
+                await asyncio.sleep(min(1.0, left_s))  # the stream has ended; the next one forgets everything

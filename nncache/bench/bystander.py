@@ -8,10 +8,10 @@ import asyncio
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from nncache.bench.polling.clock import boottime
+from nncache.bench.polling.task import Orders
 from nncache.bench.servers.counters import NameNodeAt, beans
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.rpc.namenode import NameNodeRpc
@@ -24,6 +24,7 @@ LOOK_EVERY_S: Final = 1.0
 TIME_UNIT: Final[Mapping[str, str]] = {"rpc.metrics.timeunit": "MICROSECONDS"}
 """Of the NameNode's configuration: in milliseconds, its default, most times would be 0 (CommonConfigurationKeys)."""
 
+_ACTIVITY: Final = "Hadoop:service=NameNode,name=RpcActivityForPort"
 _TIMEOUT_S: Final = 5.0
 _MICROSECONDS: Final = 1e6
 
@@ -35,75 +36,59 @@ KINDS: Final[Mapping[str, str]] = {
 """Times of a call, in their order, as RpcActivityForPort names them (Hadoop 3.5.0, RpcMetrics)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
-    """A NameNode, and when to look."""
-
-    namenode: NameNodeAt
-    path: str  # the directory
-    begins_s: float  # of the machine's clock (`boottime`)
-    ends_s: float  # the same
-
-
-def observe(watched: Watched, has_failed: threading.Event) -> list[dict[str, object]]:
+def observe(at: NameNodeAt, orders: Orders, has_failed: threading.Event) -> list[dict[str, object]]:
     """Return the rows of the table `others`, none if the RPC port is not known; ends early when the run has failed."""
-    if not watched.namenode.rpc:
+    if not at.rpc:
         return []
-    has_failed.wait(max(0.0, watched.begins_s - boottime()))
-    return asyncio.run(_observe(watched, has_failed))
+    has_failed.wait(max(0.0, orders.zero_s - boottime()))
+    return asyncio.run(_observe(at, orders, has_failed))
 
 
-async def _observe(watched: Watched, has_failed: threading.Event) -> list[dict[str, object]]:
+async def _observe(at: NameNodeAt, orders: Orders, has_failed: threading.Event) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    at = watched.namenode
     namenode = NameNodeRpc(at.rpc, at.superuser, timeout_s=_TIMEOUT_S)
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(_look(watched, has_failed, rows))
-            for number in range(round((watched.ends_s - watched.begins_s) * CALLS_PER_S)):
-                due_s = watched.begins_s + number / CALLS_PER_S
+            group.create_task(_look(at, orders, has_failed, rows))
+            for number in range(round(orders.duration_s * CALLS_PER_S)):
+                due_s = orders.zero_s + number / CALLS_PER_S
                 await asyncio.sleep(max(0.0, due_s - boottime()))
                 if has_failed.is_set():
                     break
-                group.create_task(_call(namenode, watched, due_s, rows))
+                group.create_task(_call(namenode, orders, due_s, rows))
     finally:
         await namenode.close()
     return rows
 
 
-async def _call(namenode: NameNodeRpc, watched: Watched, due_s: float, rows: list[dict[str, object]]) -> None:
+async def _call(namenode: NameNodeRpc, orders: Orders, due_s: float, rows: list[dict[str, object]]) -> None:
     error = None
     try:
-        await namenode.may_write(watched.path)
+        await namenode.may_write(orders.plan.root)
     except HadoopError as exc:
         error = str(exc)
     took_s = boottime() - due_s
-    rows.append(_row(watched, due_s, "call", took_s, 1, error))
+    rows.append(_row(orders, due_s, "call", took_s, 1, error))
 
 
-async def _look(watched: Watched, has_failed: threading.Event, rows: list[dict[str, object]]) -> None:
+async def _look(
+    at: NameNodeAt, orders: Orders, has_failed: threading.Event, rows: list[dict[str, object]]
+) -> None:
     """Take each new mean of the NameNode, with the number of calls since the one before."""
-    before = None
-    while boottime() < watched.ends_s and not has_failed.is_set():
+    before, port = None, at.rpc.rpartition(":")[2]
+    while boottime() < orders.ends_s and not has_failed.is_set():
         with suppress(OSError):  # an overloaded NameNode may say nothing for once
-            now = await asyncio.to_thread(_rpc_activity, watched.namenode)
+            (now,) = await asyncio.to_thread(beans, at.http, f"{_ACTIVITY}{port}")
             calls = now["RpcQueueTimeNumOps"]
             if before is not None and calls > before:
                 for kind, name in KINDS.items():
                     mean_s = float(now[f"{name}AvgTime"]) / _MICROSECONDS
-                    rows.append(_row(watched, boottime(), kind, mean_s, calls - before))
+                    rows.append(_row(orders, boottime(), kind, mean_s, calls - before))
             before = calls
         await asyncio.sleep(LOOK_EVERY_S)
 
 
 def _row(
-    watched: Watched, at_s: float, kind: str, seconds: float, calls: int, error: str | None = None
+    orders: Orders, at_s: float, kind: str, seconds: float, calls: int, error: str | None = None
 ) -> dict[str, object]:
-    return {"at_s": at_s - watched.begins_s, "kind": kind, "seconds": seconds, "calls": calls, "error": error}
-
-
-def _rpc_activity(namenode: NameNodeAt) -> Mapping[str, Any]:
-    """Return what a NameNode says of its RPC port."""
-    port = namenode.rpc.rpartition(":")[2]
-    (found,) = beans(namenode.http, f"Hadoop:service=NameNode,name=RpcActivityForPort{port}")
-    return found
+    return {"at_s": at_s - orders.zero_s, "kind": kind, "seconds": seconds, "calls": calls, "error": error}

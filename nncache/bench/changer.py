@@ -15,6 +15,7 @@ import aiohttp
 
 from nncache.bench.namespace import BenchNamespace, State
 from nncache.bench.polling.clock import boottime
+from nncache.bench.servers.counters import NameNodeAt
 from nncache.bench.shared import tables
 from nncache.bench.shared.plan import Change, Plan
 from nncache.hadoop.errors import HadoopError
@@ -27,8 +28,7 @@ class Order:
     """What is to be changed where."""
 
     plan: Plan
-    namenode: str  # "host:port" of its WebHDFS
-    superuser: str
+    namenode: NameNodeAt
     warm_up_s: float
     duration_s: float
     directory: Path  # where the tables go
@@ -82,7 +82,7 @@ class Changer:
         await self._namespace.carry_out(change)
         acked_s = boottime()
         times = change.at_s, sent_s - zero_s, acked_s - zero_s
-        for path_id in self._namespace.touched(change):
+        for path_id in self._order.plan.touched(change.kind, change.path_id):
             self._note(number, path_id, change.kind, times, await self._namespace.state(path_id))
 
     async def _take_stock(self, zero_s: float) -> None:
@@ -116,7 +116,7 @@ async def _until(at_s: float) -> None:
 
 
 async def _change(pipe: Connection, order: Order) -> None:
-    async with BenchNamespace(order.plan, order.namenode, order.superuser) as namespace:
+    async with BenchNamespace(order.plan, order.namenode) as namespace:
         changer = Changer(order, namespace)
         await changer.note_first()
         pipe.send(None)

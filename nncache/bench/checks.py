@@ -4,19 +4,16 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from nncache.auditing.audit_judge import AuditOutcome
+from nncache.auditing.audit_judge import COMPARED, AuditOutcome
 from nncache.bench.report.rounding import ratio
-from nncache.bench.report.savings import UNPOLLED, all_calls_per_s, cores, share_of_poll_cpu_saved
+from nncache.bench.report.savings import all_calls_per_s, cores, share_of_poll_cpu_saved
 from nncache.bench.shared.driver import Figure, none_of
-from nncache.bench.shared.figures import SCHEDULE_S, AtPeriod, ModeFigures
+from nncache.bench.shared.figures import SCHEDULE_S, AtPeriod, Mode, ModeFigures
 from nncache.bench.shared.workload import Callers, Workload
 
 GET_FILE_INFO_PER_CHANGE: Final = 1.3
 CALLS_PER_CHANGE: Final = 2.6
 LATENESS_BEYOND_PERIOD_S: Final = 0.1
-
-NNCACHE: Final = "nncache"
-WAITING: Final = "waiting"
 
 WAITING_LATENESS_S: Final = 1.0  # from a change to each client that waits for it (p99)
 
@@ -31,11 +28,6 @@ POLL_CPU_SAVED: Final = 0.95
 
 DESIGN_CHANGES_PER_S: Final = 9.0
 """From this load on both are demanded: the NameNodes are probed as often however few changes there are."""
-
-COMPARED: Final = frozenset(
-    {AuditOutcome.SAME, AuditOutcome.CHANGED, AuditOutcome.UNANNOUNCED, AuditOutcome.BEYOND}
-)
-"""Outcomes of an audit in which there was something to compare."""
 
 
 def checks(modes: Sequence[ModeFigures], workload: Workload) -> tuple[Figure, ...]:
@@ -52,7 +44,7 @@ def also_checks(also: Sequence[AtPeriod]) -> tuple[Figure, ...]:
         check
         for at in also
         for mode in at.modes
-        if mode.mode == NNCACHE
+        if mode.mode == Mode.NNCACHE
         for check in _failures(mode, f"nncache, poll period {at.period_s:g} s")
     )
 
@@ -84,21 +76,21 @@ def _on_journalnodes(mode: ModeFigures, modes: Sequence[ModeFigures]) -> Iterato
 
 
 def _of_mode(mode: ModeFigures, modes: Sequence[ModeFigures], workload: Workload) -> Iterator[Figure]:
-    if mode.mode == UNPOLLED:
+    if mode.mode == Mode.UNPOLLED:
         return
     late_ms, unsent = mode.late_starts_s.p99 * 1e3, mode.due - mode.sent
     yield Figure(f"{mode.mode}: polls sent late by the generator (p99)", late_ms, "ms", most=SCHEDULE_S * 1e3)
     yield none_of(f"{mode.mode}: polls not sent", unsent)
-    if mode.mode not in {NNCACHE, WAITING}:
+    if mode.mode not in {Mode.NNCACHE, Mode.WAITING}:
         return  # what a peer does wrong is a result, not a failure of the run
     yield from _failures(mode, mode.mode)
     period_s = workload.period_s + LATENESS_BEYOND_PERIOD_S
-    wanted_s = WAITING_LATENESS_S if mode.mode == WAITING else period_s
+    wanted_s = WAITING_LATENESS_S if mode.mode == Mode.WAITING else period_s
     if mode.lateness_s.count:
         late_s = mode.lateness_s.p99
         yield Figure(f"{mode.mode}: a change is seen after (p99)", late_s, "s", most=wanted_s)
     of_changes = workload.callers is Callers.PER_GLOB and workload.changes_per_s and mode.changed_paths
-    if mode.mode == NNCACHE and of_changes:
+    if mode.mode == Mode.NNCACHE and of_changes:
         asked, in_all = mode.calls.get("getFileInfo", 0), sum(mode.calls.values())
         what = f"{mode.mode}: calls for each changed path"
         yield from _on_journalnodes(mode, modes)

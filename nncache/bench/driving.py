@@ -1,10 +1,11 @@
 """One mode of a run: its files, its server, its pollers and its changes, in step."""
 
 import asyncio
+import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,7 @@ from typing import Final
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from nncache.bench.bystander import Watched, observe
+from nncache.bench.bystander import observe
 from nncache.bench.changer import Order, Outcome, change
 from nncache.bench.judge.reduction import OTHERS_FILE
 from nncache.bench.namespace import BenchNamespace
@@ -23,9 +24,10 @@ from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.counters import NameNodeAt, Sample, added, sample
 from nncache.bench.servers.nncache import AUDITING, audited, nncache
 from nncache.bench.servers.running import Running
-from nncache.bench.settings import Mode, RunSettings
+from nncache.bench.settings import RunSettings
 from nncache.bench.shared import tables
 from nncache.bench.shared.driver import apart, edits_of_journalnodes, next_of
+from nncache.bench.shared.figures import Mode
 from nncache.bench.shared.plan import Plan
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster
@@ -55,8 +57,8 @@ class Stand:
         if self.cluster is not None:
             namenode = self.cluster.namenodes[0]
             return NameNodeAt(namenode.http, self.cluster.superuser, namenode.process.pid, namenode.rpc)
-        assert self.settings.elsewhere is not None
-        return NameNodeAt(self.settings.elsewhere.namenode, self.settings.elsewhere.superuser)
+        assert self.settings.namenode is not None
+        return self.settings.namenode
 
     @property
     def beside(self) -> dict[str, int]:
@@ -94,9 +96,7 @@ def warm_up_namenode(stand: Stand, show: Show) -> None:
             duration_s = settings.jvm_warm_up_s / len(WARM_UP_SHARES)
             orders = _orders(gentle, Mode.DIRECT, stand.namenode.http, clock, 0.0, duration_s)
             collect(stand.spark, orders, directory)
-    for file in directory.iterdir():
-        file.unlink()
-    directory.rmdir()
+    shutil.rmtree(directory)
 
 
 def run_mode(
@@ -112,8 +112,7 @@ def run_mode(
     directory.mkdir(parents=True, exist_ok=True)
     order = Order(
         plan=stand.plan(mode),
-        namenode=stand.namenode.http,
-        superuser=stand.namenode.superuser,
+        namenode=stand.namenode,
         warm_up_s=settings.warm_up_s,
         duration_s=settings.duration_s,
         directory=directory,
@@ -132,13 +131,7 @@ def run_mode(
         has_failed = threading.Event()
         with ThreadPoolExecutor(2) as aside:
             counting = aside.submit(_count, stand, running, orders, has_failed)
-            watched = Watched(
-                namenode=stand.namenode,
-                path=orders.plan.root,
-                begins_s=orders.zero_s,
-                ends_s=orders.zero_s + orders.duration_s,
-            )
-            watching = aside.submit(observe, watched, has_failed)
+            watching = aside.submit(observe, stand.namenode, orders, has_failed)
             try:
                 collect(stand.spark, orders, directory)
             except BaseException:
@@ -163,10 +156,9 @@ def run_mode(
 def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
     settings, namenode = stand.settings, stand.namenode.http
     if mode in {Mode.DIRECT, Mode.UNPOLLED}:
-        return _there(namenode)
-    if settings.elsewhere is not None:
-        assert settings.elsewhere.proxy is not None
-        return _there(settings.elsewhere.proxy)
+        return nullcontext(Running(address=namenode))
+    if settings.namenode is not None:
+        return nullcontext(Running(address=settings.proxy))
     assert stand.cluster is not None
     match mode:
         case Mode.NNCACHE | Mode.WAITING:
@@ -177,11 +169,6 @@ def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
             )
         case Mode.NGINX:
             return nginx(namenode, valid_s=settings.nginx_valid_s)
-
-
-@contextmanager
-def _there(address: str) -> Iterator[Running]:
-    yield Running(address=address)
 
 
 def _orders(stand: Stand, mode: Mode, server: str, clock: str, warm_up_s: float, duration_s: float) -> Orders:
@@ -199,7 +186,7 @@ def _orders(stand: Stand, mode: Mode, server: str, clock: str, warm_up_s: float,
 
 
 async def _lay_out(order: Order) -> None:
-    async with BenchNamespace(order.plan, order.namenode, order.superuser) as namespace:
+    async with BenchNamespace(order.plan, order.namenode) as namespace:
         await namespace.lay_out(order.changes())
 
 
@@ -213,7 +200,7 @@ def _count(
 
     has_failed.wait(max(0.0, orders.zero_s - boottime()))
     before = look()
-    has_failed.wait(max(0.0, orders.zero_s + orders.duration_s - boottime()))
+    has_failed.wait(max(0.0, orders.ends_s - boottime()))
     return added(before, look())
 
 

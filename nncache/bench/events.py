@@ -8,6 +8,7 @@ import datetime as dt
 import math
 import textwrap
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from nncache.bench.polling.client import request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
-from nncache.bench.report.charts import COLOURS, KINDS, SHADES, STYLE, legend_of, tinted
+from nncache.bench.report.charts import COLOURS, KINDS, SHADES, STYLE, by_kind, legend_of, tinted
 from nncache.bench.servers.counters import calls_of
 from nncache.bench.shared.driver import (
     Figure,
@@ -120,7 +121,7 @@ def main(pollers: int, period: float) -> Result:
         hadoop = running.enter_context(cluster(ha=True, with_zookeeper=True))
         runner.run(_make(hadoop, pollers))
         runner.run(_poll(hadoop.namenodes[0].http, pollers, period, WARM_UP_S, time.monotonic() + _LEAD_S))
-        flags = _daemon_flags(hadoop)
+        flags = (*hadoop.flags, "--zookeeper", hadoop.zookeeper.address, "--zookeeper-root", "/bench-events")
         publisher = running.enter_context(Publisher(*flags, "--filters-path", f"{ROOT}/filters"))
         publisher.await_publishing()
         proxy = running.enter_context(Proxy(*flags))
@@ -191,8 +192,9 @@ def draw(course: Course) -> Chart:
     starts = [0.0, *ends][: len(ends)]
     widths = [end - start for start, end in zip(starts, ends, strict=True)]
     colours = [tinted("#333333", shade) for shade in SHADES]
-    known = [[_calls_of(kind, each) for _, each in course.calls] for kind in KINDS]
-    _stack(calls, starts, widths, known, colours)
+    known = [by_kind(each) for _, each in course.calls]
+    kinds = [[each[number] for each in known] for number in range(len(KINDS))]
+    _stack(calls, starts, widths, kinds, colours)
     calls.set_ylabel("calls per second")
     legend_of(calls, dict(zip(KINDS.values(), SHADES, strict=True)))
     slowest.bar(seconds, course.p99_s, width=1, align="edge", color="#555555")
@@ -224,11 +226,6 @@ def _stack(
     for part, colour in zip(parts, colours, strict=True):
         axes.bar(at, part, width=widths, bottom=below, align="edge", color=colour)
         below = [base + each for base, each in zip(below, part, strict=True)]
-
-
-def _calls_of(kind: str, calls: Mapping[str, float]) -> float:
-    """Return the calls of a kind; "" stands for all that have no kind of their own."""
-    return calls.get(kind, 0.0) if kind else sum(rate for name, rate in calls.items() if name not in KINDS)
 
 
 # ---- run -------------------------------------------------------------------------------------------------------------
@@ -302,11 +299,10 @@ async def _count(hadoop: Cluster, zero_s: float, looks: list[tuple[float, Mappin
     """Ask the NameNodes each second how many calls they have answered."""
 
     def look() -> dict[str, float]:
-        calls: dict[str, float] = {}
+        calls = defaultdict[str, float](float)
         for namenode in hadoop.namenodes:
             for name, count in calls_of(namenode.http).items():
-                kind = name.removeprefix("upkeep:")
-                calls[kind] = calls.get(kind, 0.0) + count
+                calls[name.removeprefix("upkeep:")] += count
         return calls
 
     while True:
@@ -336,11 +332,6 @@ async def _make(hadoop: Cluster, pollers: int) -> None:
 
 def _path_of(number: int) -> str:
     return f"{ROOT}/data/{number:05}"
-
-
-def _daemon_flags(hadoop: Cluster) -> tuple[str, ...]:
-    """Return what publisher and proxy are started with."""
-    return (*hadoop.flags, "--zookeeper", hadoop.zookeeper.address, "--zookeeper-root", "/bench-events")
 
 
 if __name__ == "__main__":

@@ -22,13 +22,13 @@ from typing import Final
 import click
 from matplotlib.figure import Figure as Chart
 
-from nncache.bench.cost import COLOURS, Name, Round, Target, by_server, each_s, in_rounds, panels, table
+from nncache.bench.cost import COLOURS, Name, Round, by_server, each_s, in_rounds, panels, table
 from nncache.bench.polling.client import allow_connections
 from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.counters import calls_of
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.nncache import Channel, nncache
-from nncache.bench.servers.running import Progress, Running
+from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, make_directories, none_of
 from nncache.bench.wrk import Counted, ask_times, held, loading, round_robin
 from nncache.testbed import Cluster
@@ -202,7 +202,7 @@ def _rounds(
     ways = tuple(HitPath) if growth in MAX_GROWTH else (HitPath.KNOWN,)
     with subjects_of(growth, hadoop, max_entries) as subjects:
         for each in subjects:
-            ask(each.target.running.address, script(each, HitPath.KNOWN), _WARM_UP * each.paths)
+            ask(each.running.address, script(each, HitPath.KNOWN), _WARM_UP * each.paths)
             for way in ways:
                 measure(each, way, 0, warm_up_s)
         asked = [(each, way) for way in ways for each in subjects]
@@ -215,25 +215,21 @@ class Subject:
 
     growth: Growth
     size: int
-    target: Target
+    server: Name
+    running: Running
     namenode_http: str
     paths: int = PATHS
     callers: int = 1
     connections: int = CONNECTIONS
-
-    def progress(self) -> Progress:
-        """Look at the server's own count."""
-        return self.target.running.progress()
 
 
 @contextmanager
 def subjects_of(growth: Growth, hadoop: Cluster, most_entries: int) -> Iterator[Sequence[Subject]]:
     """Start the servers of each size, smallest first, and fill their caches."""
     namenode = hadoop.namenodes[0]
-    pid = namenode.process.running_pid
 
     def subject(size: int, running: Running, name: Name = Name.NNCACHE, **asked: int) -> Subject:
-        return Subject(growth, size, Target(name, running, pid), namenode.http, **asked)
+        return Subject(growth, size, name, running, namenode.http, **asked)
 
     with ExitStack() as close:
 
@@ -300,16 +296,16 @@ def fill(subject: Subject) -> None:
     """
     until = time.monotonic() + _FILLED_S
     while True:
-        ask(subject.target.running.address, filling(subject.size), subject.size)
-        now = subject.progress()
+        ask(subject.running.address, filling(subject.size), subject.size)
+        now = subject.running.progress()
         while now.connections and time.monotonic() < until:  # the last may still be under way
             time.sleep(_LOOK_S)
-            now = subject.progress()
+            now = subject.running.progress()
         if now.entries >= subject.size and not now.connections:
             return
         if time.monotonic() > until:
             held_now = f"{now.entries:,} replies of {subject.size:,}, with {now.connections} connections"
-            raise StartError(f"{subject.target.name} holds {held_now}")
+            raise StartError(f"{subject.server} holds {held_now}")
 
 
 def ask(address: str, what: str, requests: int) -> None:
@@ -321,7 +317,7 @@ def ask(address: str, what: str, requests: int) -> None:
 
 def measure(subject: Subject, way: HitPath, number: int, seconds: float) -> Round:
     """Load it; return what it did and what that cost."""
-    target = subject.target
+    running = subject.running
     asked_before = calls_of(subject.namenode_http)["getFileInfo"]
     loads = list[list[Counted]]()
     with ExitStack() as close:
@@ -329,18 +325,18 @@ def measure(subject: Subject, way: HitPath, number: int, seconds: float) -> Roun
         what = held(script(subject, way), gate, HELD_S)
         for first in range(0, subject.connections, AT_ONCE):
             some = min(AT_ONCE, subject.connections - first)
-            loads.append(close.enter_context(loading(target.running.address, what, connections=some)))
+            loads.append(close.enter_context(loading(running.address, what, connections=some)))
             _await_connections(subject, first + some)
         gate.touch()
         time.sleep(_SETTLE_S)
-        before = subject.progress().answered, target.running.cpu_s()
+        before = running.progress().answered, running.cpu_s()
         time.sleep(seconds)
-        after = subject.progress(), target.running.cpu_s()
+        after = running.progress(), running.cpu_s()
     counted = [each for (each,) in loads]
     misses = calls_of(subject.namenode_http)["getFileInfo"] - asked_before
     return Round(
         what=_what(subject.growth, way),
-        server=target.name,
+        server=subject.server,
         size=subject.size,
         number=number,
         requests=after[0].answered - before[0],
@@ -353,10 +349,10 @@ def measure(subject: Subject, way: HitPath, number: int, seconds: float) -> Roun
 
 def _await_connections(subject: Subject, wanted: int) -> None:
     until = time.monotonic() + _CONNECTED_S
-    while (connected := subject.progress().connections) < wanted:
+    while (connected := subject.running.progress().connections) < wanted:
         if time.monotonic() > until:
             seen = f"{connected:,} connections of {wanted:,} after {_CONNECTED_S:.0f} s"
-            raise StartError(f"{subject.target.name} has {seen}")
+            raise StartError(f"{subject.server} has {seen}")
         time.sleep(_LOOK_S)
 
 

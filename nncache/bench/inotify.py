@@ -20,7 +20,7 @@ from typing import Any, Final
 import click
 
 import nncache
-from nncache.bench.servers.counters import AGE_S, file_calls, rpc_calls, use_of
+from nncache.bench.servers.counters import settled_calls, use_of
 from nncache.bench.shared.driver import (
     DEPTH,
     Figure,
@@ -154,8 +154,7 @@ def start(cluster: Cluster, publisher: Publisher, count: int, number: int) -> li
     """
     publisher.stop()
     http = cluster.namenodes[0].http
-    time.sleep(AGE_S)
-    files, attributes, began = file_calls(http), rpc_calls(http)["GetXAttrsNumOps"], time.monotonic()
+    before, began = settled_calls(http), time.monotonic()
     publisher.process.launch()
     in_force_s = 0.0
     while True:
@@ -170,13 +169,13 @@ def start(cluster: Cluster, publisher: Publisher, count: int, number: int) -> li
         time.sleep(_LOOK_S)
     pid = publisher.process.running_pid
     cpu_s, waited_s, load = use_of(pid)[0], _waited_s(pid), os.getloadavg()[0]
-    time.sleep(AGE_S)
+    calls = settled_calls(http) - before
     what = f"restart {number} with {count:,} filters" if number else f"start with {count:,} filters"
     return [
         Figure(f"{what}: in force after", in_force_s, "s", most=MAX_RESTART_S if number else MAX_START_S),
         Figure(f"{what}: read from HDFS after", now_s, "s"),
-        Figure(f"{what}: calls of the NameNode", file_calls(http) - files),
-        Figure(f"{what}: calls of it for attributes", rpc_calls(http)["GetXAttrsNumOps"] - attributes),
+        Figure(f"{what}: calls of the NameNode", calls["TotalFileOps"]),
+        Figure(f"{what}: calls of it for attributes", calls["GetXAttrsNumOps"]),
         Figure(f"{what}: calls of ZooKeeper", seen["nncache_zookeeper_calls_total"]),
         Figure(f"{what}: waiting for a CPU", waited_s, "s"),
         Figure(f"{what}: load of the machine in its last minute", load),
@@ -245,8 +244,7 @@ def catch_up(cluster: Cluster, publisher: Publisher, edits: int, idle_cpu_s: flo
     seconds = edits / beside_per_s
     with _making(cluster, seconds, beside_per_s=beside_per_s, directory="/backlog") as making:
         answer_of(making, None, seconds + _TIMEOUT_S)
-    publisher.process.launch()
-    publisher.process.await_up()
+    publisher.start()
     seen = _await_published(publisher, max(created_in(cluster).values()))
     cpu_s = max(1e-9, use_of(publisher.process.running_pid)[0] - idle_cpu_s)
     return [

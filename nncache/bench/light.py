@@ -16,7 +16,7 @@ from typing import Any, Final
 import click
 
 from nncache.bench.servers.counters import use_of
-from nncache.bench.shared.driver import Figure, Result, benchmark
+from nncache.bench.shared.driver import Figure, Result, at_once, benchmark
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import LightCluster
@@ -111,15 +111,8 @@ async def measure(server: Server, calls: int) -> list[Row]:
             await client.mkdirs("/b")
             for name, call in OPERATIONS.items():
                 before, began = server.cpu_s(), time.monotonic()
-                numbers = iter(range(calls))
-
-                async def work(numbers: Iterator[int] = numbers, call: Call = call) -> None:
-                    for number in numbers:
-                        await call(clients[number % len(clients)], number)
-
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(_CLIENTS):
-                        group.create_task(work())
+                asked = (call(clients[number % len(clients)], number) for number in range(calls))
+                await at_once(asked, _CLIENTS)
                 took, after = time.monotonic() - began, server.cpu_s()
                 cpu_of = {kind: (after[kind] - before[kind]) / calls * 1e6 for kind in after}
                 rows.append(Row(server.name, name, calls / took, sum(cpu_of.values()), cpu_of))
@@ -133,8 +126,7 @@ async def measure(server: Server, calls: int) -> list[Row]:
 )
 def main(calls: int) -> Result:
     """Measure a light cluster beside a real one."""
-    rows: list[Row] = []
-    table, figures = list[str](), list[Figure]()
+    rows, figures = list[Row](), list[Figure]()
     with tempfile.TemporaryDirectory() as directory:
         servers = (real(), _light("light"), _light("light --directory", "--directory", directory))
         for start in servers:
@@ -149,8 +141,9 @@ def main(calls: int) -> Result:
                 Figure(f"{name}: resident then", fresh_mb, "MB", most=most_mb),
                 Figure(f"{name}: resident after all operations", used_mb, "MB"),
             ]
-    for row in rows:
-        table.append(f"{row.server}: {row.operation} {row.per_s:,.0f}/s, {row.cpu_us:,.0f} µs of CPU each")
+    table = [
+        f"{row.server}: {row.operation} {row.per_s:,.0f}/s, {row.cpu_us:,.0f} µs of CPU each" for row in rows
+    ]
     return Result(figures=figures, table=table, rounds=rows)
 
 

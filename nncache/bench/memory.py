@@ -184,11 +184,6 @@ class Stack:
             assert isinstance(answer, FromNameNode), answer
         return False
 
-    async def all_reclaimed(self) -> None:
-        """Wait until nothing is left of what was forgotten."""
-        while self.cache.store.has_detached:  # noqa: ASYNC110 - a cache has no events
-            await asyncio.sleep(0.01)
-
     async def ask_all(self, paths: Iterator[str], times: int = 1) -> int:
         """Ask for all paths, some at once, each so often in a row; return how many took the quick way."""
 
@@ -245,7 +240,8 @@ async def fill(shape: Shape, statuses: int) -> Filled:
         forgetting = LongestIteration()
         made.cache.apply(Vanished("/user/joe"), boottime(), 2)
         async with asyncio.timeout(600):
-            await made.all_reclaimed()
+            while made.cache.store.has_detached:  # noqa: ASYNC110 - a cache has no events
+                await asyncio.sleep(0.01)
         forgetting.stop()
         return Filled(
             entries=stats.entries,

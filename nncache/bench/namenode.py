@@ -18,7 +18,7 @@ from matplotlib.figure import Figure as Chart
 
 from nncache.bench.light import OPERATIONS, Row, Server, measure, real
 from nncache.bench.servers.counters import use_of
-from nncache.bench.shared.driver import Figure, Result, benchmark
+from nncache.bench.shared.driver import Figure, Result, at_once, benchmark
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create, Operation
@@ -136,20 +136,16 @@ async def _fill(address: str, root: str, http: str, files: int) -> None:
     settings = ZooKeeperSettings(zookeeper=(address,), zookeeper_session_timeout_s=30.0)
     async with Session(settings, time.monotonic) as session:
         await session.wait_connected(30.0)
-        at_once = MAX_OPERATIONS // 3
-        batches = iter([range(begin, min(begin + at_once, files)) for begin in range(0, files, at_once)])
+        size = MAX_OPERATIONS // 3
 
-        async def work() -> None:
-            for batch in batches:
-                operations = list[Operation]()
-                for number in batch:
-                    place = 0 if number < LISTED else 1 + (number - LISTED) // _PER_DIRECTORY
-                    operations += _file_operations(root, number, directories[place])
-                await session.commit(operations)
+        async def write(begin: int) -> None:
+            operations = list[Operation]()
+            for number in range(begin, min(begin + size, files)):
+                place = 0 if number < LISTED else 1 + (number - LISTED) // _PER_DIRECTORY
+                operations += _file_operations(root, number, directories[place])
+            await session.commit(operations)
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(_IN_FLIGHT):
-                group.create_task(work())
+        await at_once((write(begin) for begin in range(0, files, size)), _IN_FLIGHT)
 
 
 async def _timed_listing(http: str) -> tuple[float, int]:
@@ -170,17 +166,15 @@ def _grown(files: int) -> list[Figure]:
         full = use_of(zookeeper.process.running_pid)[1]
         listed_s, entries = asyncio.run(_timed_listing(server.https[0]))
         namenode_mb = use_of(server.processes["NameNodes"][0])[1] / 1e6
-        zookeeper.kill()
-        began = time.monotonic()
-        zookeeper.start_again()
-        restart_s = time.monotonic() - began
+        zookeeper.process.kill()
+        zookeeper.process.start()
     what = f"{files:,} files"
     return [
         Figure(f"{what}: written to ZooKeeper in", filled_s, "s"),
         Figure(f"{what}: resident memory of ZooKeeper that they take", (full - empty) / 1e6, "MB"),
         Figure(f"{what}: listing of {entries:,} entries", listed_s, "s"),
         Figure(f"{what}: resident memory of a NameNode then", namenode_mb, "MB"),
-        Figure(f"{what}: restart of ZooKeeper", restart_s, "s"),
+        Figure(f"{what}: restart of ZooKeeper", zookeeper.process.start_s, "s"),
     ]
 
 

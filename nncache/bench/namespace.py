@@ -13,6 +13,7 @@ from urllib.parse import quote
 import aiohttp
 
 from nncache.bench.polling.replies import digest_of, file_id_of
+from nncache.bench.servers.counters import NameNodeAt
 from nncache.bench.shared.driver import AT_ONCE, at_once
 from nncache.bench.shared.plan import Change, Plan
 from nncache.bench.shared.workload import ChangeKind
@@ -36,12 +37,12 @@ def state_of(status: int, body: bytes) -> State:
 
 
 class BenchNamespace:
-    """The paths of one plan at one NameNode ("host:port"). Use it as an async context."""
+    """The paths of one plan at one NameNode. Use it as an async context."""
 
-    def __init__(self, plan: Plan, namenode: str, superuser: str) -> None:
+    def __init__(self, plan: Plan, namenode: NameNodeAt) -> None:
         self.plan = plan
-        self._namenode = namenode
-        self._hdfs = WebHdfs(f"http://{namenode}", superuser)
+        self._namenode = namenode.http
+        self._hdfs = WebHdfs(f"http://{namenode.http}", namenode.superuser)
         self._session: aiohttp.ClientSession
         self._close = AsyncExitStack()
         self._aside = f"{plan.root}-aside"  # matched by no filter, polled by no client
@@ -145,11 +146,6 @@ class BenchNamespace:
                 await hdfs.set_permission(directory, "755")
             case _:
                 assert_never(change.kind)
-
-    def touched(self, change: Change) -> tuple[int, ...]:
-        """Return the paths that may be another thing after a change."""
-        of_all = {ChangeKind.COMMIT, ChangeKind.RETRACT, ChangeKind.FORBID, ChangeKind.ALLOW}
-        return self.plan.in_directory(change.path_id) if change.kind in of_all else (change.path_id,)
 
     def _temporary(self, change: Change) -> str:
         return f"{self.plan.directory(change.path_id).rpartition('/')[0]}/_temporary"

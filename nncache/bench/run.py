@@ -20,11 +20,10 @@ from nncache.bench.checks import also_checks, checks
 from nncache.bench.driving import Stand, run_mode, warm_up_namenode
 from nncache.bench.judge.reduction import reduce
 from nncache.bench.polling.collect import prepare
-from nncache.bench.report.table import as_text
-from nncache.bench.report.write import write_report
-from nncache.bench.settings import Mode, RunSettings
+from nncache.bench.report.report import as_text, write_report
+from nncache.bench.settings import RunSettings
 from nncache.bench.shared.driver import with_journalnodes
-from nncache.bench.shared.figures import AtPeriod, ModeFigures, RunFigures, RunInfo
+from nncache.bench.shared.figures import AtPeriod, Mode, ModeFigures, RunFigures, RunInfo
 from nncache.bench.shared.plan import Plan
 from nncache.bench.spark import session
 from nncache.invalidation.settings import JOURNALNODES
@@ -80,7 +79,7 @@ def _figures(spark: SparkSession, settings: RunSettings) -> tuple[ModeFigures, .
 
 
 def _cluster(settings: RunSettings) -> AbstractContextManager[Cluster | None]:
-    if settings.elsewhere is not None:
+    if settings.namenode is not None:
         return nullcontext()
     plan = Plan(settings.workload, settings.seed)
     callers = {plan.caller_of(path_id) for path_id in range(settings.workload.paths)}

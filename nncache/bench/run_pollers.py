@@ -21,8 +21,10 @@ import click
 from nncache.bench.driving import RefusedChangesError
 from nncache.bench.polling.collect import ExecutorError
 from nncache.bench.run import run
+from nncache.bench.servers.counters import NameNodeAt
 from nncache.bench.servers.nncache import Channel
-from nncache.bench.settings import Elsewhere, Mode, RunSettings, warm_up_for
+from nncache.bench.settings import RunSettings, warm_up_for
+from nncache.bench.shared.figures import Mode
 from nncache.bench.shared.plan import ROOT
 from nncache.bench.shared.workload import Workload
 from nncache.bench.shared.workload_files import WorkloadError, load, names
@@ -96,10 +98,13 @@ def _modes(_: click.Context, __: click.Parameter, value: str) -> tuple[Mode, ...
 @click.option("--hadoop", default=DEFAULT_HADOOP_VERSION, help="Hadoop release of the cluster.")
 @click.option("--master", default="local[*]", help="Of Spark: where the pollers run.")
 @click.option(
-    "--namenode", help="HOST:PORT of a NameNode of one's own (WebHDFS), instead of one that is started."
+    "--namenode",
+    help="HOST:PORT of a NameNode of one's own (WebHDFS), instead of one that is started.",
 )
 @click.option(
-    "--nncache", "proxy", help="HOST:PORT of an nncache before it, with filters for ROOT/*/*/*/*/_SUCCESS*."
+    "--nncache",
+    "proxy",
+    help="HOST:PORT of an nncache before it, with filters for ROOT/*/*/*/*/_SUCCESS*.",
 )
 @click.option(
     "--superuser", default=getpass.getuser, show_default="yourself", help="User that changes files there."
@@ -124,8 +129,8 @@ def main(  # noqa: PLR0913 - one for each option
     seed: int,
     hadoop: str,
     master: str,
-    namenode: str | None,
-    proxy: str | None,
+    namenode: str,
+    proxy: str,
     superuser: str,
     root: str,
     out: Path | None,
@@ -140,8 +145,8 @@ def main(  # noqa: PLR0913 - one for each option
             f"in mode waiting each poller waits for one path, and in {workload.name} it has "
             f"{workload.paths_per_poller}: leave it out (--modes direct,nncache,nginx)"
         )
-    elsewhere = _elsewhere(namenode, proxy, superuser, modes)
-    if elsewhere is not None and edits_source != INOTIFY:
+    _check_cluster(namenode, proxy, modes)
+    if namenode and edits_source != INOTIFY:
         raise click.UsageError("--edits-source is of a cluster that is started, and not of one of your own")
     if Mode.NGINX in modes:
         try:
@@ -164,7 +169,8 @@ def main(  # noqa: PLR0913 - one for each option
         master=master,
         directory=out or RESULTS / f"{today}-{workload.name}{variant}",
         root=root,
-        elsewhere=elsewhere,
+        namenode=NameNodeAt(namenode, superuser) if namenode else None,
+        proxy=proxy,
         also_periods_s=also_periods_s,
         command=shlex.join(["python", "bench/run_pollers.py", *sys.argv[1:]]),
     )
@@ -178,20 +184,13 @@ def main(  # noqa: PLR0913 - one for each option
     sys.exit(0 if is_enough else _SHORTFALL)
 
 
-def _elsewhere(
-    namenode: str | None, proxy: str | None, superuser: str, modes: tuple[Mode, ...]
-) -> Elsewhere | None:
-    if namenode is None:
-        if proxy is not None:
-            raise click.UsageError(
-                "--nncache stands before a NameNode of your own: name that, too (--namenode)"
-            )
-        return None
+def _check_cluster(namenode: str, proxy: str, modes: tuple[Mode, ...]) -> None:
+    if proxy and not namenode:
+        raise click.UsageError("--nncache stands before a NameNode of your own: name that, too (--namenode)")
     ours = (Mode.NNCACHE, Mode.WAITING)
-    if Mode.NGINX in modes or (proxy is None and not set(modes).isdisjoint(ours)):
+    if namenode and (Mode.NGINX in modes or not (proxy or set(modes).isdisjoint(ours))):
         message = "with --namenode, use --modes direct, or --modes direct,nncache,waiting and --nncache"
         raise click.UsageError(message)
-    return Elsewhere(namenode=namenode, superuser=superuser, proxy=proxy)
 
 
 def _workload(name: str, pollers: int | None, period_s: float | None) -> Workload:

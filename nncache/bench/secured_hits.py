@@ -135,7 +135,6 @@ def _secured_proxy(cluster: Cluster) -> Proxy:
     kdc = cluster.kdc
     assert kdc is not None
     own = keytab(kdc.directory, "nncache")
-    own.chmod(0o400)
     os.environ.update(kdc.environ())  # with which the proxy finds the KDC
     identity = ("--principal", f"nncache/_HOST@{REALM}", "--keytab", str(own))
     return Proxy(*cluster.flags, "--glob", _GLOB, *identity)

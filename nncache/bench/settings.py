@@ -1,11 +1,12 @@
 """What one run of the benchmark is to do."""
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from nncache.bench.servers.counters import NameNodeAt
 from nncache.bench.servers.nncache import Channel
+from nncache.bench.shared.figures import Mode
 from nncache.bench.shared.plan import ROOT
 from nncache.bench.shared.workload import Workload
 from nncache.invalidation.settings import INOTIFY
@@ -19,27 +20,8 @@ def warm_up_for(period_s: float) -> float:
     return max(WARM_UP_S, 2 * period_s)
 
 
-class Mode(StrEnum):
-    """Whom the pollers ask."""
-
-    DIRECT = "direct"  # the NameNode itself
-    NNCACHE = "nncache"
-    WAITING = "waiting"  # nncache, by clients that wait for another answer in place of polling
-    NGINX = "nginx"  # proxy_cache with a time limit
-    UNPOLLED = "unpolled"  # no one: what the NameNode does anyway, for the changes and for itself
-
-
 NOT_BY_PERIOD: Final = frozenset({Mode.WAITING, Mode.NGINX, Mode.UNPOLLED})
 """Modes for which another poll period is another time limit, or none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Elsewhere:
-    """A cluster of one's own, instead of one that the run starts."""
-
-    namenode: str  # "host:port" of its active NameNode's WebHDFS
-    superuser: str  # makes and changes the files below `RunSettings.root`, which must not exist yet
-    proxy: str | None  # "host:port" of an nncache before it; its filters must match `root`/*/*/*/*/_SUCCESS*
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +42,9 @@ class RunSettings:
     directory: Path  # where tables, charts and report go
     command: str
     root: str = ROOT  # the directory in HDFS whose children have the modes' files
-    elsewhere: Elsewhere | None = None  # the cluster, if it is one's own
+    # of a cluster of one's own: its active NameNode, below whose `root` nothing may be yet; None: the run starts one
+    namenode: NameNodeAt | None = None
+    proxy: str = ""  # "host:port" of an nncache before it, whose filters must match `root`/*/*/*/*/_SUCCESS*
     # other poll periods, at which direct and nncache are run for a short time after that
     also_periods_s: tuple[float, ...] = ()
     variant: str = ""  # what is added to the names of the modes' directories in HDFS

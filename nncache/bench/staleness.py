@@ -75,34 +75,33 @@ def _measure(
     what = f"{name}, {cluster.open_segment_txids():,} transactions in the open segment"
     channel = ("--channel", "direct", "--glob", f"{ROOT}/*")
     namenode = cluster.namenodes[0]
+    servers = (namenode.process, *(each.process for each in cluster.journalnodes))
+
+    def cpu_s() -> list[float]:
+        return [use_of(each.running_pid)[0] for each in servers]
+
     with (
         Proxy(*cluster.flags, *channel, *flags) as proxy,
         Asker(proxy.address) as through,
         Asker(namenode.http) as direct,
     ):
         proxy.await_gate()
-        before, cpu_s = proxy.metrics(), use_of(namenode.process.running_pid)[0]
-        journalnodes_s = [use_of(each.process.running_pid)[0] for each in cluster.journalnodes]
+        before, then_s = proxy.metrics(), cpu_s()
         began, delays_s = time.monotonic(), list[float]()
         while time.monotonic() - began < seconds:
             delays_s.append(_delay(through, direct, cluster.superuser, next(numbers)))
         took_s, after = time.monotonic() - began, proxy.metrics()
-    namenode_cores = (use_of(namenode.process.running_pid)[0] - cpu_s) / took_s
-    busiest = max(
-        use_of(each.process.running_pid)[0] - then_s
-        for each, then_s in zip(cluster.journalnodes, journalnodes_s, strict=True)
-    )
+    cores, *others = ((now - then) / took_s for now, then in zip(cpu_s(), then_s, strict=True))
+    polls = grown("channel_polls_total", before, after) / took_s
     is_log = name == "JournalNodes"
     limits = ({"most": MAX_P50_S}, {"most": MAX_P99_S}) if is_log else ({}, {})
     return [
         Figure(f"{what}: changes", len(delays_s)),
         Figure(f"{what}: seen after, p50", quantile(delays_s, 0.5), "s", **limits[0]),
         Figure(f"{what}: seen after, p99", quantile(delays_s, 0.99), "s", **limits[1]),
-        Figure(
-            f"{what}: polls of the NameNode", grown("channel_polls_total", before, after) / took_s, "a second"
-        ),
-        Figure(f"{what}: cores of the NameNode", namenode_cores),
-        Figure(f"{what}: cores of the busiest JournalNode", busiest / took_s),
+        Figure(f"{what}: polls of the NameNode", polls, "a second"),
+        Figure(f"{what}: cores of the NameNode", cores),
+        Figure(f"{what}: cores of the busiest JournalNode", max(others)),
     ]
 
 
@@ -132,9 +131,7 @@ def _see_to(since: float, what: str) -> None:
 async def _fill(cluster: Cluster, transactions: int) -> None:
     """Begin a segment if nothing is wanted in it, else write so many transactions."""
     if not transactions:
-        result = await asyncio.to_thread(cluster.dfs_admin, "-rollEdits")
-        if result.returncode != 0:
-            raise TestbedError(f"the segment was not rolled: {result.stderr.strip()}")
+        await asyncio.to_thread(cluster.roll_edits)
         return
     async with changing(hdfs_of(cluster), cluster.superuser) as namenode:
         numbers = range(-(-transactions // DEPTH))

@@ -21,11 +21,10 @@ from nncache.bench import pollers
 from nncache.bench.pollers import Polled
 from nncache.bench.polling.client import allow_connections, request_of
 from nncache.bench.polling.clock import endpoint
-from nncache.bench.polling.replies import Reply
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
 from nncache.bench.polling.waiting import Waiting
-from nncache.bench.servers.counters import AGE_S, file_calls, rpc_calls, use_of
+from nncache.bench.servers.counters import settled_calls, use_of
 from nncache.bench.servers.nncache import Channel, nncache
 from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import (
@@ -65,7 +64,6 @@ _WAVES: Final = 10
 _WAVE_EVERY_S: Final = 1.0
 _TIMEOUT_S: Final = 60.0
 _LOOK_S: Final = 0.05
-_OK: Final = 200
 _OF_THE_GATE: Final = frozenset({"GetEditsFromTxidNumOps", "RollEditLogNumOps", "MsyncNumOps"})
 
 
@@ -103,47 +101,22 @@ def in_waves(paths: int) -> list[tuple[float, Sequence[int]]]:
     return [(number * _WAVE_EVERY_S, range(number, paths, _WAVES)) for number in range(_WAVES)]
 
 
-class _Seen(Rows):
-    """When each of so many clients saw its file."""
-
-    def __init__(self, clients: int) -> None:
-        super().__init__()
-        self._clients = clients
-        self.at: dict[int, float] = {}
-        self.by_all = asyncio.Event()
-
-    def add_reply(
-        self,
-        poller: int,
-        path_id: int,  # noqa: ARG002 - each has one
-        due_s: float,  # noqa: ARG002 - when it is answered counts
-        sent_s: float,  # noqa: ARG002 - when it is answered counts
-        replied_s: float,
-        reply: Reply,
-    ) -> None:
-        """Take note of the first one."""
-        if reply.status == _OK:
-            self.at.setdefault(poller, replied_s)
-            if len(self.at) == self._clients:
-                self.by_all.set()
-
-
 async def _wait_for(pipe: Connection, address: str, series: Series, clients: range) -> None:
     """Have the clients wait; answer the one order, until when to wait, with when each saw its file, and CPU seconds."""
     those = (
         Poller(client, "", (client % series.paths,), at / ASKED_PER_S) for at, client in enumerate(clients)
     )
     asking = ((poller, (series.request(poller.number, address),)) for poller in those)
-    seen, begins_s, cpu_s = _Seen(len(clients)), time.monotonic(), time.process_time()
+    begins_s, cpu_s = time.monotonic(), time.process_time()
     times = Times(begins_s=begins_s, ends_s=begins_s + 3_600)
-    waiting = Waiting(asking, times, now=time.monotonic, rows=seen, until_found=True)
+    waiting = Waiting(asking, times, now=time.monotonic, rows=Rows(), until_found=True)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(waiting.run(endpoint(address)))
         until: float = await asyncio.to_thread(pipe.recv)
         with suppress(TimeoutError):
             async with asyncio.timeout(until - time.monotonic()):
-                await seen.by_all.wait()
-        pipe.send((seen.at, time.process_time() - cpu_s))
+                await waiting.all_found.wait()
+        pipe.send((waiting.found, time.process_time() - cpu_s))
         running.cancel()
 
 
@@ -229,17 +202,14 @@ def main(count: int, paths: int, over_s: float, quiet_s: float, channel: str) ->
 def rest(proxy: _Proxy, quiet_s: float) -> list[Figure]:
     """Return what the clients cost while they wait and nothing changes."""
     http = proxy.hadoop.namenodes[0].http
-    time.sleep(AGE_S)  # what the NameNode counts of the first questions
-    before, files, rpc = proxy.running.metrics(), file_calls(http), rpc_calls(http)
+    first, before = settled_calls(http), proxy.running.metrics()  # those of the first questions
     cpu_s, probes = proxy.cpu_s, sum(proxy.running.upkeep().values())
     time.sleep(quiet_s)
     cpu_s = proxy.cpu_s - cpu_s
     after, probes = proxy.running.metrics(), sum(proxy.running.upkeep().values()) - probes
-    time.sleep(AGE_S)
-    made = rpc_calls(http) - rpc
+    made = settled_calls(http) - first
     edits = sum(count for name, count in made.items() if name in _OF_THE_GATE)
-    counted = file_calls(http) - files + sum(made.values()) - edits
-    calls = max(grown("upstream_calls_total", before, after), counted)
+    calls = max(grown("upstream_calls_total", before, after), made.total() - edits)
     return [
         none_of(f"calls of the NameNode in {quiet_s:g} s of waiting, but the gate's own", calls),
         Figure("calls of the gate meanwhile", edits + probes, least=1),

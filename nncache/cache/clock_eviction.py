@@ -1,4 +1,4 @@
-"""A bound on memory that keeps what is asked for often, and charges each caller for it."""
+"""Eviction that keeps frequently used items, and charges each caller for their memory."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -8,20 +8,20 @@ from typing import Any, Final, Generic, NewType, TypeVar
 from nncache.cache.sizes import ACCOUNT_BYTES, text_bytes
 
 Caller = NewType("Caller", str)
-"""Whom the NameNode would see asking: an opaque key made by the front end."""
+"""The caller as the NameNode would see them: an opaque key made by the front end."""
 
 NEWCOMERS_PART: Final = 8
-"""One part in so many of all bytes is reserved for items that were not asked for since they came."""
+"""This fraction (1/8) of all bytes is reserved for items that were not used since they were added."""
 
 WINDOW: Final = 8
-"""Settled items compared when one has to go; also the most newcomers that one eviction lets settle."""
+"""Number of settled items that an eviction compares, and maximum of newcomers that it settles."""
 
 UNREFERENCED_WEIGHT: Final = 8
-"""How many times heavier an item weighs that was not asked for since the hand last passed."""
+"""Weight of an item that was not used since the hand last passed, relative to a used one."""
 
 
 class Account:
-    """What one caller takes. It holds the caller's name once for everything kept for them."""
+    """The memory of one caller. It holds the caller's name once for all of their items."""
 
     __slots__ = ("bytes", "caller", "ended_at")
 
@@ -32,12 +32,12 @@ class Account:
 
     @property
     def cost(self) -> int:
-        """Bytes of the account itself."""
+        """Memory of the account itself, in bytes."""
         return ACCOUNT_BYTES + text_bytes(self.caller)
 
 
 class EvictableItem(ABC):
-    """Something that takes memory."""
+    """An item whose memory is bounded by eviction."""
 
     __slots__ = ("account", "circle", "place", "referenced")
 
@@ -55,18 +55,18 @@ class EvictableItem(ABC):
     @property
     @abstractmethod
     def cost(self) -> int:
-        """Bytes it takes; the same from when it is taken in until it is let go, but for `Ring.recost`."""
+        """Memory in bytes; constant while the item is held, except through `Ring.recost`."""
 
 
 KeptT = TypeVar("KeptT", bound=EvictableItem)
 
 
 class Circle(Generic[KeptT]):
-    """Items in a list without gaps, and a hand that goes round it.
+    """Items in a list without gaps, with a hand that moves round it.
 
-    A list costs 9 bytes an item and never stops the loop to be rehashed, as a dict of a million does.
+    A list takes 9 bytes an item. It needs no rehash, which blocks the event loop for a dict of a million items.
 
-    Invariant K1: each item's `circle` and `place` say where it is.
+    Invariant K1: `circle` and `place` of each item are its position.
     """
 
     __slots__ = ("bytes", "hand", "items")
@@ -77,13 +77,13 @@ class Circle(Generic[KeptT]):
         self.hand = 0  # index of the item to be looked at next
 
     def add(self, item: KeptT, cost: int) -> None:
-        """Take an item in."""
+        """Append an item."""
         item.circle, item.place = self, len(self.items)
         self.items.append(item)
         self.bytes += cost
 
     def remove(self, item: KeptT, cost: int) -> None:
-        """Let an item go; the newest takes its place."""
+        """Remove an item; the newest moves to its place."""
         newest = self.items.pop()
         if newest is not item:
             self.items[item.place] = newest
@@ -94,7 +94,7 @@ class Circle(Generic[KeptT]):
         self.bytes -= cost
 
     def take_at_hand(self, cost: int) -> KeptT:
-        """Let the item at the hand go; the hand passes by the newest, which takes its place."""
+        """Remove and return the item at the hand. The newest moves to its place, and the hand moves past it."""
         item, is_newest = self.items[self.hand], self.hand == len(self.items) - 1
         self.remove(item, cost)
         if not is_newest:
@@ -102,35 +102,35 @@ class Circle(Generic[KeptT]):
         return item
 
     def pass_by(self) -> None:
-        """Move the hand on: what it leaves behind is looked at again after all others."""
+        """Move the hand to the next item: the one that it leaves is examined again after all others."""
         self.hand = self.hand + 1 if self.hand + 1 < len(self.items) else 0
 
     def bring_to_hand(self, item: KeptT) -> None:
-        """Let an item change places with the one at the hand."""
+        """Swap an item with the one at the hand."""
         other = self.items[self.hand]
         self.items[self.hand], self.items[item.place] = item, other
         item.place, other.place = other.place, item.place
 
     def window(self) -> list[KeptT]:
-        """Return the item at the hand and some others, spread evenly, since neighbours are alike."""
+        """Return the item at the hand and some others, evenly spaced, since neighbours are alike."""
         number = len(self.items)
         apart = max(1, number // WINDOW)
         return [self.items[(self.hand + n * apart) % number] for n in range(min(WINDOW, number))]
 
 
 class Ring(Generic[KeptT]):
-    """Items of all callers, and which of them goes when there is no room.
+    """Items of all callers, and the choice of the item to evict.
 
     A reader only sets `item.referenced`, so a hit costs one attribute, not a move in a list as with LRU.
-    Newcomers settle when they were asked for again, or while there is room. One that was not asked for goes
-    before anything settled does, so that reading very many paths once, or in turn, pushes nothing out that is in
-    use. Of settled items the hand compares a few and takes the one whose caller holds most, where an item that
-    was not asked for weighs more: the greediest caller loses, and among one caller's items the idle ones.
-    Source: second chance ("CLOCK"), with a probationary part as in segmented LRU.
+    Newcomers settle when they are used again, or while there is room. An unused newcomer is evicted before any settled
+    item, so a scan of very many paths, once or repeatedly, evicts no item in use. Among a few settled items the
+    eviction takes the one whose caller holds most memory, where an unused item weighs more: the greediest caller
+    loses, and of one caller's items the idle ones.
+    Source: second chance ("CLOCK"), with a probationary segment as in segmented LRU.
 
     Invariants:
         R1  `bytes` is the sum of the costs of the items held and of their accounts.
-        R2  An account is held if and only if an item of it is, and `Account.bytes` is the sum of these.
+        R2  An account is held if and only if one of its items is; `Account.bytes` is the sum of their costs.
     """
 
     __slots__ = ("_accounts", "_newcomers", "_settled", "bytes")
@@ -145,7 +145,7 @@ class Ring(Generic[KeptT]):
         return len(self._newcomers.items) + len(self._settled.items)
 
     def __iter__(self) -> Iterator[KeptT]:
-        """Go through the items held, the newcomers first."""
+        """Yield the held items, the newcomers first."""
         yield from self._newcomers.items
         yield from self._settled.items
 
@@ -153,20 +153,20 @@ class Ring(Generic[KeptT]):
         return item.circle is self._newcomers or item.circle is self._settled
 
     def at(self, number: int) -> KeptT:
-        """Return one of the items held, from 0 to `len(ring)` - 1; which one that is may change with each call."""
+        """Return a held item by number, 0 to `len(ring)` - 1; the numbers of items may change with each call."""
         newcomers = self._newcomers.items
         return newcomers[number] if number < len(newcomers) else self._settled.items[number - len(newcomers)]
 
     def account(self, caller: Caller) -> Account:
-        """Return the caller's account, for an item that is about to be taken in."""
+        """Return the caller's account, or a new one, for an item that is about to be added."""
         return self._accounts.get(caller) or Account(caller)
 
     def find_account(self, caller: Caller) -> Account | None:
-        """Return the caller's account; None if nothing is held for them."""
+        """Return the caller's account; None if they have no item."""
         return self._accounts.get(caller)
 
     def add(self, item: KeptT) -> None:
-        """Take an item in, and put it in the account that its caller has by now."""
+        """Add an item, and charge it to the account that its caller has now."""
         cost = item.cost
         account = item.account = self._accounts.setdefault(item.account.caller, item.account)
         self._newcomers.add(item, cost)
@@ -176,21 +176,21 @@ class Ring(Generic[KeptT]):
         self.bytes += cost
 
     def remove(self, item: KeptT) -> None:
-        """Let an item go; one that is not held is no error."""
+        """Remove an item; no error if it is not held."""
         if (circle := item.circle) is not None:
             cost = item.cost
             circle.remove(item, cost)
             self._charge(item.account, -cost)
 
     def recost(self, item: KeptT, before: int) -> None:
-        """Take note that an item which is held costs something else than `before`."""
+        """Update the sums after the cost of a held item changed from `before`."""
         assert item.circle is not None
         difference = item.cost - before
         item.circle.bytes += difference
         self._charge(item.account, difference)
 
     def take(self) -> KeptT | None:
-        """Remove and return the item that has to go for the others; None if there is none. Costs O(1)."""
+        """Remove and return the item to evict; None if there is none. Costs O(1)."""
         newcomers, settled = self._newcomers, self._settled
         for _ in range(WINDOW):
             if newcomers.bytes * NEWCOMERS_PART <= self.bytes or not newcomers.items:
@@ -204,7 +204,7 @@ class Ring(Generic[KeptT]):
         return self._take(newcomers, newcomers.items[newcomers.hand]) if newcomers.items else None
 
     def settle(self) -> None:
-        """Let the oldest newcomer settle although it was not asked for again: there is room. Costs O(1)."""
+        """Settle the oldest newcomer although it was not used again: there is room. Costs O(1)."""
         if self._newcomers.items and self._newcomers.bytes * NEWCOMERS_PART > self.bytes:
             self._settle_next()
 

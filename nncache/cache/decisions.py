@@ -1,4 +1,4 @@
-"""What the cache tells its shell to do, and what the shell reports back."""
+"""The decisions of the cache, and the outcomes that its shell reports back."""
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum
@@ -10,7 +10,7 @@ from nncache.cache.replies import Reply
 
 
 class Reason(StrEnum):
-    """Why a call goes to the NameNode; also a metric's label and a detail of `Cache-Status`."""
+    """Why a call goes to the NameNode; a metric's label and the `detail` of `Cache-Status`."""
 
     MISS = "miss"
     NO_GRANT = "no-grant"
@@ -32,21 +32,21 @@ class Serve:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The same caller's question is on its way; wait for its shared outcome."""
+    """Wait for the outcome of a question on its way, and share it: the same caller asked it."""
 
     ticket: Ticket
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Wait a little and look up again: for that ticket's conclusion or, without one, for the gate."""
+    """Wait briefly for the conclusion of this ticket or, without one, for the gate; then look up again."""
 
     ticket: Ticket | None
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """Ask the NameNode as the caller, and conclude the ticket with the outcome."""
+    """Ask the NameNode as the caller, then conclude the ticket with the outcome."""
 
     ticket: Ticket
     reason: Reason
@@ -54,7 +54,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """Pass the call through; it leaves no trace."""
+    """Forward the call; keep nothing of it."""
 
     reason: Reason
 
@@ -64,7 +64,7 @@ Decision: TypeAlias = Serve | Join | Wait | Fetch | Forward
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A reply that may be kept: a directory, a file that is provably closed, or a true 404."""
+    """A cacheable reply: a directory, a file that is provably closed, or a true 404."""
 
     reply: Reply
     kind: EntryKind
@@ -75,9 +75,9 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unchanged:
-    """A file's status that is just what was kept of it; whether the file is closed was not asked again.
+    """A file's status that equals the cached one; isFileClosed was not called again.
 
-    It proves the asker's right and leaves the entry as it is. It makes none, and no other caller may have it.
+    It proves the caller's right and leaves the entry as it is. It creates no entry, and no other caller may share it.
     """
 
     reply: Reply
@@ -88,7 +88,7 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenFile:
-    """A true 200 that must not be kept: open or not provably closed, a symlink, a snapshottable directory."""
+    """A 200 that must not be cached: a file not provably closed, a symlink, a snapshottable directory."""
 
     replied_at: float
     term: int
@@ -102,14 +102,14 @@ class Denied:
 
 @dataclass(frozen=True, slots=True)
 class Unauthenticated:
-    """The NameNode does not accept, or no longer, what authenticates this caller (401, or an invalid token)."""
+    """The NameNode does not accept this caller's credential (401, or an invalid token)."""
 
     replied_at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No reply, or one that says nothing about the path."""
+    """No reply, or a reply without information about the path."""
 
 
 Outcome: TypeAlias = Known | Unchanged | OpenFile | Denied | Unauthenticated | Failed
@@ -128,5 +128,5 @@ class Conclusion(Enum):
 
     @property
     def is_shareable(self) -> bool:
-        """Whether those who joined may have the reply; every other caller's request goes to the NameNode."""
+        """Whether the requests that joined may share the reply; otherwise each goes to the NameNode."""
         return self is Conclusion.STORED or self is Conclusion.CONFIRMED

@@ -1,6 +1,6 @@
-"""Two-step writes that have no window now, but may need one later.
+"""Two-step writes that have no window now but may need one later.
 
-Either they concern no filter, or their caller had no right to carry out the second step when the redirect came.
+Either no filter matches what they write, or the caller had no right to the second step at the time of the redirect.
 """
 
 from bisect import bisect_left, insort
@@ -15,7 +15,7 @@ from nncache.hadoop.rpc.user import RpcUser
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
-    """Who begins a two-step write, and what is known of their right to it."""
+    """The caller of a two-step write, and what is known of their right to it."""
 
     owners: tuple[str, ...] = ()  # the caller and the client's address: each has its share of such writes
     user: RpcUser | None = None  # for whom a NameNode is asked about that right; None if it cannot be
@@ -40,16 +40,16 @@ class TwoStepWrite:
 
     @property
     def topmost(self) -> str:
-        """The topmost path that it may make."""
+        """The topmost path that the write may create."""
         return self.path if self.topmost_missing is None else self.topmost_missing
 
     def known(self, topmost_missing: str | None, *, has_right: bool) -> "TwoStepWrite":
-        """Return it as a NameNode has reported it."""
+        """Return the write, updated with a NameNode's report."""
         writer = replace(self.writer, has_right=has_right, is_known=True)
         return replace(self, topmost_missing=topmost_missing, writer=writer)
 
     def place(self, filters: GlobSet) -> str | None:
-        """Return the lowest path that it may make and that concerns the filters; its own counts most."""
+        """Return the lowest path that the write may create and that concerns the filters; its own path first."""
         lowest = filters.lowest_concern(self.path)
         if lowest is None or lowest == self.path:
             return lowest
@@ -58,15 +58,15 @@ class TwoStepWrite:
 
 
 _Aged = tuple[float, int, TwoStepWrite]
-"""When a write ends, a number, since two may end at one time, and the write."""
+"""The end of a write, a number that tells apart writes with the same end, and the write."""
 
 
 class DeferredWrites:
-    """Writes without a window, by when they end; bounded in all and for each owner.
+    """Writes without a window, ordered by their end; their number is bounded, in total and for each owner.
 
     Invariants:
-        A1  Of an owner's writes, as of all, only the latest are remembered. A write that a NameNode was asked about
-            again keeps its age, so that it costs none that came after it.
+        A1  Only the latest writes are kept, in total and for each owner. A write that a NameNode was asked about again
+            keeps its age, so it displaces no later write.
         A2  `_denied` holds the path of each write without a right, in order.
     """
 
@@ -89,7 +89,7 @@ class DeferredWrites:
         return (write for _, _, write in self._by_age)
 
     def add(self, write: TwoStepWrite) -> None:
-        """Remember the write; where there is no room, the oldest is forgotten: its owner's, of all, or it."""
+        """Keep the write. A full table drops the oldest: of its owner or of all, possibly this one."""
         aged = (write.ends_at, next(self._numbers), write)
         owners = write.writer.owners
         if any(aged < oldest for oldest in self._in_the_way(owners)):
@@ -104,7 +104,7 @@ class DeferredWrites:
             insort(self._denied, (write.path, id(write), write))
 
     def _in_the_way(self, owners: tuple[str, ...]) -> Iterator[_Aged]:
-        """Yield the oldest of each owner who has their share, and the oldest of all if there is no room."""
+        """Yield the oldest write of each owner whose share is used up, and the oldest of all if the table is full."""
         for owner in owners:
             if len(theirs := self._by_owner.get(owner, [])) >= self._share:
                 yield theirs[0]
@@ -112,7 +112,7 @@ class DeferredWrites:
             yield self._by_age[0]
 
     def remove(self, write: TwoStepWrite) -> None:
-        """Forget the write."""
+        """Drop the write."""
         aged = self._aged.pop(write)
         del self._by_age[bisect_left(self._by_age, aged)]
         for owner in write.writer.owners:
@@ -124,19 +124,19 @@ class DeferredWrites:
             del self._denied[bisect_left(self._denied, (write.path, id(write)))]
 
     def expire(self, now: float) -> None:
-        """Forget those that would have ended."""
+        """Drop the writes whose window would have ended by now."""
         while self._by_age and now >= self._by_age[0][0]:
             self.remove(self._by_age[0][-1])
 
     def denied_at(self, path: str) -> list[TwoStepWrite]:
-        """Return the writes at or below a path that lacked a right."""
+        """Return the writes at or below a path whose caller lacked the right."""
         if not self._denied:
             return []
         prefix = path if path == ROOT else path + ROOT
         return [*self._denied_from(path, path), *self._denied_from(prefix, prefix[:-1] + "0")]
 
     def _denied_from(self, first: str, end: str) -> list[TwoStepWrite]:
-        """Return the writes at `first` and, if `end` is another path, at all that come before that; "0" follows "/"."""
+        """Return the denied writes of the path `first` and of the paths between it and `end`; "0" sorts after "/"."""
         start = bisect_left(self._denied, (first,))
         stop = bisect_left(self._denied, (end,) if end != first else (first + "\0",))
         return [write for _, _, write in self._denied[start:stop]]

@@ -1,7 +1,7 @@
-"""What the cache holds: outcomes and rights, each proven by the NameNode.
+"""The contents of the cache: outcomes and rights, each proven by the NameNode.
 
-An entry or grant lives in one `Directory` of the tree and is good only as long as that directory is
-still attached to the root; see `cache/tree.py`.
+An entry or grant belongs to one `Directory` of the tree. It is valid only while that directory is attached to the
+root; see `cache/tree.py`.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ MAX_WITNESSES: Final = 100  # of one entry; each counts for what it takes
 
 
 class _Nothing(dict[Any, Any]):
-    """An empty table that stays so, in place of one of its own for each directory."""
+    """An empty, immutable table that all directories without items share."""
 
     def __setitem__(self, key: str, value: object) -> NoReturn:
         raise TypeError(f"the shared empty table cannot take {key!r}: {value!r}")
@@ -36,11 +36,11 @@ class _Nothing(dict[Any, Any]):
 
 
 NOTHING: Final = _Nothing()
-"""What a directory's tables are until they have an item: an empty dict takes 64 bytes, one with an item 232."""
+"""Stands in for each empty table of a directory: an empty dict takes 64 bytes, one with an item 232."""
 
 
 class EntryKind(Enum):
-    """What a kept reply says about its path."""
+    """The kind of path that a cached reply reports."""
 
     MISSING = "missing"
     FILE = "file"
@@ -48,11 +48,11 @@ class EntryKind(Enum):
 
 
 class Directory:
-    """One directory: what is known of its children, and who may traverse it.
+    """One directory: the known outcomes for its children, and the callers who may traverse it.
 
-    The root holds its own outcome and questions, under the name "".
+    The root also holds its own outcome and questions, under the name "".
     `status_grants` are rights to see the directory's own status (the root's, and with `grants = per_path`).
-    `positives` counts the entries here that prove the directory to exist.
+    `positives` counts the entries that prove that the directory exists.
     """
 
     __slots__ = ("children", "entries", "grants", "name", "parent", "positives", "status_grants", "tickets")
@@ -68,14 +68,14 @@ class Directory:
         self.positives = 0
 
     def add_child(self, name: str) -> "Directory":
-        """Make a directory below this one."""
+        """Create a child directory node."""
         if self.children is NOTHING:
             self.children = {}
         child = self.children[name] = Directory(self, name)
         return child
 
     def add_entry(self, entry: "Entry") -> None:
-        """Put an outcome in its place; there must be none yet."""
+        """Add the outcome of a child; it must have none yet."""
         assert entry.name not in self.entries
         if self.entries is NOTHING:
             self.entries = {}
@@ -83,13 +83,13 @@ class Directory:
         self.positives += not entry.is_missing
 
     def add_ticket(self, ticket: "Ticket") -> None:
-        """Take note of a question."""
+        """Record a question on its way."""
         if self.tickets is NOTHING:
             self.tickets = {}
         self.tickets.setdefault(ticket.name, []).append(ticket)
 
     def table(self, *, of_status: bool) -> "dict[Caller, Grant]":
-        """Return the table for a right to see the directory's own status, or else to traverse it."""
+        """Return the table of rights: to see the directory's own status (`of_status`), or to traverse it."""
         if of_status:
             if self.status_grants is NOTHING:
                 self.status_grants = {}
@@ -99,12 +99,12 @@ class Directory:
         return self.grants
 
     def is_bare(self) -> bool:
-        """Whether nothing is known here and no question is under way, so that the node can go."""
+        """Whether the node can be removed: it has no child, no outcome, no grant and no question."""
         return not (self.children or self.entries or self.grants or self.status_grants or self.tickets)
 
 
 class Entry(EvictableItem):
-    """The outcome known for one path; it is in the account of the caller for whom it was asked."""
+    """The outcome for one path; its memory is charged to the caller for whom the NameNode was asked."""
 
     __slots__ = (
         "_witnesses",
@@ -148,24 +148,24 @@ class Entry(EvictableItem):
 
     @property
     def cost(self) -> int:
-        """Bytes it takes, without the hits."""
+        """Memory in bytes, without the hits."""
         cost = ENTRY_BYTES + text_bytes(self.name) + reply_bytes(self.reply, self.shared)
         if self._witnesses is not None:
             cost += WITNESSES_BYTES + WITNESS_BYTES * len(self._witnesses)
         return cost
 
     def has_witness(self, caller: Caller) -> bool:
-        """Whether a caller is among the witnesses: the NameNode itself gave them this reply."""
+        """Whether the caller is a witness: the NameNode itself gave them this reply."""
         if self._witnesses is None:
             return caller == self.account.caller
         return _digest(caller) in self._witnesses
 
     def witness(self, caller: Caller, replied_at: float, *, seen_as_of: float) -> None:
-        """Take note that the NameNode gave this very reply to a caller. Changes `cost`.
+        """Record that the NameNode gave exactly this reply to a caller. Changes `cost`.
 
-        Once all witnesses were answered before what is covered, their grants are covered as well, and the
-        set has served its purpose; so it stays as small as what happens between two probes. While
-        nothing is covered its number is bounded: who is no witness waits for coverage.
+        Once coverage has passed the replies to all witnesses, it has passed their grants too, and the set is emptied.
+        So it holds the witnesses since the last probe only. While nothing is covered its size is bounded: callers
+        who are not in it wait for coverage.
         """
         known = {_digest(self.account.caller)} if self._witnesses is None else self._witnesses
         if seen_as_of >= self.confirmed_at or len(known) >= MAX_WITNESSES:
@@ -178,26 +178,26 @@ class Entry(EvictableItem):
 
     @property
     def is_missing(self) -> bool:
-        """Whether the reply is a 404, whose body names the path as it was asked for."""
+        """Whether the reply is a 404. Its body quotes the path as the request spelled it."""
         return self.kind is EntryKind.MISSING
 
     def says_the_same(self, reply: Reply) -> bool:
-        """Whether the NameNode has given this outcome again (a 404's text is the asker's own)."""
+        """Whether a reply has the same outcome. The text of a 404 depends on the request, and is not compared."""
         if self.reply.status != reply.status:
             return False
         return self.is_missing or self.reply.body == reply.body
 
 
 def _digest(caller: Caller) -> bytes:
-    """Return a digest in place of a caller: a witness's name, of any length, need not be kept."""
+    """Return a digest of the caller, so that a witness takes the same memory whatever the name's length."""
     return hashlib.blake2b(caller.encode(errors="surrogatepass"), digest_size=20).digest()
 
 
 class Grant(EvictableItem):
     """A caller's right to traverse a directory, proven by the NameNode to that caller.
 
-    The root's own status and, with `grants = per_path`, that of every directory has grants of its own, kept in the
-    directory that the status is about; `table` is the dict that holds this grant.
+    The status of the root and, with `grants = per_path`, of every directory has separate grants, which that directory
+    itself holds. `table` is the dict that holds this grant.
     """
 
     __slots__ = ("directory", "expires_at", "proven_at", "table")
@@ -213,22 +213,22 @@ class Grant(EvictableItem):
 
     @property
     def cost(self) -> int:
-        """Bytes it takes; the caller's name is in the account."""
+        """Memory in bytes; the account holds the caller's name."""
         return GRANT_BYTES
 
     @property
     def caller(self) -> Caller:
-        """Who has the right."""
+        """The caller who has the right."""
         return self.account.caller
 
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """A question on its way to the NameNode; its reply may be kept only while nothing spoils it.
+    """A question on its way to the NameNode. A change of its path spoils it; then its reply is not kept.
 
-    It pins its directory: one that was evicted or detached and made again is another object, so its
-    changes cannot be missed (guarantee NoLateFill). A thorough one asks whether a file is closed even if its status is
-    kept: the caller wants to know again (`Cache-Control: no-cache`), or can be served only as a witness of all of it.
+    It refers to its directory node. A node that was evicted or detached and created again is another object, so no
+    change is missed (guarantee NoLateFill). A thorough question calls isFileClosed even if the status is cached:
+    the caller demands it (`Cache-Control: no-cache`), or can be served only as a witness of the whole answer.
     """
 
     directory: Directory
@@ -244,13 +244,13 @@ class Ticket:
 
     @property
     def cost(self) -> int:
-        """Bytes it takes."""
+        """Memory in bytes."""
         return TICKET_BYTES + text_bytes(self.path) + text_bytes(self.name)
 
     def finds_unchanged(self, reply: Reply) -> bool:
-        """Whether the new status equals the cached one: then isFileClosed need not be asked.
+        """Whether the new status equals the cached one, so that isFileClosed need not be called.
 
-        It was when that was kept; its opening is a change, which would have made, or will make, all this stale.
+        The file was closed when the status was cached. To open it is a change, which spoils this ticket.
         """
         if self.is_thorough:
             return False
@@ -259,11 +259,11 @@ class Ticket:
 
 
 class Hit(EvictableItem):
-    """An entry together with the grant under which one caller may see it, in the caller's account.
+    """An entry and the grant under which one caller may see it; charged to that caller's account.
 
-    A shell may hold it for the next time (`Store.hold`), under a key of its own choice; a subclass says what that
-    costs. Those of one entry form a chain, so that they go with it. `forget_epoch` is the cache's count of forgettings
-    at which entry and grant were last seen to be good: while it has not moved, nothing needs to be looked at again.
+    A shell may hold it for repeated requests (`Store.hold`), under a key of its choice; a subclass states its cost.
+    The hits of one entry form a linked list, and are forgotten with the entry. `forget_epoch` is the store's epoch at
+    which entry and grant were last valid: while the store is still at that epoch, they need no check.
     """
 
     __slots__ = ("after", "before", "entry", "expires_at", "forget_epoch", "grant", "key")
@@ -282,18 +282,18 @@ class Hit(EvictableItem):
 
     @property
     def cost(self) -> int:
-        """Bytes it takes while it is held."""
+        """Memory in bytes while it is held."""
         return HIT_BYTES + blob_bytes(self.key)
 
     def link(self) -> None:
-        """Join the chain of the entry's hits."""
+        """Insert this hit into the list of the entry's hits."""
         self.after = self.entry.hits
         if self.after is not None:
             self.after.before = self
         self.entry.hits = self
 
     def unlink(self) -> None:
-        """Leave the chain."""
+        """Remove this hit from the list of the entry's hits."""
         if self.before is None:
             self.entry.hits = self.after
         else:

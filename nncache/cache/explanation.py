@@ -1,4 +1,4 @@
-"""Why a path is or is not answered from memory."""
+"""The reason why a path is or is not answered from memory."""
 
 import math
 from collections.abc import MutableMapping
@@ -13,7 +13,7 @@ GRANTS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryView:
-    """What is known of a path."""
+    """The entry of a path."""
 
     kind: str
     status: int
@@ -25,7 +25,7 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastForgotten:
-    """The last change that cost this path, or a directory above it, something."""
+    """The last change that removed something of this path or of a directory above it."""
 
     path: str
     change: str
@@ -35,7 +35,7 @@ class LastForgotten:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """All that the cache knows of one path."""
+    """Everything that the cache knows about one path."""
 
     path: str
     now: float  # seconds of the proxy's clock, as all that ends in `_at` or is called `as_of`
@@ -57,7 +57,7 @@ class Explanation:
 
 
 def finite(seconds: float) -> float | None:
-    """Return a time or a duration as JSON can hold it; None for one that never was."""
+    """Return a time or duration for JSON, which has no infinity: None in its place."""
     return seconds if math.isfinite(seconds) else None
 
 
@@ -74,7 +74,7 @@ def view_of(entry: Entry, now: float, *, seen_as_of: float) -> EntryView:
 
 
 def last_forgotten(remembered: MutableMapping[str, Forgotten], path: str, now: float) -> LastForgotten | None:
-    """Find the latest change that cost the path or a directory above it something."""
+    """Return the latest change that removed something of the path or of a directory above it."""
     found = [(remembered[place], place) for place in list(remembered) if _is_at_or_below(path, place)]
     if not found:
         return None

@@ -1,8 +1,8 @@
-"""What each change makes the cache forget.
+"""The entries and rights that each change removes.
 
-`hadoop/changes.py` and `hadoop/effects.py` say what an event or a call can have changed; here is what that costs.
-Nothing is ever updated or moved from one path to another: a moved tree can differ from what it was
-(storage policy, erasure coding), so the only safe answer is to forget.
+`hadoop/changes.py` and `hadoop/effects.py` define what an event or a call can have changed; this module applies it.
+No entry is updated or moved to another path: a moved tree can differ from what it was (storage policy, erasure
+coding), so the only safe reaction is to forget.
 """
 
 from typing import assert_never
@@ -27,7 +27,7 @@ from nncache.hadoop.paths import ROOT, parent
 
 
 def forget(change: Footprint, store: Store, windows: TwoStepWindows, *, now: float, txid: int | None) -> None:
-    """Forget what the change makes stale, and tell the two-step writes of events (`txid` not None)."""
+    """Forget what the change makes stale, and pass an event (`txid` is not None) to the two-step writes."""
     forget_epoch = store.forget_epoch
     match change:
         case Appeared(path) | Vanished(path):
@@ -60,7 +60,7 @@ def forget(change: Footprint, store: Store, windows: TwoStepWindows, *, now: flo
 
 
 def _tell(windows: TwoStepWindows, change: Footprint, txid: int) -> None:
-    """Tell the two-step writes of an event."""
+    """Pass an event to the two-step writes."""
     match change:
         case Appeared(path) | Moved(_, path):
             windows.appeared(path, txid)
@@ -73,7 +73,7 @@ def _tell(windows: TwoStepWindows, change: Footprint, txid: int) -> None:
 
 
 def _grant(windows: TwoStepWindows, change: Footprint) -> None:
-    """Tell the two-step writes at and below which paths callers may have more rights now."""
+    """Pass the paths at and below which callers may have gained rights to the two-step writes."""
     match change:
         case Moved(source, path):
             windows.may_be_granted(source)
@@ -89,6 +89,6 @@ def _grant(windows: TwoStepWindows, change: Footprint) -> None:
 
 
 def _forget_place(store: Store, path: str) -> None:
-    """Forget a path that came, went or was replaced, and its parent's status, which has no event."""
+    """Forget a path that was created, removed or replaced, and its parent's status, which has no event."""
     store.forget_subtree(path)
     store.forget_status(parent(path) or ROOT)

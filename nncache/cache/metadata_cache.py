@@ -1,8 +1,8 @@
-"""What may be answered without asking the NameNode.
+"""Decide which calls are answered without asking the NameNode.
 
-The deciding core: no socket, clock, task or log. Shells bring the time as `now` (seconds of one clock
-that never goes back), carry out what `lookup` returns and report back through `conclude`; the consumer
-of the NameNode's edits calls `open_stream`, `apply`, `cover` and `close_stream`.
+The deciding core has no socket, clock, task or log. Shells pass the time as `now` (seconds of one monotonic clock),
+carry out the decisions of `lookup`, and report through `conclude`. The consumer of the NameNode's edits calls
+`open_stream`, `apply`, `cover` and `close_stream`.
 """
 
 from collections.abc import Mapping
@@ -42,20 +42,20 @@ from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT, Ancestors, ancestors, depth, name, parent
 
 ROOT_AGE_S: Final = 60.0
-"""For how long the root's status is kept: a snapshot of it sets its modification time, without an event."""
+"""Lifetime of the root's cached status: a snapshot of the root sets its modification time without an event."""
 
 
 class MetadataCache:
-    """Outcomes of GETFILESTATUS and proven rights, and the rules by which they may be used.
+    """Outcomes of GETFILESTATUS and proven rights, and the rules for their use.
 
     Invariants:
-        C1  Nothing is kept unless its ticket was taken while the stream was open and nothing that
-            makes its path stale was applied since (NoLateFill).
+        C1  A reply is kept only if its ticket was taken while the stream was open, and no change that makes
+            its path stale was applied since (NoLateFill).
         C2  An entry is served only while the gate is open (Bounded).
-        C3  An entry is served only to a caller with a grant, and only when one moment explains both:
-            the NameNode gave this very reply to that caller, or all changes that could be seen up to a
-            time later than the entry's reply and the grant's proof have been applied (ProvenGrant).
-        C4  No entry or ticket exists under a two-step write (OwnWrites).
+        C3  An entry is served only to a caller with a grant, and only if both were true at one moment:
+            the NameNode gave exactly this reply to that caller, or all changes visible up to a
+            time after the entry's reply and the grant's proof have been applied (ProvenGrant).
+        C4  No entry or ticket exists for a path that a two-step write may change (OwnWrites).
     """
 
     def __init__(self, settings: CacheSettings) -> None:
@@ -80,8 +80,8 @@ class MetadataCache:
     ) -> Decision:
         """Decide how to answer GETFILESTATUS of a canonical path.
 
-        `refresh` asks the NameNode in any case (`Cache-Control: no-cache`); `may_wait` allows `Join` and
-        `Wait`. Every `Fetch` must be ended by exactly one `conclude`.
+        `refresh` always asks the NameNode (`Cache-Control: no-cache`). `may_wait` allows `Join` and `Wait`. Each
+        `Fetch` must be followed by exactly one `conclude`.
         """
         decision = self._decide(path, caller, now, refresh=refresh, may_wait=may_wait)
         counters = self.store.counters
@@ -123,7 +123,7 @@ class MetadataCache:
         return self._fetch(path, caller, now, Reason.MISS if entry is None else Reason.NO_GRANT)
 
     def why_no_trace(self, path: str, now: float) -> Reason | None:
-        """Say why `lookup` would have a call passed through without being kept, if it would."""
+        """Return why `lookup` would forward a call without keeping its reply; None if it would not."""
         if not self._globs.matches(path):
             return Reason.NO_FILTER
         if self.term is None:
@@ -147,14 +147,14 @@ class MetadataCache:
         return Hit(entry, grant, forget_epoch=self.store.forget_epoch, expires_at=expires_at)
 
     def _ends_at(self, entry: Entry) -> float:
-        """Return when an entry is to be asked for again, whatever the events say."""
+        """Return the time at which an entry expires without any event."""
         age_s = self._settings.max_entry_age_s
         return entry.confirmed_at + (age_s if entry.name else min(age_s, ROOT_AGE_S))
 
     def is_good(self, hit: Hit, now: float) -> bool:
-        """Whether a hit may be served again; what the fast path asks for each request.
+        """Whether a hit may be served again. The fast path asks this for each request.
 
-        A right to see an entry (C3), once there, lasts as long as both are alive.
+        C3, once true for an entry and a grant, holds as long as both are kept.
         """
         if now >= hit.expires_at or now - self.gate.fresh_as_of > self.gate.max_staleness_s:
             return False
@@ -169,7 +169,7 @@ class MetadataCache:
     def _under_way(
         self, directory: Directory, path: str, caller: Caller, now: float, *, may_wait_for_others: bool
     ) -> Join | Wait | None:
-        """Find a question about the path whose answer this caller may use, or may wait for."""
+        """Return a question about the path whose reply this caller may share or wait for; None if there is none."""
         wait: Wait | None = None
         for ticket in directory.tickets.get(name(path), ()):
             if not ticket.joinable or now - ticket.asked_at > self._settings.max_staleness_s:
@@ -189,7 +189,7 @@ class MetadataCache:
         return Fetch(ticket, reason)
 
     def conclude(self, ticket: Ticket, outcome: Outcome) -> Conclusion:
-        """End a fetch: keep its reply, and the right that it proves, if nothing spoiled the ticket."""
+        """End a fetch: keep its reply, and the right that it proves, unless the ticket was spoiled."""
         is_spoiled = not self.store.return_ticket(ticket)
         conclusion = self._conclude(ticket, outcome, is_spoiled=is_spoiled)
         self.store.tree.prune(ticket.directory)
@@ -239,27 +239,27 @@ class MetadataCache:
     # -- the stream of changes -----------------------------------------------------------------------
 
     def open_stream(self, term: int) -> None:
-        """Start to keep replies: from here on every change will be applied.
+        """Begin to keep replies: from now on every change is applied.
 
-        `term` names the active NameNode whose edits are read; replies of another are not kept.
+        `term` names the active NameNode whose edits are read; replies of another term are not kept.
         """
         self._flush()
         self.term = term
 
     def close_stream(self, reason: str) -> None:
-        """Forget all and keep nothing until the stream is opened again (guarantee GapFlush)."""
+        """Forget everything, and keep no reply until the stream is opened again (guarantee GapFlush)."""
         self._flush()
         self.term = None
         self._closed_because = reason
 
     def set_filters(self, globs: Mapping[str, str]) -> None:
-        """Keep from here on what matches these globs, given by the ids of their filters.
+        """Replace the globs whose matches are kept; the keys are the ids of their filters.
 
-        While a filter is not among them, changes of what it alone matches may be missed: when one that was in
-        force is gone, everything is forgotten, and no reply asked for before is kept. An id is used for one glob and
-        one time in force: the same glob under another id was not in force all the time in between.
+        While a filter is not in force, changes of paths that it alone matches may be missed. So the removal of a filter
+        forgets everything, and spoils all questions on their way. An id stands for one glob and one period in
+        force: the same glob under another id counts as a new filter.
 
-        Raises GlobError if one of them is invalid; nothing was changed.
+        Raises GlobError if one of them is invalid; then nothing is changed.
         """
         self._globs.change_to(globs)
         if not self.glob_of.items() <= globs.items():
@@ -274,16 +274,16 @@ class MetadataCache:
         self.gate.reset()
 
     def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
-        """Take note that all changes acknowledged before `as_of`, up to `txid`, have been applied.
+        """Record that all changes acknowledged before `as_of`, up to `txid`, have been applied.
 
-        The NameNode shows a change before it is durable and acknowledged, which takes as long as its log does.
-        All changes that a reply given before `seen_as_of` may show have been applied; None: that is `as_of`.
+        The NameNode shows a change before its log has made it durable and the call is acknowledged. All changes that
+        a reply given before `seen_as_of` may show have been applied; None: the same time as `as_of`.
         """
         if self.term is not None:
             self.gate.cover(as_of, txid, as_of if seen_as_of is None else seen_as_of)
 
     def apply(self, change: Footprint, now: float, txid: int | None = None) -> None:
-        """Forget what a change makes stale; `txid` is None for a write that came through the proxy.
+        """Forget the entries and rights that a change makes stale; `txid` is None for a write through the proxy.
 
         Source of the footprints: `hadoop/changes.py` and `hadoop/effects.py`.
         """
@@ -299,11 +299,11 @@ class MetadataCache:
         topmost_missing: str | None = None,
         writer: Writer = ANYBODY,
     ) -> None:
-        """Forward a path from now until the redirected CREATE or APPEND of it has ended.
+        """Forward reads of a path until its redirected CREATE or APPEND has ended.
 
-        `last_txid` is a transaction known to lie before the write; without one only time ends the window.
-        `topmost_missing` is the topmost ancestor that may have to be made. Without a right to the write there
-        is no window before its writer may have got one.
+        `last_txid` is a transaction that precedes the write; without one only time ends the window.
+        `topmost_missing` is the topmost ancestor that the write may create. If the writer has no right to the write,
+        the window opens only after a change that may have given it.
         """
         write = TwoStepWrite(path, last_txid, self.windows.ends_at(now), topmost_missing, writer)
         self._cover(self.windows.begin(write, now=now, filters=self._globs), now)
@@ -311,7 +311,7 @@ class MetadataCache:
             self.windows.recheck(write)
 
     def answer_recheck(self, write: TwoStepWrite, known: TwoStepWrite, now: float) -> None:
-        """Take note of what a NameNode says of a write of which it was asked again."""
+        """Record a NameNode's second report on a write."""
         self._cover(self.windows.answer(write, known, now=now, filters=self._globs), now)
 
     def _cover(self, covered: tuple[str, ...] | None, now: float) -> None:
@@ -321,22 +321,22 @@ class MetadataCache:
             self.apply(Appeared(root), now)
 
     def forward_all(self, now: float) -> None:
-        """Forward every path for as long as a window lasts: a two-step write is under way that could not be noted."""
+        """Forward reads of every path for the length of a window: a two-step write could not be recorded."""
         self.windows.block_all(now)
 
     def concerns(self, path: str) -> bool:
-        """Whether a write to the path can make anything stale that may be kept."""
+        """Whether a write to the path can make a cacheable status stale."""
         return self._globs.lowest_concern(path) not in {None, ROOT}
 
     def holds(self, path: str) -> bool:
-        """Whether anything is kept, or asked, about a canonical path or below it."""
+        """Whether an entry, a grant or a question exists at or below a canonical path."""
         return self.store.tree.holds(path)
 
     def unproven_ancestors(self, path: str, now: float) -> Ancestors:
-        """Ancestors whose coming would concern what may be kept but whose existence nothing kept proves.
+        """Return the ancestors whose creation concerns a filter and whose existence no cached status proves.
 
-        Nearest first, without the root. MKDIRS, CREATE and CREATESYMLINK make missing ancestors, so a
-        shell asks the NameNode about these, nearest first, until one exists. Costs O(length of the path).
+        Nearest first, without the root. MKDIRS, CREATE and CREATESYMLINK create missing ancestors, so a shell asks
+        the NameNode about these in turn until one exists. Costs O(length of the path).
         """
         above = ancestors(path)
         lowest = depth(self._globs.lowest_concern(path) or ROOT)
@@ -346,7 +346,7 @@ class MetadataCache:
     # -- for the operator ----------------------------------------------------------------------------
 
     def explain(self, path: str, now: float) -> Explanation:
-        """Say what is known of a canonical path and why it is or is not answered from memory."""
+        """Return what is known of a canonical path, and why it is or is not answered from memory."""
         directory = self.store.tree.find(parent(path) or ROOT)
         entry = directory.entries.get(name(path)) if directory is not None else None
         grants = self.rights.held(directory, entry)
@@ -377,7 +377,7 @@ class MetadataCache:
         )
 
     def stats(self, now: float) -> CacheStats:
-        """Return the figures as of now."""
+        """Return the current figures."""
         store, counters = self.store, self.store.counters
         return replace(
             counters,
@@ -396,7 +396,7 @@ class MetadataCache:
         )
 
     def reclaim(self, max_items: int) -> bool:
-        """Take some of what was detached apart; true while more is left."""
+        """Free up to `max_items` detached items; true while more are left."""
         return self.store.reclaim(max_items)
 
     def check(self) -> None:

@@ -1,7 +1,7 @@
-"""What an operator may have forgotten on purpose: a path, all below it, or what a filter matches.
+"""Purges, which an operator asks for: of a path, of a subtree, or of all that a filter matches.
 
-A purge is a change like those of the edits (`MetadataCache.apply`): entries and rights go, and replies under way are
-not kept.
+A purge is a change, as edits are (`MetadataCache.apply`): it removes entries and rights, and spoils questions on their
+way.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ Purge: TypeAlias = Touched | SubtreeUnknown
 def purge_of_path(path: str, *, is_subtree: bool) -> Purge:
     """Return the change that forgets a canonical path's own status, or that and everything at and below it.
 
-    A right belongs to a directory: it goes with the subtree of that, or of one above.
+    A right belongs to a directory: only the purge of a subtree that contains this directory removes it.
     """
     return SubtreeUnknown(path) if is_subtree else Touched(path)
 
@@ -25,8 +25,8 @@ def purge_of_path(path: str, *, is_subtree: bool) -> Purge:
 def purges_of_glob(glob: str) -> tuple[Purge, ...]:
     """Return the changes that forget all that a glob may match, in the order of their paths.
 
-    More than that goes: everything below the directory whose name has the first wildcard, or below which it comes.
-    To look for what matches would hold the event loop for as long as there are entries.
+    They forget more: everything below the last directory before the first wildcard. A search for the exact matches
+    would block the event loop in proportion to the number of entries.
 
     Raises GlobError if it is invalid.
     """
@@ -41,7 +41,7 @@ def purges_of_glob(glob: str) -> tuple[Purge, ...]:
 
 
 def _literal_names(components: tuple[Component, ...]) -> Iterator[str]:
-    """Yield the names at the beginning that hold no wildcard."""
+    """Yield the leading names without a wildcard."""
     for component in components:
         if not all(isinstance(token, Literal) for token in component):
             return

@@ -1,4 +1,4 @@
-"""Replies and header fields that many entries have in common, kept once."""
+"""Replies, and the sharing of header fields that many entries have in common."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -12,10 +12,10 @@ MAX_FIELD_BYTES: Final = 4_096  # of one such set; larger ones are not shared
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply of the NameNode, to be replayed byte for byte (guarantee Verbatim).
+    """A reply of the NameNode, replayed byte for byte (guarantee Verbatim).
 
-    `headers` are the end-to-end headers in the NameNode's order, without `Date`, `Expires`,
-    `Set-Cookie` and those that frame the message.
+    `headers` are the end-to-end header fields in the NameNode's order, without `Date`, `Expires`, `Set-Cookie` and the
+    fields that frame the message.
     """
 
     status: int
@@ -24,7 +24,7 @@ class Reply:
 
 
 class Shared(Enum):
-    """What of an entry's reply is also that of other entries, and not charged to it."""
+    """The part of an entry's reply that it shares with others, and is not charged for."""
 
     NOTHING = "nothing"
     HEADERS = "headers"
@@ -34,7 +34,7 @@ class Shared(Enum):
 class SharedReplies:
     """One object for equal header fields and for equal 404s; bounded in number and in bytes.
 
-    Invariant V1: `bytes` is what the shared objects take.
+    Invariant V1: `bytes` is the memory of the shared objects.
     """
 
     __slots__ = ("_kinds", "bytes")
@@ -44,9 +44,9 @@ class SharedReplies:
         self.bytes = 0
 
     def share(self, reply: Reply, *, without_body: bool) -> tuple[Reply, Shared]:
-        """Return the reply in as few objects of its own as possible.
+        """Return the reply, made of shared objects where possible, and which part of it is shared.
 
-        `without_body`: the body need not be kept, since it is rendered for each request.
+        `without_body`: the body is not kept, since it is rendered for each request.
         """
         kind = self._kinds.get((reply.status, reply.headers)) or self._new_kind(reply)
         if kind is None:
@@ -64,7 +64,7 @@ class SharedReplies:
         return kind
 
     def clear(self) -> None:
-        """Start again: another NameNode may have other header fields."""
+        """Remove all: another NameNode may have other header fields."""
         self._kinds.clear()
         self.bytes = 0
 
@@ -75,12 +75,12 @@ class SharedReplies:
 
 
 def headers_bytes(reply: Reply) -> int:
-    """Return what the header fields of a reply take."""
+    """Return the memory of a reply's header fields in bytes."""
     return sum(FIELD_BYTES + blob_bytes(name) + blob_bytes(value) for name, value in reply.headers)
 
 
 def reply_bytes(reply: Reply, shared: Shared) -> int:
-    """Return what a reply takes for one entry alone."""
+    """Return the memory in bytes that a reply takes for one entry alone."""
     match shared:
         case Shared.ALL:
             return 0

@@ -1,4 +1,4 @@
-"""Who may see what, as the NameNode itself has proven it.
+"""The rights of callers, as the NameNode itself has proven them.
 
 GETFILESTATUS needs execute on every ancestor and nothing on the path itself (Hadoop 3.5.0
 `FSPermissionChecker.checkTraverse`), so one status serves all callers, and the right to see it belongs
@@ -15,15 +15,15 @@ from nncache.cache.settings import CacheSettings
 from nncache.cache.store import Store
 
 MAX_ENDED: Final = 4_096
-"""Callers of whom it is remembered when their rights ended: for as long as a question takes, one needs it."""
+"""Number of callers whose end of rights is recorded: it matters only while a question is on its way."""
 
 
 class Rights:
-    """Grants: proven, believed for a while, forgotten (guarantee ProvenGrant).
+    """Grants: proven, valid for a limited time, removed (guarantee ProvenGrant).
 
-    Invariant P1: a grant is held by the directory that it lets its caller traverse or, for the root and with
-    `grants = per_path`, in the directory whose own status it lets them see; so it is cut off with it.
-    Invariant P2: no question that was asked before its caller's rights ended gives a right.
+    Invariant P1: the directory that a grant lets its caller traverse holds it; for the root and with
+    `grants = per_path`, the directory whose own status it lets them see. So it is detached with that directory.
+    Invariant P2: a question that was sent before its caller's rights ended proves no right.
     """
 
     def __init__(self, settings: CacheSettings, store: Store) -> None:
@@ -34,9 +34,9 @@ class Rights:
         self._all_ended = 0  # the same, for callers who are not among them any more
 
     def end(self, caller: Caller, now: float, *, is_certain: bool = True) -> None:
-        """End all rights of a caller, and those of questions under way: what authenticates them was cancelled.
+        """End all rights of a caller, also those that questions on their way would prove: the credential was cancelled.
 
-        Where that is not certain, a caller without a right costs nothing: any number may be made up.
+        If that is not certain (`is_certain`), a caller without rights is not recorded: clients can invent any number.
         """
         if not (self._store.end_rights(caller, now) or is_certain):
             return
@@ -46,7 +46,7 @@ class Rights:
             self._all_ended = self._ended.popitem(last=False)[1]
 
     def have_ended(self, ticket: Ticket) -> bool:
-        """Whether the rights of who asks a question have ended since it was asked."""
+        """Whether the caller's rights have ended since the question was sent."""
         return ticket.number <= self._ended.get(ticket.caller, self._all_ended)
 
     def held(self, directory: Directory | None, entry: Entry | None) -> dict[Caller, Grant]:
@@ -71,9 +71,9 @@ class Rights:
     def prove(
         self, ticket: Ticket, replied_at: float, kind: EntryKind | None, *, proven_for_s: float
     ) -> None:
-        """Keep what a 200 or a true 404 proves: the asker may traverse every ancestor.
+        """Store the right that a 200 or a true 404 proves: the caller may traverse every ancestor.
 
-        `kind` is None where the reply itself is not kept. The root has no ancestor: its status proves itself alone.
+        `kind` is None if the reply itself is not kept. The root has no ancestor: its status proves only itself.
         """
         if self.have_ended(ticket):
             return
@@ -90,7 +90,7 @@ class Rights:
             )
 
     def refuse(self, ticket: Ticket, outcome: Denied | Unauthenticated, *, is_spoiled: bool) -> None:
-        """Forget what the NameNode has refused, whatever event is still to come: the asker's rights here, or all."""
+        """Remove the rights that the NameNode has refused, without waiting for an event: those here, or all."""
         if isinstance(outcome, Unauthenticated):
             self.end(ticket.caller, outcome.replied_at, is_certain=False)
             return
@@ -103,12 +103,12 @@ class Rights:
 
 
 def may_see(entry: Entry, grant: Grant, *, seen_as_of: float) -> bool:
-    """Whether one moment explains both the entry and the right to see it.
+    """Whether the entry and the right to see it were both true at one moment.
 
-    Either the NameNode gave this very reply to this caller, or all changes up to a moment later than
-    the reply and the proof have been applied and left both standing: also those that were to be seen and not
-    yet acknowledged. Without this an old right would meet newer content: chmod 700, then a secret is made,
-    and the event of the chmod is on its way, or its transaction not durable yet.
+    Either the NameNode gave exactly this reply to this caller, or all changes up to a time after the reply and the
+    proof have been applied, those that were visible but not yet acknowledged included, and neither was removed.
+    Without this rule an old right would disclose newer content: chmod 700, then a secret file is created, while the
+    event of the chmod is on its way, or its transaction is not durable yet.
     """
     if seen_as_of >= max(entry.replied_at, grant.proven_at):
         return True

@@ -1,4 +1,4 @@
-"""Choose some of the paths that are kept, by chance."""
+"""Random samples of the cached paths."""
 
 from collections.abc import Callable
 from typing import Final
@@ -8,7 +8,7 @@ from nncache.cache.store import Store
 from nncache.hadoop.paths import ROOT
 
 PROBES: Final = 2_000
-"""Items looked at for one choice at most, which takes some milliseconds, however much is kept."""
+"""Maximum of items examined for one sample: a few milliseconds, whatever the size of the cache."""
 
 
 def sample(
@@ -19,10 +19,9 @@ def sample(
     chance: Callable[[], float],
     probes: int = PROBES,
 ) -> tuple[str, ...]:
-    """Return paths with a kept outcome, at most `limit`, each once, all equally likely.
+    """Return at most `limit` distinct cached paths, all equally likely.
 
-    `chance` returns numbers from 0 to less than 1. Where few of the items kept are wanted, fewer are found than there
-    are.
+    `chance` returns numbers from 0 to less than 1. If few of the items are wanted, the sample may miss some of them.
     """
     found: dict[str, None] = {}
     for _ in range(probes):

@@ -1,4 +1,4 @@
-"""What an operator may choose about the cache."""
+"""The settings of the cache."""
 
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -11,7 +11,7 @@ GrantScope = Literal["per_directory", "per_path"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSettings:
-    """Limits and promises of one cache. Raises SettingError if a value is outside what its key allows."""
+    """Limits of one cache. Raises SettingError if a value is outside the range of its key."""
 
     glob: tuple[str, ...] = field(
         default=(),

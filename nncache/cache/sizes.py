@@ -1,8 +1,8 @@
-"""What the cache's objects take of the process's memory.
+"""The memory of the cache's objects.
 
-Bytes of CPython 3.11 on 64 bits, with the rounding of its allocator (16 bytes) and the table slots that hold the
-object; a text's are those of the interpreter that runs. `tests/cache/test_store.py` compares them with what an
-interpreter takes, `make bench-memory` with the resident memory of a process.
+In bytes of 64-bit CPython 3.11, with the rounding of its allocator (16 bytes) and the table slots that hold the
+object; sizes of texts are those of the running interpreter. `tests/cache/test_store.py` compares them with the memory
+of an interpreter, `make bench-memory` with the resident memory of a process.
 """
 
 import sys
@@ -30,7 +30,7 @@ TICKET_BYTES: Final = 400
 
 
 def text_bytes(text: str) -> int:
-    """Return what a string takes: CPython gives all its characters the width of the widest."""
+    """Return the memory of a string: CPython stores all its characters in the width of the widest."""
     if text.isascii():
         return _ASCII_HEADER + len(text)
     widest = max(text)
@@ -39,5 +39,5 @@ def text_bytes(text: str) -> int:
 
 
 def blob_bytes(blob: bytes) -> int:
-    """Return what a bytes object takes."""
+    """Return the memory of a bytes object."""
     return _BYTES_HEADER + len(blob)

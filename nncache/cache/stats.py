@@ -1,4 +1,4 @@
-"""The cache's figures, counted in place; what is handed out is a copy."""
+"""The cache's figures."""
 
 import math
 from collections import Counter
@@ -9,7 +9,7 @@ from nncache.cache.decisions import Conclusion, Reason
 
 @dataclass(slots=True, kw_only=True)
 class CacheStats:
-    """A snapshot; counters count since the cache was made."""
+    """A snapshot of the figures; counters count since the cache was created."""
 
     entries: int = 0  # held now, those that wait to be taken apart included
     grants: int = 0  # the same

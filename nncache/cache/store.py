@@ -1,4 +1,4 @@
-"""What is kept, and how it is forgotten: tree, memory bound and count of forgettings."""
+"""The storage of the cache: the tree, the memory bound, and the epoch of forgetting."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from nncache.cache.watches import Watches
 from nncache.hadoop.paths import ROOT, depth, name, parent
 
 RECENT_CHANGES = 20
-"""How many changes that cost something are remembered in their order, however long their paths."""
+"""Number of the latest effective changes that are kept in order, whatever the length of their paths."""
 
 FORGOTTEN_BYTES = 512 * 1024
-"""Bound of what is remembered for `nncache explain`: about 2,000 changes of ordinary paths."""
+"""Memory bound of the changes kept for `nncache explain`: about 2,000 changes of ordinary paths."""
 _ROOM = 15 / 16  # of the bounds: beyond it, newcomers have to be asked for to settle
 _FORGOTTEN_OVERHEAD = 200  # of one, its numbers and its places in two tables
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A change that cost a path something; for `nncache explain`."""
+    """A change that removed a path's entry or rights; for `nncache explain`."""
 
     path: str
     change: str
@@ -43,10 +43,10 @@ class Store:
 
     Invariants:
         S1  An entry or grant is held by the ring if and only if a directory's table holds it.
-        S2  `forget_epoch` moves whenever something that may have been served stops being good.
-        S3  After `evict`, what is kept is within both bounds, but for questions under way.
-        S4  A hit is held by the ring if and only if it is in `held` and in the chain of its entry, and it goes
-            with the entry, at once or with the next slices of `reclaim`.
+        S2  `forget_epoch` increases whenever an entry or grant that may have been served becomes invalid.
+        S3  After `evict` both bounds hold, except for questions on their way.
+        S4  A hit is held by the ring if and only if it is in `held` and in the list of its entry. It is removed with
+            the entry, immediately or by the next slices of `reclaim`.
     """
 
     def __init__(self, *, max_bytes: int, max_items: int) -> None:
@@ -71,7 +71,7 @@ class Store:
         self.recent_changes: deque[Forgotten] = deque(maxlen=RECENT_CHANGES)  # the latest is the last
 
     def is_untouched(self, path: str) -> bool:
-        """Whether nothing is kept of a canonical path, and nothing is being asked."""
+        """Whether a canonical path has neither an entry nor a question on its way."""
         directory = self.tree.find(parent(path) or ROOT)
         if directory is None:
             return True
@@ -79,7 +79,7 @@ class Store:
         return own_name not in directory.entries and own_name not in directory.tickets
 
     def one_of(self, chance: float) -> Entry | Grant | Hit | None:
-        """Return what is held at this place of all that is, 0 <= `chance` < 1; None where nothing is."""
+        """Return a held item, chosen by 0 <= `chance` < 1; None if the ring is empty."""
         return self._ring.at(int(chance * len(self._ring))) if len(self._ring) else None
 
     # -- tickets -------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class Store:
     def take_ticket(
         self, path: str, caller: Caller, now: float, *, joinable: bool, is_thorough: bool = False
     ) -> Ticket:
-        """Take note that the NameNode is about to be asked about a path."""
+        """Record that the NameNode is about to be asked about a path."""
         directory = self.tree.ensure(parent(path) or ROOT)
         self.tickets_taken += 1
         ticket = Ticket(
@@ -106,7 +106,7 @@ class Store:
         return ticket
 
     def return_ticket(self, ticket: Ticket) -> bool:
-        """End a question; whether nothing that makes its path stale has happened since it was taken."""
+        """End a question; return whether its path has not become stale since the ticket was taken."""
         self.tickets -= 1
         self._ticket_bytes -= ticket.cost
         waiting = ticket.directory.tickets.get(ticket.name)
@@ -121,7 +121,7 @@ class Store:
     def keep_entry(
         self, ticket: Ticket, reply: Reply, *, kind: EntryKind, replied_at: float, since_txid: int
     ) -> Entry:
-        """Keep a reply under the ticket with which it was asked for; there must be no entry yet."""
+        """Store the reply to the ticket's question; its path must have no entry yet."""
         shared_reply, shared = self._replies.share(reply, without_body=kind is EntryKind.MISSING)
         entry = Entry(
             ticket,
@@ -138,7 +138,7 @@ class Store:
         return entry
 
     def witness(self, entry: Entry, caller: Caller, replied_at: float, seen_as_of: float) -> None:
-        """Take note that the NameNode gave an entry's very reply to a caller."""
+        """Record that the NameNode gave exactly this entry's reply to a caller."""
         before = entry.cost
         entry.witness(caller, replied_at, seen_as_of=seen_as_of)
         self._ring.recost(entry, before)
@@ -146,7 +146,7 @@ class Store:
     def keep_grant(
         self, directory: Directory, caller: Caller, *, of_status: bool, proven_at: float, expires_at: float
     ) -> None:
-        """Keep a proven right; one that is there already, and good, only lives longer."""
+        """Store a proven right; extend it if the caller already has a valid one."""
         held = directory.status_grants if of_status else directory.grants
         grant = held.get(caller)
         if grant is not None and grant.proven_at <= grant.account.ended_at:
@@ -162,7 +162,7 @@ class Store:
         self.grants += 1
 
     def hold(self, hit: Hit) -> None:
-        """Hold a hit that was just looked up, until it or its entry is forgotten, or room is needed."""
+        """Hold a hit that was just looked up, until it is evicted, or it or its entry is forgotten."""
         if not (hit.entry.alive and hit.grant.alive):
             return
         if (older := self.held.get(hit.key)) is not None:
@@ -174,17 +174,17 @@ class Store:
         self.evict()
 
     def is_alive(self, kept: Entry | Grant) -> bool:
-        """Whether an entry or grant was neither forgotten nor cut off with a directory above it."""
+        """Whether an entry or grant was neither forgotten nor detached with one of its directories."""
         return kept.alive and self.tree.is_attached(kept.directory)
 
     def is_good(self, grant: Grant) -> bool:
-        """Whether a grant is alive, and its caller's rights have not ended since it was proven."""
+        """Whether a grant is alive, and its caller's rights were not ended after its proof."""
         return grant.proven_at > grant.account.ended_at and self.is_alive(grant)
 
     # -- forgetting ----------------------------------------------------------------------------------
 
     def forget_entry(self, entry: Entry) -> None:
-        """Forget one outcome."""
+        """Remove an entry."""
         del entry.directory.entries[entry.name]
         entry.directory.positives -= not entry.is_missing
         self._let_go(entry)
@@ -192,16 +192,16 @@ class Store:
         self.counters.forgotten += 1
 
     def forget_grant(self, grant: Grant) -> None:
-        """Forget one right."""
+        """Remove a grant."""
         del grant.table[grant.caller]
         self._let_go(grant)
         self.forget_epoch += 1
         self.counters.forgotten += 1
 
     def end_rights(self, caller: Caller, now: float) -> bool:
-        """End all rights that were proven to a caller so far; false if nothing is kept for them. Costs O(1).
+        """End all rights proven to a caller so far; return false if the caller has no account. Costs O(1).
 
-        What is kept for the caller takes its place until it is looked at, or its time is over.
+        The ended grants use memory until their next lookup, or until they expire.
         """
         account = self._ring.find_account(caller)
         if account is not None:
@@ -211,14 +211,14 @@ class Store:
         return account is not None
 
     def forget_hit(self, hit: Hit) -> None:
-        """Hold a hit no longer; the entry stays."""
+        """Release a hit; its entry stays."""
         del self.held[hit.key]
         hit.unlink()
         self._ring.remove(hit)
         self.held_bytes -= hit.cost
 
     def forget_status(self, path: str, *, spares_directory: bool = False) -> None:
-        """Forget the path's own outcome, and spoil the questions about it; a directory's outcome may be spared."""
+        """Remove the path's own entry, and spoil the questions about it. `spares_directory` keeps a directory's."""
         directory = self.tree.find(parent(path) or ROOT)
         if directory is None:
             return
@@ -235,7 +235,7 @@ class Store:
             self.forget_entry(entry)
 
     def forget_line(self, path: str, top: str) -> None:
-        """Forget the own outcomes of the path and its ancestors up to `top`, as `forget_status` would each.
+        """Apply `forget_status` to the path and to its ancestors up to `top`.
 
         One walk from the root: O(length of the path).
         """
@@ -253,21 +253,21 @@ class Store:
         self.tree.prune(directory)
 
     def forget_subtree(self, path: str) -> None:
-        """Forget the path's own outcome and, in one step, all outcomes and rights at and below it."""
+        """Remove the path's own entry and, in one step, all entries and rights at and below it."""
         if self.tree.detach(path):
             self.forget_epoch += 1
             self.counters.forgotten += 1
         self.forget_status(path)
 
     def forget_all(self) -> None:
-        """Forget everything and spoil every question under way."""
+        """Remove everything, and spoil every question on its way."""
         self.forget_subtree(ROOT)
         self._replies.clear()
         self.watches.invalidate_all()
         self.counters.flushes += 1
 
     def note_forgotten(self, forgotten: Forgotten) -> None:
-        """Remember for a while what cost a path something."""
+        """Keep a change for `nncache explain`, within the bounds."""
         if _forgotten_bytes(forgotten) <= self.last_forgotten.maxsize:
             self.last_forgotten[forgotten.path] = forgotten
             self.recent_changes.append(forgotten)
@@ -276,11 +276,11 @@ class Store:
 
     @property
     def bytes(self) -> int:
-        """What everything kept takes: entries, grants, hits, directories, questions, also what was cut off."""
+        """Memory of entries, grants, hits, directories and questions, detached ones included."""
         return self._ring.bytes + self.tree.bytes + self._ticket_bytes + self._replies.bytes
 
     def evict(self) -> None:
-        """Come back within the bounds: first what was cut off, then what the ring says."""
+        """Return to within the bounds: free detached items first, then items that the ring chooses."""
         while (taken := self.bytes) > self._max_bytes or self._items > self._max_items:
             if self.has_detached:
                 self.reclaim(1)
@@ -307,11 +307,11 @@ class Store:
 
     @property
     def has_detached(self) -> bool:
-        """Whether something waits to be taken apart."""
+        """Whether detached items wait to be freed."""
         return bool(self.tree.detached or self._bereft)
 
     def reclaim(self, max_items: int) -> bool:
-        """Take up to `max_items` things that were cut off apart; true while more is left."""
+        """Free up to `max_items` detached items; true while more are left."""
         left = max_items
         for item in islice(self.tree.dismantle(), left):
             left -= 1
@@ -368,7 +368,7 @@ class Store:
 
 
 def chain(entry: Entry) -> list[Hit]:
-    """Return the hits of an entry that are held; for tests."""
+    """Return the held hits of an entry; for tests."""
     hits = []
     hit = entry.hits
     while hit is not None:

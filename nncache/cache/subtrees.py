@@ -1,4 +1,4 @@
-"""Whether a path lies at or below one of many."""
+"""A set of subtrees, and whether one of them contains a path."""
 
 from collections import Counter, deque
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from nncache.hadoop.paths import ROOT
 
 
 class Subtrees:
-    """Tops of subtrees, counted; one walk from the root tells whether some of them holds a path.
+    """A multiset of subtrees, by their top paths. One walk from the root finds whether one contains a path.
 
-    Invariant U1: `_by_chain[chain(top)]` has every top, with how often it was added, and nothing else.
+    Invariant U1: `_by_chain[chain(top)]` holds each top with its number of additions, and nothing else.
     """
 
     __slots__ = ("_by_chain",)
@@ -19,11 +19,11 @@ class Subtrees:
         self._by_chain: dict[int, Counter[str]] = {}  # tops by the hash of their names, chained
 
     def add(self, top: str) -> None:
-        """Count a canonical path once more."""
+        """Add a canonical path."""
         self._by_chain.setdefault(_chain(top), Counter())[top] += 1
 
     def remove(self, top: str) -> None:
-        """Count a path that was added once less."""
+        """Undo one addition of a path."""
         chain = _chain(top)
         tops = self._by_chain[chain]
         tops[top] -= 1
@@ -33,11 +33,11 @@ class Subtrees:
                 del self._by_chain[chain]
 
     def cover(self, path: str) -> bool:
-        """Whether the path is one of the tops, or below one: O(length of the path)."""
+        """Whether the path is at or below one of the tops. Costs O(length of the path)."""
         return any(_is_in(self._by_chain.get(chain), path) for chain in _chains(path))
 
     def counted(self) -> Counter[str]:
-        """Return how often each top was added; for tests."""
+        """Return the number of additions of each top; for tests."""
         counted: Counter[str] = Counter()
         for chain, tops in self._by_chain.items():
             assert all(_chain(top) == chain for top in tops)
@@ -46,7 +46,7 @@ class Subtrees:
 
 
 def _chains(path: str) -> Iterator[int]:
-    """Give the hashes of the path's ancestors, the root first, and of the path."""
+    """Yield the hashes of the path's ancestors, the root first, and of the path."""
     chain = 0
     yield chain
     for name in components(path):
@@ -59,5 +59,5 @@ def _chain(path: str) -> int:
 
 
 def _is_in(tops: Counter[str] | None, path: str) -> bool:
-    """Whether the path is at or below one of a few; two tops have one hash by chance alone."""
+    """Whether the path is at or below one of the tops, which are few: they share a hash by chance only."""
     return tops is not None and any(path == top or path.startswith(top.rstrip(ROOT) + ROOT) for top in tops)

@@ -1,8 +1,8 @@
-"""The tree of directories that entries, grants and tickets live in.
+"""The tree of directories that hold entries, grants and tickets.
 
-One question decides whether anything kept is still good: does the chain of parents from its directory
-end at the root? A change of a directory therefore forgets everything below it in one step, whatever
-lies below: its node is cut off. What was cut off is taken apart later, in slices.
+An item is valid only while the chain of parents from its directory ends at the root. So a change of a directory
+forgets everything below it in one step, whatever its size: its node is detached. Detached nodes are freed later, in
+slices.
 """
 
 from collections.abc import Iterator
@@ -13,18 +13,18 @@ from nncache.hadoop.paths import ROOT, name, parent
 
 
 def components(path: str) -> list[str]:
-    """Split a canonical path into its names; none for the root."""
+    """Split a canonical path into its names; the root has none."""
     return [] if path == ROOT else path[1:].split("/")
 
 
 class Tree:
-    """Directories by path, with detachment in one step and reclamation in slices.
+    """Directories by path, detached in one step and freed in slices.
 
     Invariants:
         T1  A directory is attached if and only if its chain of parents ends at `root`.
-        T2  A child's `parent` is the directory whose `children` hold it.
-        T3  `directories` counts the nodes that are attached or wait to be taken apart, but the root; `bytes` is what
-            they take.
+        T2  A child's `parent` is the directory whose `children` contain it.
+        T3  `directories` counts the attached and the detached nodes, without the root; `bytes` is their
+            memory.
     """
 
     __slots__ = ("bytes", "detached", "directories", "root")
@@ -36,13 +36,13 @@ class Tree:
         self.detached: list[Directory] = []  # cut off, to be taken apart
 
     def is_attached(self, directory: Directory) -> bool:
-        """Whether what lives in the directory may still be good; costs the depth of the path."""
+        """Whether the directory is attached to the root. Costs O(depth of the path)."""
         while directory.parent is not None:
             directory = directory.parent
         return directory is self.root
 
     def find(self, path: str) -> Directory | None:
-        """Return the node of a canonical path, if there is one."""
+        """Return the node of a canonical path; None if there is none."""
         directory: Directory | None = self.root
         for component in components(path):
             if directory is None:
@@ -59,7 +59,7 @@ class Tree:
         return ROOT + "/".join(reversed(names)) if directory is self.root else None
 
     def ensure(self, path: str) -> Directory:
-        """Return the node of a canonical path, made with its ancestors where missing."""
+        """Return the node of a canonical path; create it and its ancestors where they are missing."""
         directory = self.root
         for component in components(path):
             child = directory.children.get(component)
@@ -70,9 +70,9 @@ class Tree:
         return directory
 
     def detach(self, path: str) -> bool:
-        """Cut off the node of a path with all below it, at a cost that does not depend on what is below.
+        """Detach the node of a path with its whole subtree, whose size does not matter for the cost.
 
-        Returns whether there was one.
+        Returns whether the path had a node.
         """
         directory = self.find(path)
         if directory is None:
@@ -87,7 +87,7 @@ class Tree:
         return True
 
     def prune(self, directory: Directory) -> None:
-        """Let go of the node, and of ancestors that it leaves bare."""
+        """Remove the node if it is bare, and then each ancestor that has become bare."""
         while directory.parent is not None and directory.is_bare():
             parent = directory.parent
             del parent.children[directory.name]
@@ -100,10 +100,10 @@ class Tree:
         self.bytes += number * (DIRECTORY_BYTES + text_bytes(directory.name))
 
     def dismantle(self) -> Iterator[Entry | Grant | None]:
-        """Take detached nodes apart, and yield what lived in them; the caller stops when it likes.
+        """Free detached nodes, and yield the items that they held. The caller may stop at any item.
 
-        Yields None for each node, so that nodes in which nothing lives count as well. All links between nodes are cut
-        here, so no garbage collection is needed to free them.
+        Yields None for each node, so that empty nodes count as well. All links between nodes are cut here, so they are
+        freed without garbage collection.
         """
         while self.detached:
             directory = self.detached[-1]
@@ -123,7 +123,7 @@ class Tree:
             yield None
 
     def holds(self, path: str) -> bool:
-        """Whether anything is kept, or asked, about the path or below it."""
+        """Whether an entry, a grant or a question exists at or below the path."""
         if path == ROOT:
             return not self.root.is_bare()
         holder = self.find(parent(path) or ROOT)
@@ -133,9 +133,9 @@ class Tree:
         return own_name in holder.children or own_name in holder.entries or own_name in holder.tickets
 
     def proven_depth(self, path: str) -> int:
-        """Return how many names lead to the deepest ancestor that something kept proves to be a directory.
+        """Return the depth of the deepest ancestor that a cached status proves to be a directory.
 
-        0 if only the root is known. One walk: O(length of the path).
+        0 is the root. One walk: O(length of the path).
         """
         directory, proven = self.root, 0
         for level, component in enumerate(components(parent(path) or ROOT), 1):
@@ -165,7 +165,7 @@ class Tree:
 
 
 def _is_directory(node: Directory | None, entry: Entry | None) -> bool:
-    """Whether a path's own node, or its status, proves that it is a directory."""
+    """Whether a path's own node or entry proves that it is a directory."""
     return (node is not None and node.positives > 0) or (
         entry is not None and entry.kind is EntryKind.DIRECTORY
     )

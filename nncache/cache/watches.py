@@ -1,7 +1,7 @@
-"""Paths that are watched: which of them a change may have changed.
+"""Watched paths, and which of them a change affects.
 
-Pure. A watch is touched at least once by each change that makes its path's status, or a right to see it, stale. It may
-be touched by others as well: who watches asks again, and finds that nothing has changed.
+Pure. Each change that makes a path's status, or a right to see it, stale invalidates the path's watch at least once.
+Other changes may invalidate it too: the watcher then asks again, and finds the same status.
 """
 
 from bisect import bisect_left, insort
@@ -26,30 +26,30 @@ from nncache.hadoop.paths import ROOT, parent
 
 
 class Watch:
-    """One path."""
+    """A watch on one path."""
 
     __slots__ = ("_woken", "invalidations", "path")
 
     def __init__(self, path: str, woken: Callable[[], None]) -> None:
-        """Begin; `woken` is called at each touch that wakes, and must neither raise nor change the watches."""
+        """Begin. Each waking invalidation calls `woken`, which must neither raise nor change the watches."""
         self.path = path  # canonical
         self.invalidations = 0  # how often it may have changed since the watch began
         self._woken = woken
 
     def invalidate(self, *, wakes: bool = True) -> None:
-        """Take note that the path may have changed; unless it `wakes`, another touch for the same change follows."""
+        """Record that the path may have changed. Without `wakes` another invalidation by the same change follows."""
         self.invalidations += 1
         if wakes:
             self._woken()
 
 
 class Watches:
-    """All watches, found by their path and, for what lies above it, by its place in the order of all paths.
+    """All watches, by path and in the order of the paths, in which a directory's descendants are neighbours.
 
-    A path costs one place, however deep it is.
+    A path takes one place, whatever its depth.
 
     Invariants:
-        W1  `_order` holds just the watched paths, sorted; each has a watch.
+        W1  `_order` holds exactly the watched paths, sorted; each has a watch.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Watches:
         return len(self._at)
 
     def add(self, path: str, woken: Callable[[], None]) -> Watch:
-        """Watch a canonical path until `remove`. Costs O(log n) comparisons, and moves n pointers."""
+        """Watch a canonical path until `remove`. Costs O(log n) comparisons, and moves up to n pointers."""
         watch = Watch(path, woken)
         if path not in self._at:
             self._at[path] = {}
@@ -70,7 +70,7 @@ class Watches:
         return watch
 
     def remove(self, watch: Watch) -> None:
-        """Watch no more."""
+        """End a watch."""
         here = self._at[watch.path]
         del here[watch]
         if not here:
@@ -78,15 +78,15 @@ class Watches:
             del self._order[bisect_left(self._order, watch.path)]
 
     def invalidate_all(self) -> None:
-        """Touch every watch: nothing is known any more."""
+        """Invalidate every watch: the cache has lost all it knew."""
         for path in tuple(self._at):
             self._invalidate(path)
 
     def apply(self, change: Footprint, *, is_event: bool) -> None:
-        """Touch what a change may have changed. Costs O(1) where nothing is watched.
+        """Invalidate the watches that a change affects. Costs O(1) if nothing is watched.
 
-        A call that came through the proxy and changes who may see a tree wakes none of those below: its event
-        follows and does, so that each who waits there asks once.
+        A call through the proxy that changes the access to a tree wakes no watch below its top. Its event follows and
+        wakes them, so that each waiter there asks once.
         """
         if not self._at:
             return
@@ -120,7 +120,7 @@ class Watches:
             self._invalidate(each, wakes=wakes_below)
 
     def _below(self, path: str) -> list[str]:
-        """Return the watched paths properly below a path: all that begin with it and a slash are neighbours."""
+        """Return the watched paths below a path, without it: paths with this prefix and a slash are neighbours."""
         above = path if path == ROOT else f"{path}/"
         first = bisect_left(self._order, above)
         last = first
@@ -139,7 +139,7 @@ class Watches:
 
 
 def _line(path: str, top: str) -> Iterator[str]:
-    """Yield the path and what is above it, up to `top`."""
+    """Yield the path and its ancestors, up to `top`."""
     at: str | None = path
     while at is not None:
         yield at

@@ -1,7 +1,7 @@
-"""Two-step writes whose second step never passes the proxy.
+"""Two-step writes, whose second step bypasses the proxy.
 
-A redirected CREATE or APPEND is carried out by a DataNode, some time after the proxy has answered.
-Until its end is known, nothing that it makes stale may be served or kept (guarantee OwnWrites).
+A DataNode carries out a redirected CREATE or APPEND, some time after the proxy has answered. Until it has ended, no
+status that it makes stale may be served or kept (guarantee OwnWrites).
 """
 
 from collections import Counter, OrderedDict
@@ -21,7 +21,7 @@ _SLACK = 64  # so many ends of windows that are over may be remembered, beside a
 
 
 class _Window:
-    """A redirected write that concerns the filters, or the directory that replaces several of them."""
+    """A redirected write that concerns the filters, or a directory in place of several of them."""
 
     __slots__ = (
         "after_txid",
@@ -48,32 +48,32 @@ class _Window:
 
 
 class TwoStepWindows:
-    """Which paths are under a two-step write; bounded in number and in time.
+    """The paths that two-step writes may change; bounded in number and in time.
 
-    A window covers its path and all below it, its parent's own status and, where ancestors may have to
-    be made, the topmost of these with all below it and that one's parent's own status.
+    A window covers its path with everything below, and its parent's own status. If the write may create ancestors, it
+    also covers the topmost of these with everything below, and the own status of that one's parent.
 
-    Where only some of these ancestors concern the filters, the write is over, as far as they go, once the
-    lowest of these is there. A channel that carries what concerns the filters need not tell the path's CLOSE.
+    If only such ancestors concern the filters, the window ends once the lowest of these exists: a channel that
+    carries what concerns the filters does not carry the path's CLOSE.
 
-    A write that touches nothing that concerns the filters needs no window, and neither does one whose caller has no
-    right to carry out its second step. But filters that come later may find the first kind still under way, and a
-    change of what is at or above its path may give the second one its right. So both are set aside for as long as
-    their windows would last; of those only the latest are remembered, of all as many as there may be windows and of
-    each caller and address their share, and what was not asked about its ancestors then is not known of it later.
+    A write that changes nothing that concerns the filters needs no window. Nor does a write whose caller has no right
+    to the second step. But a later filter may match the first kind while it is in progress, and a change at or
+    above the path may give the second kind its right. So both are set aside for the length of a window. Only the
+    latest are kept: in total as many as there may be windows, and of each caller and address their share. What the
+    NameNode was not asked about their ancestors then stays unknown.
 
-    Each caller and each address has a share of the windows. Where it is used up, the directory in which most of their
-    writes are under way is covered in place of these: only the greedy lose.
+    Each caller and each address has a share of the windows. Once it is used up, one window for the directory that
+    contains most of their writes replaces these, so that only the greedy lose.
 
     Invariants:
         W1  A window ends at `ends_at`, or at a CLOSE of its path that follows a CREATE or APPEND newer
             than `after_txid` while no other window of that path is open; one that is about ancestors only
             also ends when the lowest that concerns the filters appears, later than `after_txid`. With it ends
             the window of an alternative, where that is of one write for certain.
-        W2  A write that finds no room covers every path until its window would have ended.
+        W2  A write for which there is no room covers every path until its window would have ended.
         W3  No write that is set aside concerns the filters, unless its caller had no right to it.
         W4  No owner has more windows than their share, but where these lie in different top directories.
-        W5  A window in place of others covers all that these cover, at least as long.
+        W5  A window in place of others covers all that they cover, for at least as long.
     """
 
     def __init__(self, *, window_s: float, max_windows: int) -> None:
@@ -94,10 +94,10 @@ class TwoStepWindows:
         self._full_until = float("-inf")
 
     def begin(self, write: TwoStepWrite, *, now: float, filters: GlobSet) -> tuple[str, ...] | None:
-        """Open a window; return what it covers, with all below: none if there is no window for the write.
+        """Open a window; return the tops of the subtrees that it covers, () if the write needs no window.
 
-        None says that there was no room, and that every path is covered now. No window is opened for a write that
-        touches nothing that concerns the filters, or that its caller has no right to carry out.
+        None: there was no room, and every path is covered now. A write needs no window if it changes nothing that
+        concerns the filters, or if its caller has no right to it.
         """
         self._expire(now)
         return self._place(write, filters)
@@ -105,9 +105,10 @@ class TwoStepWindows:
     def answer(
         self, write: TwoStepWrite, known: TwoStepWrite, *, now: float, filters: GlobSet
     ) -> tuple[str, ...] | None:
-        """Put what a NameNode says of a doubtful write in its place; return what is covered now, as `begin` does.
+        """Replace a doubtful write by what a NameNode reports of it; return as `begin` does.
 
-        Its window gets as narrow as what it can make; one that was set aside gets a window once there is the right.
+        Its window shrinks to what the write can create. A write that was set aside gets a window once its caller has
+        the right.
         """
         if not self.is_pending(write, now):
             return ()
@@ -129,15 +130,15 @@ class TwoStepWindows:
         return write in self._windows or write in self._aside
 
     def ends_at(self, now: float) -> float:
-        """Return when a window ends by time that begins now."""
+        """Return the expiry time of a window that begins now."""
         return now + self._window_s
 
     def block_all(self, now: float) -> None:
-        """Cover every path for as long as a window lasts: a write is under way that could not be noted (W2)."""
+        """Cover every path for the length of a window: a write could not be recorded (W2)."""
         self._full_until = max(self._full_until, now + self._window_s)
 
     def follow(self, filters: GlobSet) -> None:
-        """Take note that these are the filters now: some may concern writes that others did not."""
+        """Replace the filters: they may concern writes that were set aside."""
         for write in reversed(tuple(self._aside)):  # without room, the oldest are the likeliest to have ended
             place = write.place(filters)
             if place is not None and write.writer.has_right:
@@ -170,7 +171,7 @@ class TwoStepWindows:
         return covered + self._open(_Window(write, place, parent(write.topmost)))
 
     def _merge(self, write: TwoStepWrite, theirs: Iterable[_Window], directory: str) -> tuple[str, ...]:
-        """Cover a directory, until time ends it, in place of its owner's windows in it and of the one for `write`."""
+        """Replace the owner's windows in a directory, and that of `write`, by one that only time ends."""
         inside = [window for window in theirs if _is_inside(window.write, directory)]
         for window in inside:
             self._end(window)
@@ -193,34 +194,34 @@ class TwoStepWindows:
 
     @property
     def open(self) -> int:
-        """Number of windows, some of which may have ended by time since the last look."""
+        """Number of windows, including those that expired since the last check."""
         return len(self._windows)
 
     def is_full(self, now: float) -> bool:
-        """Whether a write found no room, so that every path is covered."""
+        """Whether there was no room for a write, so that every path is covered."""
         return now < self._full_until
 
     def is_blocked(self, path: str, now: float) -> bool:
-        """Whether the path's status may be changed by a two-step write that is under way."""
+        """Whether a two-step write in progress may change the path's status."""
         self._expire(now)
         if not self.open:
             return False
         return path in self._names or self._roots.cover(path)
 
     def appeared(self, path: str, txid: int) -> None:
-        """Take note that an event has made the path, or moved something there."""
+        """Process an event that created the path, or moved something to it."""
         for window in tuple(self._by_ancestor.get(path, ())):
             if window.after_txid is not None and txid > window.after_txid:
                 self._end(window)
 
     def opened(self, path: str, txid: int) -> None:
-        """Take note of a CREATE or APPEND event."""
+        """Process a CREATE or APPEND event."""
         for window in self._by_path.get(path, ()):
             if window.after_txid is not None and txid > window.after_txid:
                 window.is_armed = True
 
     def closed(self, path: str) -> None:
-        """Take note of a CLOSE event."""
+        """Process a CLOSE event."""
         windows = self._by_path.get(path, ())
         if len(windows) == 1 and windows[0].is_armed:
             written = windows[0]
@@ -228,7 +229,7 @@ class TwoStepWindows:
             self._end_alternatives(written.write.writer.alternatives)
 
     def _end_alternatives(self, alternatives: tuple[str, ...]) -> None:
-        """End the windows on the other paths that a write might have written."""
+        """End the windows of the other paths that the same write might have written."""
         for path in alternatives:
             windows = self._by_path.get(path, ())
             unwritten = [each for each in windows if each.write.writer.alternatives == alternatives]
@@ -236,12 +237,12 @@ class TwoStepWindows:
                 self._end(unwritten[0])
 
     def take_recheck_queue(self) -> list[TwoStepWrite]:
-        """Return the writes of which a NameNode must be asked again, each once."""
+        """Return, and clear, the writes about which a NameNode must be asked again."""
         recheck_queue, self._recheck_queue = self._recheck_queue, {}
         return list(recheck_queue)
 
     def recheck(self, write: TwoStepWrite) -> None:
-        """Have a NameNode asked (again) what the write can do."""
+        """Queue the write: a NameNode must be asked again what it can do."""
         if len(self._recheck_queue) >= 4 * self._max_windows:  # at least half of them are over
             pending = [each for each in self._recheck_queue if each in self._windows or each in self._aside]
             self._recheck_queue = dict.fromkeys(pending)
@@ -249,7 +250,7 @@ class TwoStepWindows:
         self.on_recheck()
 
     def may_be_granted(self, path: str) -> None:
-        """Take note of a change after which callers may have more rights at or below a path."""
+        """Process a change after which callers may have more rights at or below a path."""
         for write in self._aside.denied_at(path):
             self.recheck(write)
 
@@ -310,10 +311,10 @@ class TwoStepWindows:
 
 
 def shared_directory_of(places: Iterable[str | None]) -> str | None:
-    """Return the directory in which most writes of one owner make something; None if they share no top directory.
+    """Return the directory in which most writes of one owner create something; None if they share no top directory.
 
-    `places` are the directories in which each does, None for the root's own. Where no two writes are in one directory
-    it is the deepest that holds several.
+    `places` is the directory of each write, None for the root. If no two writes share a directory, the result is the
+    deepest directory that contains several.
     """
     inner = [place for place in places if place is not None and place != ROOT]
     ((directory, writes),) = Counter(inner).most_common(1) or [(ROOT, 0)]
@@ -324,7 +325,7 @@ def shared_directory_of(places: Iterable[str | None]) -> str | None:
 
 
 def _is_inside(write: TwoStepWrite, directory: str) -> bool:
-    """Tell whether a directory with all below it holds all that a write can make."""
+    """Return whether all that a write can create is in a directory or below it."""
     return f"{write.topmost}/".startswith(f"{directory}/")
 
 

@@ -1,4 +1,4 @@
-"""Check the settings of a daemon before and after it is started: `nncache check`. (nncache/checks/)
+"""Check the settings of a daemon before or after its start: `nncache check`. (nncache/checks/)
 
-Facts are gathered by the probes, judged by pure modules, and neither writes anything anywhere.
+Probes gather the facts, and pure modules judge them. Neither writes anything to any server.
 """

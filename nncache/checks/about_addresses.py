@@ -1,4 +1,4 @@
-"""Judge what answers at the addresses of the settings.
+"""Judge the servers at the addresses of the settings.
 
 Pure.
 """
@@ -23,18 +23,18 @@ _WANTED: Final[Mapping[str, frozenset[ServerKind]]] = {
     "zookeeper": frozenset({ServerKind.ZOOKEEPER}),
 }
 _HTTPS: Final = "the NameNode's HTTPS address (dfs.namenode.https-address, port 9871 by default)"
-"""What is right in `namenode_http` with `namenode_tls`."""
+"""The right address for `namenode_http` with `namenode_tls`."""
 
 _NO_TLS: Final = "the server must also have a plain port, as with dfs.http.policy HTTP_AND_HTTPS"
 _SECURE_PORT: Final = frozenset({ServerKind.TLS})
-"""What is wanted in `zookeeper` with `zookeeper_tls`; what it speaks inside shows when a session is asked for."""
+"""The kind wanted in `zookeeper` with `zookeeper_tls`; the protocol inside TLS shows in the check of the session."""
 
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not listened on
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1"})
 
 
 def addresses(facts: Facts) -> Iterator[Finding]:
-    """Judge each address: is it resolved, does something answer, and is that the kind of server that is wanted?"""
+    """Judge each address: it resolves, a server answers, and the server is of the wanted kind."""
     names = facts.subject.names
     if exchange := _exchanged(facts):
         yield exchange
@@ -45,7 +45,7 @@ def addresses(facts: Facts) -> Iterator[Finding]:
 
 
 def _exchanged(facts: Facts) -> Finding | None:
-    """Tell whether the two lists of NameNodes stand in each other's place."""
+    """Return a finding if the two lists of NameNodes are swapped."""
     names, at = facts.subject.names, facts.subject.at
     if not all(facts.has_kind(each, ServerKind.HADOOP_RPC) for each in names.namenode_http):
         return None
@@ -72,7 +72,7 @@ def _list(
 
 
 def _wanted(facts: Facts, key: str) -> frozenset[ServerKind]:
-    """Return what may answer at the addresses of this key."""
+    """Return the kinds of servers that may answer at the addresses of this key."""
     return _SECURE_PORT if key == "zookeeper" and _is_secure(facts) else _WANTED[key]
 
 
@@ -82,7 +82,7 @@ def _is_secure(facts: Facts) -> bool:
 
 
 def _one(facts: Facts, key: str, contact: Contact, *, has_others: bool) -> Finding:
-    """Judge one address; `has_others`: another one of the same list is as wanted."""
+    """Judge one address; `has_others`: another address of the same list is right."""
     subject, address = facts.subject, contact.address
     is_https = key == "namenode_http" and subject.settings.namenode_tls.namenode_tls
     replace = f"in {subject.at(key)}, replace {address} by {_HTTPS if is_https else _RIGHT[key]}"
@@ -104,7 +104,7 @@ def _one(facts: Facts, key: str, contact: Contact, *, has_others: bool) -> Findi
 
 
 def _of_kind(facts: Facts, key: str, contact: Contact, replace: str) -> Finding:
-    """Judge which kind of server answers; `replace` says how to name another one."""
+    """Judge the kind of the server; `replace` is the remedy that names another server."""
     subject = facts.subject
     is_https = key == "namenode_http" and subject.settings.namenode_tls.namenode_tls
     assert contact.kind is not None, "connected, and not recognised"
@@ -134,7 +134,7 @@ def _of_kind(facts: Facts, key: str, contact: Contact, replace: str) -> Finding:
 
 
 def _other_port(facts: Facts, address: str) -> str:
-    """Say what to do about a plain port of ZooKeeper's where a secure one is wanted, or the other way round."""
+    """Return the remedy for a plain port of ZooKeeper where a secure one is wanted, or the other way round."""
     at = facts.subject.at
     if _is_secure(facts):
         return (
@@ -149,7 +149,7 @@ def _other_port(facts: Facts, address: str) -> str:
 
 
 def _is_own(contact: Contact, endpoint: ListenAddress | None) -> bool:
-    """Tell whether a connection to this address comes back to ourselves."""
+    """Tell whether a connection to this address reaches this daemon itself."""
     if endpoint is None or endpoint.port == 0:
         return False
     host, port = split_address(contact.address)

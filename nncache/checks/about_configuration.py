@@ -1,4 +1,4 @@
-"""Judge what the NameNodes' own configuration means for nncache.
+"""Judge the NameNodes' own configuration, as far as it concerns nncache.
 
 Pure. Source: hdfs-default.xml and core-default.xml of Hadoop 3.4.1 and 3.5.0.
 """
@@ -17,11 +17,11 @@ CHECKPOINT_PERIOD: Final = "dfs.namenode.checkpoint.period"
 PROXY_SERVERS: Final = "hadoop.proxyservers"
 
 FEW_TXIDS: Final = 100_000
-"""Fewer are written in minutes by a busy cluster: a restart may take as long."""
+"""A busy cluster writes as many within minutes, and a restart may take that long."""
 
 
 def retention(facts: Facts) -> Iterator[Finding]:
-    """Judge how long edits can be read after they were written."""
+    """Judge how long edits remain readable."""
     if not facts.subject.reads_edits:
         yield skipped("a proxy that follows a publisher reads no edits")
         return
@@ -45,7 +45,7 @@ def retention(facts: Facts) -> Iterator[Finding]:
 
 
 def proxy_servers(facts: Facts) -> Iterator[Finding]:
-    """Judge whether the NameNodes may believe the X-Forwarded-For of this host."""
+    """Judge whether the NameNodes may trust the X-Forwarded-For of this host."""
     if facts.subject.command != "proxy":
         yield skipped("a publisher forwards no calls")
         return
@@ -77,7 +77,7 @@ def _known(facts: Facts) -> Iterator[tuple[NameNode, Mapping[str, str]]]:
 
 
 def _unknown(facts: Facts) -> Iterator[Finding]:
-    """Say of which NameNodes the configuration is not known."""
+    """Yield a skipped check for each NameNode whose configuration is unknown."""
     if not facts.namenodes:
         yield skipped("no NameNode answers over HTTP")
     for each, found in facts.namenodes.items():

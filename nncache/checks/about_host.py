@@ -1,4 +1,4 @@
-"""Judge what this host allows, and numbers that do not go together.
+"""Judge this host's limits and files, and settings that contradict each other.
 
 Pure.
 """
@@ -19,7 +19,7 @@ _OWN: Final = {
     ("proxy", "admin"): ServerKind.PROXY_ADMIN,
     ("publisher", "admin"): ServerKind.PUBLISHER_ADMIN,
 }
-"""What may be found at an address of a daemon that runs already."""
+"""The kind of server at an address of a daemon that is already running."""
 
 _MINUTE_S: Final = 60.0
 _DAY_S: Final = 86_400.0
@@ -31,7 +31,7 @@ _PROXIES_STALENESS_S: Final = 3.0
 
 
 def limits(facts: Facts) -> Iterator[Finding]:
-    """Judge whether the process may open as many files as its connections need."""
+    """Judge whether the limit of open files fits the connections."""
     if not isinstance(facts.subject.settings, SettingsOfProxy):
         yield skipped("a publisher has few connections")
     elif facts.host.limits:
@@ -46,7 +46,7 @@ def limits(facts: Facts) -> Iterator[Finding]:
 
 
 def listen(facts: Facts) -> Iterator[Finding]:
-    """Judge whether the addresses on which it listens are free."""
+    """Judge whether the addresses on which the daemon listens are free."""
     subject = facts.subject
     for key, endpoint in subject.endpoints.items():
         why = facts.host.bound.get(key, "")
@@ -70,7 +70,7 @@ def listen(facts: Facts) -> Iterator[Finding]:
 
 
 def access(facts: Facts) -> Iterator[Finding]:
-    """Judge the files of the admin port and a class from outside."""
+    """Judge the token files of the admin port, and a class that is not part of nncache."""
     admin = facts.subject.settings.admin
     where = " and ".join(filter(None, (admin.admin_token_file, admin.admin_reader_token_file)))
     if facts.host.token:
@@ -92,7 +92,7 @@ def access(facts: Facts) -> Iterator[Finding]:
 
 
 def _in_clear(facts: Facts) -> Iterator[Finding]:
-    """Judge whether the token crosses the network as it is."""
+    """Judge whether the token crosses the network in the clear."""
     subject = facts.subject
     admin, at = subject.settings.admin, subject.endpoints["admin"]
     is_this_host = at.host == "localhost" or is_loopback(at.host)
@@ -109,7 +109,7 @@ def _in_clear(facts: Facts) -> Iterator[Finding]:
 
 
 def identity(facts: Facts) -> Iterator[Finding]:
-    """Judge the service's own Kerberos identity, as far as this host alone shows it."""
+    """Judge the service's own Kerberos identity: its settings, its ticket, and whether servers require one."""
     subject = facts.subject
     if facts.host.identity:
         key = facts.host.identity.partition(":")[0]
@@ -142,7 +142,7 @@ def identity(facts: Facts) -> Iterator[Finding]:
 
 
 def _how_to_log_in(facts: Facts) -> str:
-    """Say what must succeed on this host before anything else can, and which keys may be wrong."""
+    """Return the login command that must succeed on this host first, and the keys that may be wrong."""
     kerberos, at = facts.subject.kerberos, facts.subject.at
     if kerberos.ticket_cache:
         return f"klist -c {kerberos.ticket_cache} must show a ticket that holds; else correct {at('ticket_cache')}"
@@ -154,7 +154,7 @@ def _how_to_log_in(facts: Facts) -> str:
 
 
 def _lacking_identity(facts: Facts) -> Iterator[str]:
-    """Yield which servers ask for Kerberos where this service has no identity."""
+    """Yield the servers that require Kerberos, if this service has no identity."""
     for each, found in facts.namenodes.items():
         if facts.web_wants_kerberos(each):
             yield f"{each.http} asks for Kerberos (WWW-Authenticate: {found.challenge})"
@@ -163,7 +163,7 @@ def _lacking_identity(facts: Facts) -> Iterator[str]:
 
 
 def certificates(facts: Facts) -> Iterator[Finding]:
-    """Judge the certificates with which this daemon serves."""
+    """Judge this daemon's server certificates."""
     if not facts.host.certificates:
         yield skipped("no certificate is given: this daemon serves plain HTTP")
     for key, found in facts.host.certificates.items():
@@ -181,7 +181,7 @@ def certificates(facts: Facts) -> Iterator[Finding]:
 
 
 def staleness(facts: Facts) -> Iterator[Finding]:
-    """Judge whether changes can become known within the bound."""
+    """Judge whether the intervals let changes arrive within `max_staleness_s`."""
     settings, subject = facts.subject.settings, facts.subject
     if not isinstance(settings, SettingsOfProxy):
         interval_s = settings.publisher.coverage_interval_s

@@ -12,14 +12,14 @@ from nncache.hadoop.namenode_web import PLAIN
 from nncache.invalidation.settings import AUTO, INOTIFY
 
 CACHE_BYTES: Final = "dfs.journalnode.edit-cache-size.bytes"
-"""Where it is not set, the cache holds a share of the heap (JournaledEditsCache of Hadoop 3.4 and later)."""
+"""If unset, the cache holds a share of the heap (JournaledEditsCache of Hadoop 3.4 and later)."""
 
 LEAST_CACHE_BYTES: Final = 16 * 1024 * 1024
-"""Of 200,000 small edits: a minute and more of a busy NameNode. The default up to Hadoop 3.3 is a sixteenth of it."""
+"""200,000 small edits: a minute or more of a busy NameNode. The default up to Hadoop 3.3 is a sixteenth of this."""
 
 
 def journalnodes(facts: Facts) -> Iterator[Finding]:
-    """Judge whether a majority of the JournalNodes can be read, and all of them, and what their caches hold."""
+    """Judge whether a majority of the JournalNodes, and all, can be read, and the size of their caches."""
     subject = facts.subject
     if subject.journal(None, PLAIN) is None:
         yield skipped("no JournalNodes are read (edits_source, shared_edits_dir)")
@@ -45,7 +45,7 @@ def journalnodes(facts: Facts) -> Iterator[Finding]:
 
 
 def _caches(journalnodes: Mapping[str, JournalNodeFound]) -> Iterator[Finding]:
-    """Judge what the caches hold: what is no longer in most of them is missed."""
+    """Judge the size of the caches: edits that are evicted from most caches are missed."""
     for address, found in journalnodes.items():
         size = "" if found.conf is None else found.conf.get(CACHE_BYTES, "").strip()
         if size.isdecimal() and size.isascii() and int(size) < LEAST_CACHE_BYTES:

@@ -1,4 +1,4 @@
-"""Judge what the NameNodes say of themselves.
+"""Judge the NameNodes' answers about themselves.
 
 Pure.
 """
@@ -16,13 +16,13 @@ from nncache.hadoop.server_kind import ServerKind
 
 _NOT_ASKED: Final = "no NameNode answers over HTTP"
 _IDENTITY: Final = "of identity"
-"""Why a check is skipped whose fault that check has named."""
+"""The reason to skip a check whose fault the check `identity` reports."""
 
 _REDIRECTS: Final = frozenset({HTTPStatus.FOUND, HTTPStatus.SEE_OTHER, HTTPStatus.TEMPORARY_REDIRECT})
 
 
 def authentication(facts: Facts) -> Iterator[Finding]:
-    """Judge whether the web servers and the RPC servers accept callers as this service shows who it is."""
+    """Judge whether the web servers and the RPC servers accept the identity of this service."""
     asked = is_blamed = False
     for namenode in facts.subject.namenodes:
         found = facts.found(namenode)
@@ -39,7 +39,7 @@ def authentication(facts: Facts) -> Iterator[Finding]:
 
 
 def _kerberized_web(facts: Facts, namenode: NameNode, found: NameNodeFound) -> Finding:
-    """Judge a web server that is to ask for Kerberos: one that does not believes any name."""
+    """Judge a web server that should require Kerberos: otherwise it trusts any user name."""
     challenge = found.challenge.lower()
     if found.named_status == HTTPStatus.OK and not facts.subject.kerberos.fallback_to_simple_auth_allowed:
         return failed(
@@ -86,7 +86,7 @@ def _simple_web(namenode: NameNode, found: NameNodeFound, user: str) -> Finding:
 
 
 def states(facts: Facts) -> Iterator[Finding]:
-    """Judge whether one NameNode is active, and whether both lists name the NameNodes in one order."""
+    """Judge whether exactly one NameNode is active, and whether both lists have the same order."""
     seen = [(each, found.answer.state) for each, found in facts.namenodes.items() if found.answer is not None]
     at = facts.subject.at
     if not seen:
@@ -118,7 +118,7 @@ def _how_to_find_active(facts: Facts) -> str:
 
 
 def _order(facts: Facts) -> Finding | None:
-    """Tell whether a NameNode is active over one address and standby over the other."""
+    """Return a finding if a NameNode has different states over its two addresses."""
     both = [
         (each, found.answer.state, found.rpc_state)
         for each, found in facts.namenodes.items()
@@ -143,7 +143,7 @@ def _order(facts: Facts) -> Finding | None:
 
 
 def namespaces(facts: Facts) -> Iterator[Finding]:
-    """Judge whether all addresses lead to one namespace."""
+    """Judge whether all addresses lead to the same namespace."""
     at, known = facts.subject.at, set()
     both = f"name in {at('namenode_http')} and {at('namenode_rpc')} both addresses of the same NameNode"
     for each, found in facts.namenodes.items():
@@ -176,7 +176,7 @@ def namespaces(facts: Facts) -> Iterator[Finding]:
 
 
 def rpc(facts: Facts) -> Iterator[Finding]:
-    """Judge whether the RPC addresses answer as a NameNode does."""
+    """Judge whether NameNodes answer at the RPC addresses."""
     for each in facts.subject.namenodes:
         found = facts.found(each)
         if not facts.has_kind(each.rpc, ServerKind.HADOOP_RPC):
@@ -194,13 +194,13 @@ def rpc(facts: Facts) -> Iterator[Finding]:
 
 
 def _is_of_login(facts: Facts, namenode: NameNode) -> bool:
-    """Tell whether it is a matter of the identity that a NameNode says nothing over RPC."""
+    """Tell whether the identity is the reason for the lack of answers over RPC."""
     found = facts.found(namenode)
     return found.is_another or facts.rpc_wants_kerberos(namenode) or is_about_kdc(found.rpc_silence)
 
 
 def impersonation(facts: Facts) -> Iterator[Finding]:
-    """Judge whether a proxy that authenticates its clients may act for them."""
+    """Judge whether a proxy that authenticates its clients may impersonate them."""
     if not facts.subject.authenticates:
         yield skipped("the NameNodes authenticate the clients (no spnego_principal)")
         return
@@ -224,7 +224,7 @@ def impersonation(facts: Facts) -> Iterator[Finding]:
 
 
 def user(facts: Facts) -> Iterator[Finding]:
-    """Judge whether the NameNodes know the service's user: one without a group is often a mistyped one."""
+    """Judge whether the NameNodes know the service's user: a user without groups is often a typing error."""
     name, asked = facts.subject.user, False
     if facts.subject.kerberos.has_identity:
         yield skipped(f"the NameNodes make a user of {facts.subject.who} by hadoop.security.auth_to_local")
@@ -274,7 +274,7 @@ def edits(facts: Facts) -> Iterator[Finding]:
 
 
 def jmx(facts: Facts) -> Iterator[Finding]:
-    """Say whether /jmx answers callers without a name; nncache gives one."""
+    """Judge the answers of /jmx. Report also whether callers without a name get one; nncache sends a name."""
     for each, found in facts.namenodes.items():
         if found.answer is None:
             yield _no_jmx(facts, each, found)
@@ -301,7 +301,7 @@ def _no_jmx(facts: Facts, namenode: NameNode, found: NameNodeFound) -> Finding:
 
 
 def clock(facts: Facts) -> Iterator[Finding]:
-    """Say how far the clocks are apart; nothing depends on it."""
+    """Report the difference of the clocks; nothing depends on it."""
     known = [
         (each, found.clock_ahead_s)
         for each, found in facts.namenodes.items()
@@ -318,7 +318,7 @@ def clock(facts: Facts) -> Iterator[Finding]:
 
 
 def read(facts: Facts) -> Iterator[Finding]:
-    """Judge one read as the service's user: at the active NameNode, and through a proxy that already runs."""
+    """Judge one read as the service's user at each active NameNode."""
     active = facts.active
     if not active:
         yield skipped("no NameNode is active")
@@ -342,7 +342,7 @@ def read(facts: Facts) -> Iterator[Finding]:
 
 
 def _asks_for_more(facts: Facts, found: RootStatus) -> bool:
-    """Tell whether the answer of a proxy only shows who was asked for, which other checks judge."""
+    """Tell whether a proxy's refusal is only about the caller's identity, which other checks judge."""
     if found.status == HTTPStatus.UNAUTHORIZED:
         return any(map(facts.web_wants_kerberos, facts.namenodes))
     is_refused = found.status == HTTPStatus.FORBIDDEN and "impersonate" in found.says
@@ -350,7 +350,7 @@ def _asks_for_more(facts: Facts, found: RootStatus) -> bool:
 
 
 def through(facts: Facts) -> Iterator[Finding]:
-    """Judge one read through the proxy that already runs at `listen`."""
+    """Judge one read through the proxy that is running at `listen`."""
     found, path = facts.through, facts.subject.mount
     if found is None:
         yield skipped("no nncache proxy runs at listen")

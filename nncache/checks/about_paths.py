@@ -1,4 +1,4 @@
-"""Judge which paths are meant.
+"""Judge the globs and filters that select paths.
 
 Pure.
 """
@@ -14,7 +14,7 @@ from nncache.settings.commands import SettingsOfPublisher
 
 
 def globs(facts: Facts) -> Iterator[Finding]:
-    """Judge the globs of a proxy that reads the edits itself."""
+    """Judge the globs of a proxy that follows no publisher."""
     given, at = facts.subject.globs, facts.subject.at("glob")
     if given is None:
         yield skipped("the filters say which paths are meant")
@@ -33,7 +33,7 @@ def globs(facts: Facts) -> Iterator[Finding]:
 
 
 def filters(facts: Facts) -> Iterator[Finding]:
-    """Judge the filters: those in HDFS for a publisher, those in force for a proxy that follows one."""
+    """Judge the filters: for a publisher those in HDFS, for a proxy that follows one those in force."""
     if facts.subject.globs is not None:
         yield skipped("the globs say which paths are meant")
         return
@@ -94,7 +94,7 @@ def _all(globs_by_name: Mapping[str, str], where: str) -> Iterator[Finding]:
 
 
 def _doubled(globs_by_name: Mapping[str, str], remedy: str, text: str) -> Iterator[Finding]:
-    """Warn of globs that match less than they seem to."""
+    """Yield a warning for each glob that matches less than it seems to; without any, `text` is ok."""
     found = False
     for name, glob in globs_by_name.items():
         if trouble := pitfall(glob):

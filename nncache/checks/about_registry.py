@@ -1,4 +1,4 @@
-"""Judge what the service registry holds of a daemon and of others.
+"""Judge the entries of a daemon and of others in the service registry.
 
 Pure.
 """
@@ -19,13 +19,13 @@ from nncache.registry.addresses import authorities_of, place_of
 _OURS: Final = frozenset(
     {ServerKind.PROXY, ServerKind.PROXY_ADMIN, ServerKind.PUBLISHER_ADMIN, ServerKind.TLS}
 )
-"""What answers where a daemon of ours is; over TLS it is not asked for more."""
+"""The kinds of servers at a daemon of nncache; a TLS port is not identified further."""
 
 
 def _if_asked(
     judge: Callable[[Facts, RegistryFound], Iterator[Finding]],
 ) -> Callable[[Facts], Iterator[Finding]]:
-    """Have it judge what was found; where nothing was looked for, or nothing answers, say so."""
+    """Skip the check if the daemon does not register, or if no ZooKeeper answers."""
 
     @wraps(judge)
     def judged(facts: Facts) -> Iterator[Finding]:
@@ -41,7 +41,7 @@ def _if_asked(
 
 @_if_asked
 def registry(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
-    """Judge whether the registry is there, and may be written by this daemon and by no stranger."""
+    """Judge whether the registry exists, and whether this daemon may write it and strangers may not."""
     root = facts.subject.settings.registry.registry_root
     if found.silence:
         yield failed(
@@ -91,7 +91,7 @@ def _wrong_acls(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
 
 @_if_asked
 def registered(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
-    """Judge the host by which this daemon is reached, and its entry."""
+    """Judge the registered host of this daemon, and its entry."""
     yield from _host(facts, found)
     if found.silence:
         yield skipped("the registry could not be read")
@@ -151,14 +151,14 @@ def _entry(facts: Facts, found: RegistryFound) -> Finding:
 
 
 def _spelled(at: str) -> str:
-    """Return host:port as it is spelled of an address."""
+    """Return host:port in the form that a record's address has."""
     place = place_of({"uri": f"http://{at}/"})
     return at if place is None else place.authority
 
 
 @_if_asked
 def stale(_: Facts, found: RegistryFound) -> Iterator[Finding]:
-    """Judge the entries of other daemons by what answers there."""
+    """Judge the entries of other daemons by the servers that answer there."""
     gone = [
         f"{path} ({contact.address}{_instead(contact.kind)})"
         for path, contact in found.others.items()

@@ -1,4 +1,4 @@
-"""Judge what ZooKeeper holds.
+"""Judge the contents of ZooKeeper.
 
 Pure.
 """
@@ -13,14 +13,14 @@ from nncache.coordination.acl import CHANGES, Acl, Right
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.net.some_names import some_names
 
-_SHOWN: Final = 5  # znodes that a line names
+_SHOWN: Final = 5  # maximum number of znodes in a line
 
 
 _Judge: TypeAlias = Callable[[Facts, ZooKeeperSettings, ZooKeeperFound], Iterator[Finding]]
 
 
 def _if_asked(judge: _Judge) -> Callable[[Facts], Iterator[Finding]]:
-    """Have it judge what was found; where nothing was looked for, or nothing answers, say so."""
+    """Skip the check if the daemon does not use ZooKeeper, or if no ZooKeeper answers."""
 
     @wraps(judge)
     def judged(facts: Facts) -> Iterator[Finding]:
@@ -36,7 +36,7 @@ def _if_asked(judge: _Judge) -> Callable[[Facts], Iterator[Finding]]:
 
 @_if_asked
 def session(facts: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
-    """Judge whether ZooKeeper grants a session and lets itself be read."""
+    """Judge whether ZooKeeper grants a session and can be read."""
     if found.silence:
         yield failed(
             found.silence,
@@ -50,7 +50,7 @@ def session(facts: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) ->
 
 @_if_asked
 def acls(_: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
-    """Judge whether clients that have not logged in can write or read, where this one does log in."""
+    """Judge whether unauthenticated clients can write or read, if this daemon authenticates."""
     if not settings.has_identity:
         yield skipped(
             "no login at ZooKeeper is set (zookeeper_sasl, zookeeper_certificate): nothing is protected"
@@ -80,7 +80,7 @@ def acls(_: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterat
 
 
 def rights_of_strangers(acl: Acl) -> Right:
-    """Return what clients may do that ZooKeeper has not authenticated."""
+    """Return the rights of clients that ZooKeeper has not authenticated."""
     rights = Right(0)
     for entry in acl:
         if not entry.is_known_identity:
@@ -90,7 +90,7 @@ def rights_of_strangers(acl: Acl) -> Right:
 
 @_if_asked
 def nameservice(facts: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
-    """Judge whether the nameservice is published, and that it is the one of the NameNodes."""
+    """Judge whether the nameservice is published, and whether it is that of the NameNodes."""
     subject = facts.subject
     root, name = settings.zookeeper_root, subject.names.nameservice
     if found.silence and found.block_pool is None:
@@ -150,7 +150,7 @@ def _same_namespace(facts: Facts, path: str, block_pool: str) -> Finding:
 
 @_if_asked
 def publisher(facts: Facts, _: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
-    """Judge whether a publisher lives, and what it publishes moves."""
+    """Judge whether a publisher is running, and whether `.cache` makes progress."""
     if found.block_pool is None:
         yield skipped(
             "the nameservice is not published" if not found.silence else "ZooKeeper could not be read"
@@ -173,7 +173,7 @@ def publisher(facts: Facts, _: ZooKeeperSettings, found: ZooKeeperFound) -> Iter
 
 
 def _moves(facts: Facts, found: ZooKeeperFound, who: str) -> Finding:
-    """Judge how far `.cache` has come: without changes in HDFS it stands still, at the NameNode's last transaction."""
+    """Judge the progress of `.cache`. Without changes in HDFS it stays at the NameNode's last transaction."""
     journals = [answer.journal for each in facts.active if (answer := facts.found(each).answer) is not None]
     written = max((journal.last_txid for journal in journals if journal is not None), default=None)
     txid = -1 if found.txid is None else found.txid

@@ -1,15 +1,15 @@
-"""See what answers at an address.
+"""Identify the server at an address.
 
-Nothing but questions is sent: `GET /jmx`, ZooKeeper's `srvr`, the beginning of a TLS handshake. Each on a connection of
-its own, since a server that does not expect one closes it.
+The requests only read: `GET /jmx` and `/metrics`, ZooKeeper's `srvr`, the beginning of a TLS handshake. Each has its
+own connection, since a server closes the connection of an unexpected request.
 """
 
 import asyncio
 import socket
 import ssl
-import threading
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
@@ -26,11 +26,12 @@ from nncache.hadoop.server_kind import (
     parse_reply,
 )
 from nncache.net.addresses import split_address
+from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.http_failure import why_unanswered
 from nncache.net.tls_failure import why_no_tls
 
 STEP_S: Final = 1.2
-"""For each of the steps: resolving, connecting, a question."""
+"""Timeout of each step: the resolution, a connection, a request."""
 
 _MOST_BYTES: Final = 256 * 1024
 _PLAIN_HTTP: Final = frozenset(
@@ -39,7 +40,7 @@ _PLAIN_HTTP: Final = frozenset(
 
 
 async def contact(address: str, user: str, web: NameNodeWeb = PLAIN) -> Contact:
-    """Return what answers at host:port, in five steps' time at most; asked over TLS if that is how `web` asks."""
+    """Return the server at host:port, within the time of five steps; over TLS, if `web` uses it."""
     host, port = split_address(address)
     try:
         hosts = await resolved(host, port)
@@ -65,7 +66,7 @@ async def contact(address: str, user: str, web: NameNodeWeb = PLAIN) -> Contact:
 
 
 async def admin_over_tls(address: str) -> ServerKind | None:
-    """Return whose admin port answers over TLS at host:port, whatever its certificate; None: no nncache's."""
+    """Return the kind of nncache's admin port over TLS at host:port, with any certificate; None: another server."""
     host, port = split_address(address)
     question = _get("/metrics", host)
     with suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
@@ -77,40 +78,18 @@ async def admin_over_tls(address: str) -> ServerKind | None:
 async def resolved(host: str, port: int) -> tuple[str, ...]:
     """Return the addresses of a host.
 
-    On a thread that the end of the program does not wait for: a resolver may take half a minute.
-
     Raises:
-        OSError: there are none.
-        TimeoutError: that is not known in time.
+        OSError: the host has no addresses.
+        TimeoutError: the resolver does not answer in time.
     """
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[list[str]] = loop.create_future()
-
-    def settle(found: list[str] | OSError) -> None:
-        if answer.done():
-            return
-        if isinstance(found, OSError):
-            answer.set_exception(found)
-        else:
-            answer.set_result(found)
-
-    def look() -> None:
-        try:
-            found: list[str] | OSError = [
-                str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            ]
-        except OSError as error:
-            found = error
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle, found)
-
-    threading.Thread(target=look, name=f"resolve {host}", daemon=True).start()
+    look = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     async with asyncio.timeout(STEP_S):
-        return tuple(dict.fromkeys(await answer))
+        found = await on_daemon_thread(look, f"resolve {host}")
+    return tuple(dict.fromkeys(str(each[4][0]) for each in found))
 
 
 async def _connect(host: str, port: int) -> str:
-    """Return our own address of a connection that can be made."""
+    """Connect, and return the local address of the connection."""
     async with asyncio.timeout(STEP_S):
         _, writer = await asyncio.open_connection(host, port)
     own: str = writer.get_extra_info("sockname")[0]
@@ -119,7 +98,7 @@ async def _connect(host: str, port: int) -> str:
 
 
 async def _recognised_over_tls(seen: Contact, at: str, user: str, context: ssl.SSLContext) -> Contact:
-    """Return what answers at an address where a NameNode's HTTPS port is wanted."""
+    """Return the server at an address where a NameNode's HTTPS port is wanted."""
     host, port = split_address(seen.address)
     fault: ssl.SSLError | None = None
     try:
@@ -140,7 +119,7 @@ async def _recognised_over_tls(seen: Contact, at: str, user: str, context: ssl.S
 
 
 async def _recognise(host: str, port: int, name: str, user: str) -> tuple[ServerKind, str]:
-    """Return what answers, and how it calls itself."""
+    """Return the kind of the server, and its name for itself."""
     data = await _asked(host, port, _about_process(name, user))
     reply = parse_reply(data)
     if reply is not None:
@@ -168,12 +147,12 @@ def _about_process(host: str, user: str) -> bytes:
 
 
 def _get(target: str, host: str) -> bytes:
-    """Render a request of HTTP/1.0: its reply is not chunked, and ends with the connection."""
+    """Return a request of HTTP/1.0, whose reply is not chunked and ends with the connection."""
     return f"GET {target} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: nncache-check\r\n\r\n".encode()
 
 
 async def _asked(host: str, port: int, question: bytes) -> bytes:
-    """Return what comes back on a new connection until it ends or the time is over."""
+    """Return the bytes that a server sends on a new connection before it ends or times out; b"" after an error."""
     with suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
         return await _answer(host, port, question)
     return b""
@@ -182,11 +161,11 @@ async def _asked(host: str, port: int, question: bytes) -> bytes:
 async def _answer(
     host: str, port: int, question: bytes, context: ssl.SSLContext | None = None, name: str | None = None
 ) -> bytes:
-    """Return the same; over TLS to the server of that name, if there is a context.
+    """Return the same, and raise errors; with a context over TLS to the server `name`.
 
     Raises:
-        OSError: there is no connection; ssl.SSLError: or none that can be trusted.
-        TimeoutError: no answer in time.
+        OSError: the connection failed; ssl.SSLError: TLS failed, or the certificate is not trusted.
+        TimeoutError: no connection in time.
     """
     data = bytearray()
     async with asyncio.timeout(STEP_S):
@@ -203,12 +182,12 @@ async def _answer(
 
 
 async def _speaks_tls(host: str, port: int) -> bool:
-    """Tell whether a TLS handshake gets anywhere; which certificate it shows does not matter here."""
+    """Tell whether the server speaks TLS, with any certificate."""
     try:
         async with asyncio.timeout(STEP_S):
             _, writer = await asyncio.open_connection(host, port, ssl=_any_certificate())
     except ssl.SSLError as error:
-        return "ALERT" in (error.reason or "")  # such as a client's certificate that is missing
+        return "ALERT" in (error.reason or "")  # such as for a missing client certificate
     except (OSError, TimeoutError):
         return False
     writer.transport.abort()

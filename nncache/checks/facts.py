@@ -1,4 +1,4 @@
-"""What the probes find, as far as the checks need it."""
+"""The results of the probes, as far as the checks need them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,11 +19,11 @@ from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.registry.record import ServiceRecord
 
 MOVES_S: Final = 2.0
-"""How long `.cache` is watched: with its defaults a publisher writes it every half second."""
+"""Duration of the watch of `.cache`: with its defaults a publisher writes it every half second."""
 
 
 class Trouble(Enum):
-    """Why there is no connection to an address, or none of use."""
+    """The reason why an address has no connection, or no usable one."""
 
     UNRESOLVED = "cannot be resolved"
     UNREACHABLE = "cannot be reached"
@@ -33,16 +33,16 @@ class Trouble(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contact:
-    """What answers at an address.
+    """The server at an address.
 
     Attributes:
         address: host:port, as in the settings.
-        hosts: the addresses of the host name.
-        trouble: why there was no connection; None if there was one.
-        why: the system's words about that.
-        kind: what answers; None without a connection.
-        name: how the server calls itself; "" if it does not.
-        own_host: our own address of the connection, as the server sees it without NAT; "" without one.
+        hosts: the IP addresses of the host name.
+        trouble: why there was no usable connection; None if there was one.
+        why: the system's error message for that.
+        kind: the kind of the server; None without a connection.
+        name: the server's name for itself; "" without one.
+        own_host: the local address of the connection, as the server sees it without NAT; "" without a connection.
     """
 
     address: str
@@ -56,13 +56,13 @@ class Contact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootStatus:
-    """What came of one GETFILESTATUS of the root directory.
+    """The result of one GETFILESTATUS of a directory, by default the root.
 
     Attributes:
-        status: of HTTP; 0 without an answer.
-        says: what the answer, or the lack of one, was about.
-        cache_status: the field Cache-Status; "" without one.
-        is_slow: there was none in time.
+        status: the HTTP status; 0 without an answer.
+        says: the message of an error answer, or why there was no answer.
+        cache_status: the header field Cache-Status; "" without one.
+        is_slow: whether there was no answer in time.
     """
 
     status: int = 0
@@ -73,27 +73,27 @@ class RootStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameNodeFound:
-    """What one NameNode says on its two addresses; what was not asked or not answered is None, or "".
+    """The answers of one NameNode at its two addresses; None, or "", if not requested or not answered.
 
     Attributes:
-        answer: what it says of itself over JMX, to the service's user.
-        silence: why there is no such answer.
+        answer: its answer over JMX to the service's user.
+        silence: why there is no answer over JMX.
         named_status: HTTP status of /jmx for the service's user, without Kerberos; 0: no answer.
         anonymous_status: HTTP status of /jmx for a caller without a name; 0: no answer.
-        challenge: which authentication its web server asks for, or where it sends callers.
-        clock_ahead_s: seconds by which its clock is ahead of ours.
+        challenge: the authentication that its web server requires, or the location to which it redirects callers.
+        clock_ahead_s: seconds by which its clock is ahead of this host's.
         conf: its effective configuration.
-        conf_silence: why that is not known.
-        read: a read as the service's user.
+        conf_silence: why that is unknown.
+        read: the result of a read as the service's user.
         rpc_namespace: the namespace that its RPC address serves.
         rpc_state: its state over RPC.
-        rpc_silence: why its RPC address returned neither.
-        is_another: it calls itself another principal than `namenode_principal` says; `rpc_silence` has both.
-        groups: those in which it finds the service's user.
-        edits_txid: the last transaction of its edits, which the service's user may read; None: not read.
+        rpc_silence: the error of its RPC address; "" without one.
+        is_another: whether its principal differs from `namenode_principal`; `rpc_silence` has both.
+        groups: the groups that it finds for the service's user.
+        edits_txid: the id of its last transaction, which the service's user could read; None: not read.
         edits_refusal: why they cannot be read.
-        is_refused: it is a matter of rights.
-        trial: whether this service may act for others, if it has to; None: not known.
+        is_refused: whether permissions are the reason.
+        trial: whether this service may impersonate its clients, if it must; None: unknown.
     """
 
     answer: ProbeReply | None = None
@@ -118,21 +118,21 @@ class NameNodeFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZooKeeperFound:
-    """What ZooKeeper holds.
+    """The contents of ZooKeeper.
 
     Attributes:
-        silence: why it, or a part of its tree, could not be read; "" if all could.
-        has_root: `zookeeper_root` is there.
-        nameservices: what is published below it.
-        elsewhere: nameservices that are published below other roots, as paths; of the first ones.
-        block_pool: of our nameservice; None if it is not there.
-        publisher: the process that publishes; None if there is none.
-        has_publisher: whether there is one, also one that does not say who it is.
+        silence: why ZooKeeper, or a part of its tree, could not be read; "" if all could.
+        has_root: whether `zookeeper_root` exists.
+        nameservices: the nameservices published below it.
+        elsewhere: paths of nameservices published below the first other roots.
+        block_pool: of our nameservice; None if it is not published.
+        publisher: the identity of the publisher; None if there is none or it is unknown.
+        has_publisher: whether a publisher is running, even with an unknown identity.
         txid: the last transaction in `.cache`; None if there is none.
         has_moved: whether `.cache` was written while it was watched, before `txid` was read.
-        filters: those in force.
-        bad_filters: definitions that cannot be read, with the reason.
-        acls: who may do what with the first znodes of each kind, by path; of those whose ACL we may see.
+        filters: the filters in force.
+        bad_filters: name -> why its definition cannot be parsed.
+        acls: the readable ACLs of the first znodes of each kind, by path.
     """
 
     silence: str = ""
@@ -151,18 +151,18 @@ class ZooKeeperFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryFound:
-    """What the service registry holds of this daemon and of others.
+    """The entries of this daemon and of others in the service registry.
 
     Attributes:
-        silence: why it, or a part of it, could not be read; "" if all could.
-        host: by which this daemon registers.
-        hosts: its addresses; none: it cannot be resolved.
-        acls: who may do what, by path, with those that are there of the entries from the root to this daemon's own.
-        path: of this daemon's entry; "" if its port is not known before it listens.
-        at: host:port that its record must have.
-        record: what is bound there; None for none.
-        fault: why that is no record; "" if it is one, or there is none.
-        others: what answers where other daemons are registered, by path; of the first ones.
+        silence: why the registry, or a part of it, could not be read; "" if all could.
+        host: the host name or address under which this daemon registers.
+        hosts: its IP addresses; empty: it cannot be resolved.
+        acls: the ACLs of the existing entries from the root to this daemon's own, by path.
+        path: the path of this daemon's entry; "" if its port is unknown before it listens.
+        at: the host:port that its record must have.
+        record: the record that is bound there; None without one.
+        fault: why that is not a readable record; "" if it is one, or there is none.
+        others: the servers at the addresses of the first other registered daemons, by path.
     """
 
     silence: str = ""
@@ -182,10 +182,10 @@ class StoredFound:
 
     Attributes:
         silence: why they could not be read; "" if they could.
-        is_slow: they could not be read in the time that a check has.
-        globs: by name.
-        broken: name -> why it is no filter.
-        untrusted: name -> why the publisher does not believe it.
+        is_slow: whether the time of a check was too short to read them.
+        globs: name -> glob.
+        broken: name -> why it is not a valid filter.
+        untrusted: name -> why the publisher does not trust it.
     """
 
     silence: str = ""
@@ -197,11 +197,11 @@ class StoredFound:
 
 @dataclass(frozen=True, slots=True)
 class CertificateFound:
-    """A certificate with which this daemon serves.
+    """A server certificate of this daemon.
 
     Attributes:
         fault: why it cannot be used; "" if it can.
-        left_s: seconds until it ends.
+        left_s: seconds until it expires.
     """
 
     fault: str = ""
@@ -210,20 +210,20 @@ class CertificateFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostFound:
-    """What this host allows.
+    """The limits, addresses and files of this host.
 
     Attributes:
-        limits: what is wrong with the limits of the process, as at the start of a proxy; "" if nothing is.
-        bound: key -> why its address cannot be listened on; "" if it can.
-        users: key -> what already listens at its address.
-        token: what is wrong with the token file; "" if nothing is.
-        identity: what is wrong with the settings of the Kerberos identity, the login at ZooKeeper, or the authorities
-            that vouch for NameNodes; "" if nothing is.
+        limits: the fault of the limits of the process, as at the start of a proxy; "" without one.
+        bound: key -> why the daemon cannot listen on its address; "" if it can.
+        users: key -> the server that already listens on its address.
+        token: the fault of the token file; "" without one.
+        identity: the fault of the settings of the Kerberos identity, the login at ZooKeeper, or the certificate
+            authorities of NameNodes; "" without one.
         login: why the Kerberos identity has no ticket; "" if it has one, or there is no identity.
-        services: what is wrong with the keytab of `spnego_principal`; "" if nothing is.
-        classes: key -> what is wrong with the class that it names.
-        certificates: key -> the certificate that it names.
-        ticket_left_s: seconds until the ticket in ticket_cache ends; None without one.
+        services: the fault of the keytab of `spnego_principal`; "" without one.
+        classes: key -> the fault of the class that it names; "" without one.
+        certificates: key -> the state of the certificate that it names.
+        ticket_left_s: seconds until the ticket in ticket_cache expires; None without one.
     """
 
     limits: str = ""
@@ -240,12 +240,12 @@ class HostFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalNodeFound:
-    """What was found of one JournalNode.
+    """The state of one JournalNode.
 
     Attributes:
-        trouble: why it cannot be read, with what to do about it; "" if it can.
-        conf: its effective configuration; None while that is not known.
-        conf_silence: why that is not known.
+        trouble: why it cannot be read, with the remedy; "" if it can.
+        conf: its effective configuration; None if unknown.
+        conf_silence: why that is unknown.
     """
 
     trouble: str = ""
@@ -255,19 +255,19 @@ class JournalNodeFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """All that was found.
+    """All facts that the checks judge.
 
     Attributes:
-        subject: what is checked.
-        contacts: by address.
-        namenodes: by NameNode.
-        zookeeper: None if nothing was asked.
-        registry: what is registered; None if nothing was asked.
-        stored: the filters in HDFS; None if they were not asked for.
-        host: what this host allows.
-        through: a read through the proxy that already runs at `listen`; None if none does.
-        journalnodes: by address; None if they were not asked.
-        directory: why edits_dir cannot be read, "" if it can; None if it was not looked at.
+        subject: the settings that are checked.
+        contacts: the servers, by address.
+        namenodes: the answers, by NameNode.
+        zookeeper: the contents of ZooKeeper; None if it was not read.
+        registry: the entries in the registry; None if it was not read.
+        stored: the filters in HDFS; None if they were not read.
+        host: the facts about this host.
+        through: a read through the proxy that is running at `listen`; None if none is.
+        journalnodes: the states, by address; None if they were not read.
+        directory: why edits_dir cannot be read, "" if it can; None if it was not tried.
     """
 
     subject: Subject
@@ -283,7 +283,7 @@ class Facts:
 
     @property
     def active(self) -> tuple[NameNode, ...]:
-        """The NameNodes that say over HTTP that they are active."""
+        """The NameNodes that are active by their answers over HTTP."""
         return tuple(
             namenode
             for namenode, found in self.namenodes.items()
@@ -292,30 +292,30 @@ class Facts:
 
     @property
     def lacks_login(self) -> bool:
-        """Whether this service has a Kerberos identity and cannot show it: what asks for it cannot be judged."""
+        """Whether the Kerberos identity has no ticket: then servers that require it cannot be judged."""
         return bool(self.host.login)
 
     def silent_kdc(self) -> str:
-        """Return the error of a KDC that gave a ticket, but none for a NameNode; "" where all is well."""
+        """Return the error of a KDC that issued a ticket, but none for a NameNode; "" without one."""
         silences = (each for found in self.namenodes.values() for each in (found.silence, found.rpc_silence))
         return next(filter(is_about_kdc, silences), "")
 
     def web_wants_kerberos(self, namenode: NameNode) -> bool:
-        """Tell whether a NameNode's web server asks for Kerberos, and this service has no identity."""
+        """Tell whether a NameNode's web server requires Kerberos and this service has no identity."""
         found = self.found(namenode)
         is_asked = found.named_status == HTTPStatus.UNAUTHORIZED and "negotiate" in found.challenge.lower()
         return is_asked and not self.subject.kerberos.has_identity
 
     def rpc_wants_kerberos(self, namenode: NameNode) -> bool:
-        """Tell whether a NameNode's RPC server asks for Kerberos, and this service has no identity."""
+        """Tell whether a NameNode's RPC server requires Kerberos and this service has no identity."""
         is_asked = "SIMPLE authentication" in self.found(namenode).rpc_silence
         return is_asked and not self.subject.kerberos.has_identity
 
     def found(self, namenode: NameNode) -> NameNodeFound:
-        """Return what was found about a NameNode."""
+        """Return a NameNode's answers; empty ones if it has none."""
         return self.namenodes.get(namenode, NameNodeFound())
 
     def has_kind(self, address: str, *kinds: ServerKind) -> bool:
-        """Tell whether a server of one of these kinds answers there."""
+        """Tell whether a server of one of these kinds answers at an address."""
         contact = self.contacts.get(address)
         return contact is not None and contact.kind in kinds

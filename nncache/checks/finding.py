@@ -1,11 +1,11 @@
-"""What a check has come to."""
+"""The result of a check."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class Verdict(Enum):
-    """How a check ended; the value is what is printed."""
+    """The verdict of a finding; its value is printed."""
 
     OK = "ok"
     WARNING = "warning"
@@ -15,12 +15,12 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was seen.
+    """One result of a check.
 
     Attributes:
-        verdict: what it means.
-        text: what is so, with address, key or value.
-        remedy: which key of which file, or which flag, to change and to what; "" where nothing is to be done.
+        verdict: its meaning for the daemon.
+        text: the fact, with address, key or value.
+        remedy: the key and file, or the flag, to change, and the new value; "" if there is nothing to do.
     """
 
     verdict: Verdict
@@ -29,20 +29,20 @@ class Finding:
 
 
 def ok(text: str) -> Finding:
-    """Return a finding that is as it should be."""
+    """Return a finding without a fault."""
     return Finding(Verdict.OK, text)
 
 
 def warning(text: str, remedy: str) -> Finding:
-    """Return a finding that a daemon can live with."""
+    """Return a finding with which a daemon can work."""
     return Finding(Verdict.WARNING, text, remedy)
 
 
 def failed(text: str, remedy: str) -> Finding:
-    """Return a finding that keeps a daemon from doing its work."""
+    """Return a finding that prevents a daemon's work."""
     return Finding(Verdict.FAILED, text, remedy)
 
 
 def skipped(because: str) -> Finding:
-    """Return that nothing was looked at."""
+    """Return a finding for a check that was not made."""
     return Finding(Verdict.SKIPPED, f"because {because}")

@@ -1,8 +1,9 @@
-"""Gather all facts about a daemon's surroundings, independent servers at once."""
+"""Gather all facts about a daemon's environment, from independent servers concurrently."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, TypeVar
@@ -20,7 +21,7 @@ from nncache.checks.facts import (
     StoredFound,
     ZooKeeperFound,
 )
-from nncache.checks.host_probe import look_at_host
+from nncache.checks.host_probe import look_at_host, on_disk
 from nncache.checks.journalnode_probe import ask_journalnode
 from nncache.checks.namenode_probe import ANSWER_S, ask_over_http, ask_over_rpc, read_status
 from nncache.checks.registry_probe import ask_registry
@@ -42,17 +43,18 @@ from nncache.invalidation.errors import FilterStoreError
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.invalidation.journal.directory import why_no_edits
 from nncache.net.addresses import split_address
+from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.setting_error import SettingError
 from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
 FIRST_S: Final = 5.0
-"""For who answers where: the steps of `contacts` one after the other."""
+"""Timeout to identify the servers: the steps of `contacts` one after the other."""
 
 TICKET_S: Final = 4.0
-"""For the KDC to give a ticket, meanwhile."""
+"""Timeout for a ticket from the KDC, in the same time."""
 
 THEN_S: Final = 5.0
-"""For what they say. Only servers that answered are asked, so that silent ones cost the first time alone."""
+"""Timeout for the servers' answers. Servers that did not answer at first get no further request."""
 
 _WEB: Final = (ServerKind.NAMENODE_HTTP, ServerKind.LOCKED_HTTP)
 _FoundT = TypeVar("_FoundT")
@@ -60,9 +62,9 @@ _Clock = Callable[[], float]
 
 
 async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -> Facts:
-    """Return what was found; `tell` gets what is being done, for people who wait."""
-    identity, login, trouble = _identity(subject, clock)
-    web, distrust = _web(subject)
+    """Return all facts; `tell` gets the current step, to show progress."""
+    identity, login, trouble = await _identity(subject, clock)
+    web, distrust = await _web(subject)
     tell("what answers at each address")
     async with asyncio.TaskGroup() as tasks:
         logging_in = tasks.create_task(_why_no_ticket(subject, identity, trouble))
@@ -93,7 +95,9 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
         facts,
         host=host,
         journalnodes=await _in_time(_journalnodes(facts, identity, web), None, THEN_S),
-        directory=await _in_time(_directory(facts), None, THEN_S),
+        directory=await _in_time(
+            _directory(facts), f"{subject.edits_dir}: no answer in {THEN_S:g} s", THEN_S
+        ),
         zookeeper=zookeeper,
         registry=registry,
         stored=stored,
@@ -102,14 +106,14 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
 
 
 def _ticket_left_s(subject: Subject, identity: KerberosIdentity | None, clock: _Clock) -> float | None:
-    """Return how long the ticket of another program holds; one from a keytab is renewed here."""
+    """Return the seconds until another program's ticket expires; None for a keytab, whose tickets are renewed here."""
     if identity is None or not subject.kerberos.ticket_cache or not identity.stats().ends_at:
         return None
     return identity.stats().ends_at - clock()
 
 
 async def _why_no_ticket(subject: Subject, identity: KerberosIdentity | None, trouble: str) -> str:
-    """Log in, and return why that failed; "" if it did not, or there is no identity."""
+    """Log in. Return the error; "" if the login succeeds or there is no identity."""
     if identity is None:
         return trouble if subject.kerberos.has_identity else ""
     try:
@@ -119,28 +123,28 @@ async def _why_no_ticket(subject: Subject, identity: KerberosIdentity | None, tr
     return ""
 
 
-def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None, Login | None, str]:
-    """Return the identity for NameNodes, the login for ZooKeeper, and what is wrong with either."""
+async def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None, Login | None, str]:
+    """Return the identity for NameNodes, the login for ZooKeeper, and the fault of either; "" without one."""
     identity: KerberosIdentity | None = None
     try:
-        identity = identity_of(subject.kerberos, clock)
+        identity = await on_disk("keytab", partial(identity_of, subject.kerberos, clock))
         asked = subject.asked_zookeeper
-        login = None if asked is None else login_of(asked, identity)
+        login = None if asked is None else await on_disk("zookeeper_ca", partial(login_of, asked, identity))
     except SettingError as error:
         return identity, None, str(error)
     return identity, login, ""
 
 
-def _web(subject: Subject) -> tuple[NameNodeWeb, str]:
-    """Return how NameNodes' web servers are asked, and what is wrong with the authorities that vouch for them."""
+async def _web(subject: Subject) -> tuple[NameNodeWeb, str]:
+    """Return the access to NameNodes' web servers, and the fault of their certificate authorities; "" without one."""
     try:
-        return NameNodeWeb(subject.settings.namenode_tls), ""
+        return await on_disk("namenode_ca", partial(NameNodeWeb, subject.settings.namenode_tls)), ""
     except SettingError as error:
         return NameNodeWeb(replace(subject.settings.namenode_tls, namenode_ca="")), str(error)
 
 
 def _ways(subject: Subject, web: NameNodeWeb) -> Mapping[str, NameNodeWeb]:
-    """Return all servers that are asked, and how."""
+    """Return the access to each server, by address."""
     return dict.fromkeys(subject.addresses, PLAIN) | dict.fromkeys(subject.names.namenode_http, web)
 
 
@@ -178,7 +182,7 @@ async def _namenodes(
 async def _journalnodes(
     facts: Facts, identity: KerberosIdentity | None, web: NameNodeWeb
 ) -> Mapping[str, JournalNodeFound] | None:
-    """Return what each JournalNode says; None where none is to be read, or no NameNode says what to compare."""
+    """Return the states of the JournalNodes; None if none is read, or no NameNode tells its namespace."""
     access = facts.subject.journal(identity, web)
     if access is None or facts.lacks_login or not facts.active:
         return None
@@ -199,14 +203,14 @@ async def _journalnodes(
 
 
 async def _directory(facts: Facts) -> str | None:
-    """Return why the NameNode's directory cannot be read; None if none is read, or no NameNode says its namespace."""
+    """Return why the NameNode's directory cannot be read; None if none is read, or no NameNode tells its namespace."""
     if not facts.subject.edits_dir or not facts.active:
         return None
     answer = facts.found(facts.active[0]).answer
     if answer is None or answer.namespace is None:
         return None
-    why = await asyncio.to_thread(why_no_edits, Path(facts.subject.edits_dir), answer.namespace)
-    return str(why or "")
+    look = partial(why_no_edits, Path(facts.subject.edits_dir), answer.namespace)
+    return str(await on_daemon_thread(look, "edits_dir") or "")
 
 
 async def _namenode(
@@ -250,7 +254,7 @@ async def _zookeeper(facts: Facts, login: Login | None, clock: _Clock) -> ZooKee
 
 
 async def _registry(facts: Facts, login: Login | None, clock: _Clock) -> RegistryFound | None:
-    """Read what is registered, if this daemon is to register."""
+    """Read the registry, if this daemon registers."""
     servers = _servers(facts, facts.subject.asked_zookeeper)
     if not facts.subject.registers or not servers:
         return None
@@ -258,7 +262,7 @@ async def _registry(facts: Facts, login: Login | None, clock: _Clock) -> Registr
 
 
 def _servers(facts: Facts, settings: ZooKeeperSettings | None) -> list[str]:
-    """Return the servers of ZooKeeper that answer; none where the login cannot be made."""
+    """Return the ZooKeeper servers that answer; none if the login is impossible."""
     if (
         settings is None
         or facts.host.identity
@@ -288,7 +292,7 @@ async def _stored(facts: Facts, identity: KerberosIdentity | None, web: NameNode
 
 
 async def _through(facts: Facts, identity: KerberosIdentity | None) -> RootStatus | None:
-    """Read through the proxy that already runs at `listen`, if one does."""
+    """Read through the proxy that is running at `listen`, if there is one."""
     running, subject = facts.host.users.get("listen"), facts.subject
     if running is None or running.kind is not ServerKind.PROXY or facts.lacks_login:
         return None
@@ -311,10 +315,10 @@ async def _through(facts: Facts, identity: KerberosIdentity | None) -> RootStatu
 
 
 def _who_judges(subject: Subject) -> tuple[str, ...]:
-    """Return the hosts for whose HTTP/HOST a ticket may be that is shown to the proxy.
+    """Return the hosts for whose HTTP/HOST principals the ticket that the proxy gets may be.
 
-    They are its own names, if it authenticates; else it passes the ticket to the active NameNode, which is not known
-    yet.
+    They are the proxy's own names, if it authenticates. Otherwise it forwards the ticket to the active NameNode,
+    which is not known yet.
     """
     settings = subject.settings
     if isinstance(settings, SettingsOfProxy) and settings.termination.is_on:

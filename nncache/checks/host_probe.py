@@ -1,15 +1,16 @@
-"""See what this host allows.
+"""Probe the limits, addresses and files of this host.
 
-An address is bound for a moment, not listened on: no client can connect meanwhile.
+An address is bound briefly, without listening on it, so that no client can connect.
 """
 
 import asyncio
 import socket
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from nncache.admin.settings import access_of, admin_certificate
-from nncache.checks.contacts import admin_over_tls, contact, resolved
+from nncache.checks.contacts import STEP_S, admin_over_tls, contact, resolved
 from nncache.checks.facts import CertificateFound, HostFound
 from nncache.checks.subject import Subject
 from nncache.clock import boottime, unix_time_of_boot
@@ -19,17 +20,19 @@ from nncache.hadoop.kerberos.services import fault_of_keytab, services_of
 from nncache.hadoop.server_kind import ServerKind
 from nncache.invalidation.publisher.output_stream import load_output_class
 from nncache.invalidation.stream import load_stream_class
+from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import check_files
 from nncache.settings.commands import SettingsOfProxy
 from nncache.tls_server.certificate import ServerCertificate
 
-_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what listens everywhere is asked here
+_T = TypeVar("_T")
+_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - a server on all addresses is reached on loopback
 
 
 async def look_at_host(subject: Subject) -> HostFound:
-    """Return what this host allows to the daemon."""
+    """Return the facts about this host that concern the daemon."""
     settings = subject.settings
     bound = {key: await _bind(endpoint) for key, endpoint in subject.endpoints.items()}
     taken = {key: _reached(subject.endpoints[key]) for key, why in bound.items() if why}
@@ -40,19 +43,25 @@ async def look_at_host(subject: Subject) -> HostFound:
         users["admin"] = replace(admin, kind=await admin_over_tls(admin.address) or admin.kind)
     limits = ""
     if isinstance(settings, SettingsOfProxy):
-        limits = _wrong(lambda: check_files(settings.limits, len(subject.namenodes)))
+        limits = await _wrong("max_connections", lambda: check_files(settings.limits, len(subject.namenodes)))
+    token, classes, certificates, services = await asyncio.gather(
+        _wrong("admin_token_file", lambda: access_of(settings.admin, "127.0.0.1")),
+        _classes(subject),
+        _certificates(subject),
+        _wrong("spnego_keytab", lambda: _see_services(subject)),
+    )
     return HostFound(
         limits=limits,
         bound=bound,
         users=users,
-        token=_wrong(lambda: access_of(settings.admin, "127.0.0.1")),
-        classes=_classes(subject),
-        certificates=_certificates(subject),
-        services=_services(subject),
+        token=token,
+        classes=classes,
+        certificates=certificates,
+        services=services,
     )
 
 
-def _certificates(subject: Subject) -> dict[str, CertificateFound]:
+async def _certificates(subject: Subject) -> dict[str, CertificateFound]:
     settings = subject.settings
     loads: dict[str, Callable[[], ServerCertificate | None]] = {
         "admin_tls_certificate": lambda: admin_certificate(settings.admin)
@@ -62,7 +71,7 @@ def _certificates(subject: Subject) -> dict[str, CertificateFound]:
     found = {}
     for key, load in loads.items():
         try:
-            certificate = load()
+            certificate = await on_disk(key, load)
         except (SettingError, StartError) as error:
             found[key] = CertificateFound(str(error))
         else:
@@ -72,38 +81,48 @@ def _certificates(subject: Subject) -> dict[str, CertificateFound]:
     return found
 
 
-def _services(subject: Subject) -> str:
-    """Return why the proxy can accept no tickets of its clients; "" if it can, or does not."""
+def _see_services(subject: Subject) -> None:
+    """Raise SettingError if the proxy authenticates its clients and cannot accept their tickets."""
     settings = subject.settings
     if not isinstance(settings, SettingsOfProxy) or not settings.termination.is_on:
-        return ""
-    keytab = settings.termination.spnego_keytab
+        return
+    principals, keytab = settings.termination.spnego_principal, settings.termination.spnego_keytab
     try:
-        fault = fault_of_keytab(keytab, services_of(settings.termination.spnego_principal))
+        fault = fault_of_keytab(keytab, services_of(principals))
     except KerberosError as error:
-        return f"spnego_principal: {', '.join(settings.termination.spnego_principal)}: {error}"
-    return f"spnego_keytab: {keytab}: {fault}" if fault else ""
+        raise SettingError("spnego_principal", ", ".join(principals), str(error)) from error
+    if fault:
+        raise SettingError("spnego_keytab", keytab, fault)
 
 
-def _classes(subject: Subject) -> dict[str, str]:
+async def _classes(subject: Subject) -> dict[str, str]:
     if subject.own_class is None:
         return {}
     key, value = subject.own_class
     load: Callable[[str], object] = load_stream_class if key == "channel" else load_output_class
-    return {key: _wrong(lambda: load(value))}
+    return {key: await _wrong(key, lambda: load(value))}
 
 
-def _wrong(look: Callable[[], object]) -> str:
-    """Return what is wrong with a setting; "" if nothing is."""
+async def _wrong(key: str, look: Callable[[], object]) -> str:
+    """Return the fault of a setting; "" without one."""
     try:
-        look()
+        await on_disk(key, look)
     except SettingError as error:
         return str(error)
     return ""
 
 
+async def on_disk(key: str, look: Callable[[], _T]) -> _T:
+    """Run a reader of a setting's files on a daemon thread. Raises SettingError: a disk or a name server hangs."""
+    try:
+        async with asyncio.timeout(STEP_S):
+            return await on_daemon_thread(look, key)
+    except TimeoutError as error:
+        raise SettingError(key, f"no answer in {STEP_S:g} s", "a disk or a name server hangs") from error
+
+
 async def _bind(endpoint: ListenAddress) -> str:
-    """Return why an address cannot be listened on; "" if it can."""
+    """Return why the daemon cannot listen on an address; "" if it can."""
     try:
         host, *_ = await resolved(endpoint.host, endpoint.port)
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:

@@ -1,4 +1,4 @@
-"""Ask one JournalNode on both its addresses. Everything is a read."""
+"""Probe one JournalNode at both its addresses. All calls are reads."""
 
 import asyncio
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from nncache.invalidation.journal.access import JournalAccess, why_unreadable
 
 
 async def ask_journalnode(access: JournalAccess, address: str, storage: tuple[int, str]) -> JournalNodeFound:
-    """Return whether it can be read, and how it is configured; `storage` as for `JournalAccess.see_same_journal`."""
+    """Return whether it can be read, and its configuration; `storage` as for `JournalAccess.check_same_journal`."""
     trouble, (conf, silence) = await asyncio.gather(
         why_unreadable(access, address, storage), _conf(access, address)
     )
@@ -22,7 +22,7 @@ async def ask_journalnode(access: JournalAccess, address: str, storage: tuple[in
 
 
 async def _conf(access: JournalAccess, address: str) -> tuple[Mapping[str, str] | None, str]:
-    """Return the configuration that its web server shows, or why it is not known; over RPC it says where that is."""
+    """Return its configuration, or why it is unknown. RPC returns the address of the web server that shows it."""
     rpc = access.rpc(address)
     try:
         state = await rpc.state()

@@ -1,6 +1,6 @@
-"""Ask one NameNode on both its addresses.
+"""Probe one NameNode at both its addresses.
 
-Everything is a read: of beans, of the configuration, of the root directory's status, of edits that were written.
+All calls are reads: of beans, of the configuration, of the root directory's status, of edits.
 """
 
 import asyncio
@@ -36,17 +36,17 @@ from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.net.http_failure import why_unanswered
 
 ANSWER_S: Final = 2.5
-"""For each question."""
+"""Timeout of each request."""
 
 READ_S: Final = 4.5
-"""For a read: the first one of a NameNode that has just started takes seconds."""
+"""Timeout of a read: the first one takes seconds after a NameNode's start."""
 
 _MOST_BYTES: Final = 4 * 1024 * 1024  # of /conf; its defaults alone are 200 kB
 
 
 @dataclass(frozen=True, slots=True)
 class _Got:
-    """An answer over HTTP, or why there is no answer (status 0)."""
+    """An answer over HTTP, or why there is none (status 0)."""
 
     status: int = 0
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -64,7 +64,7 @@ async def ask_over_http(
     *,
     acts_for_others: bool = False,
 ) -> NameNodeFound:
-    """Return what it says over HTTP to this user, or to this identity."""
+    """Return the NameNode's answers over HTTP to this user, or to this identity."""
     timeout = aiohttp.ClientTimeout(total=ANSWER_S)
     logins = () if identity is None else (WebLogin(identity, [namenode.http], timeout_s=ANSWER_S),)
     async with aiohttp.ClientSession(
@@ -100,7 +100,7 @@ async def ask_over_http(
 async def ask_conf(
     session: aiohttp.ClientSession, base: str, user: str, web: NameNodeWeb
 ) -> tuple[Mapping[str, str] | None, str]:
-    """Return the effective configuration that the web server at this URL shows, or why it is not known."""
+    """Return the effective configuration that the web server at this URL shows, or why it is unknown."""
     return _properties(await _get_conf(session, base, user, web))
 
 
@@ -125,9 +125,9 @@ async def read_status(
     path: str = ROOT,
     authorization: str = "",
 ) -> RootStatus:
-    """Read the status of a directory; a cache in between takes no part in it.
+    """Read the status of a directory, bypassing caches on the way.
 
-    `authorization` is the value of that field, if it is not the session's part to log in.
+    `authorization` is the value of the Authorization field, if the session does not log in by itself.
     """
     url = f"{web.url(address)}{PREFIX}{quote(path)}?op=GETFILESTATUS&user.name={quote(user, safe='')}"
     fields = {"Cache-Control": "no-store"} | ({"Authorization": authorization} if authorization else {})
@@ -147,13 +147,13 @@ async def read_status(
 async def ask_over_rpc(
     namenode: NameNode, user: str, identity: KerberosIdentity | None = None, *, reads_edits: bool
 ) -> NameNodeFound:
-    """Return what it says over RPC to this user, or to this identity."""
+    """Return the NameNode's answers over RPC to this user, or to this identity."""
     found = NameNodeFound()
     rpc = NameNodeRpc(namenode.rpc, user, timeout_s=ANSWER_S, identity=identity)
     try:
         namespace, state = await _identity(rpc)
         found = replace(found, rpc_namespace=namespace, rpc_state=state)
-        if identity is None:  # else it is not known what the NameNode calls it
+        if identity is None:  # otherwise the NameNode's name for the identity is unknown
             with suppress(RemoteCallError):  # security.get.user.mappings.protocol.acl
                 found = replace(found, groups=await rpc.groups_of(user))
         if reads_edits and state is HaState.ACTIVE:
@@ -177,7 +177,7 @@ async def _identity(rpc: NameNodeRpc) -> tuple[Namespace, HaState]:
 
 
 async def _edits(rpc: NameNodeRpc, found: NameNodeFound) -> NameNodeFound:
-    """Read the page of the edits that begins with the last transaction."""
+    """Read the page of edits that begins with the last transaction."""
     try:
         txid = await rpc.get_current_edit_log_txid()
         await rpc.get_edits(txid)
@@ -228,7 +228,7 @@ async def _get(
 
 
 def _properties(got: _Got) -> tuple[Mapping[str, str] | None, str]:
-    """Return the effective configuration, or why it is not known."""
+    """Return the effective configuration, or why it is unknown."""
     if got.status != HTTPStatus.OK:
         return None, f"/conf answers {got.status}" if got.status else f"/conf: {got.why}"
     properties = conf_page.parse_conf(got.body)

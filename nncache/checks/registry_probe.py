@@ -1,8 +1,9 @@
-"""Read what the service registry holds of a daemon and of others."""
+"""Read the entries of a daemon and of others in the service registry."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from nncache.checks.contacts import contact, resolved
@@ -13,6 +14,7 @@ from nncache.coordination.acl import Acl
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
+from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.endpoint import ListenAddress
 from nncache.registry import paths
 from nncache.registry.addresses import place_of
@@ -30,13 +32,13 @@ from nncache.registry.settings import reached_at
 from nncache.registry.tree_reading import read_tree
 
 MAX_OTHERS: Final = 50
-"""Daemons that are looked for."""
+"""Maximum number of other daemons that are probed."""
 
 
 async def ask_registry(
     subject: Subject, servers: Sequence[str], clock: Callable[[], float], login: Login | None = None
 ) -> RegistryFound:
-    """Return what these servers of the ensemble hold of the registry."""
+    """Return the registry's entries, read from these servers of the ensemble."""
     settings = subject.settings
     async with Session(
         replace(settings.zookeeper, zookeeper=tuple(servers)), clock, log_name="check", login=login
@@ -51,7 +53,7 @@ async def ask_registry(
 
 
 async def look_at_registry(registry: Registry, found: RegistryFound, user: str) -> RegistryFound:
-    """Return what is registered, beside what was found before; as much as may be read."""
+    """Return `found` with the registry's entries added, as far as they may be read."""
     try:
         found = replace(found, acls=await _acls(registry, found.path))
         found = await _own_record(registry, found)
@@ -68,9 +70,10 @@ async def look_at_registry(registry: Registry, found: RegistryFound, user: str) 
 
 
 async def _own(subject: Subject) -> RegistryFound:
-    """Return under which name and host a daemon registers."""
+    """Return the path and the host under which a daemon registers."""
     at = subject.registers_at
-    host = await asyncio.to_thread(reached_at, "", at.host)  # a name server may be asked
+    look = partial(reached_at, "", at.host)  # a name server may be asked
+    host = await on_daemon_thread(look, "registry_host")
     try:
         hosts = await resolved(host, at.port)
     except (OSError, TimeoutError):
@@ -81,7 +84,7 @@ async def _own(subject: Subject) -> RegistryFound:
 
 
 async def _acls(registry: Registry, path: str) -> dict[str, Acl]:
-    """Return the ACLs from the root down to an entry, of those that are there; none of one that may not be asked."""
+    """Return the ACLs of the existing entries from the root to an entry; an empty one where it may not be read."""
     elements = paths.elements_of(path or PLACE)
     found: dict[str, Acl] = {}
     for depth in range(len(elements) + 1):
@@ -107,7 +110,7 @@ async def _own_record(registry: Registry, found: RegistryFound) -> RegistryFound
 
 
 async def _answer(entry: RegistryEntry, user: str) -> Contact | None:
-    """Return what answers where a daemon serves; None if it says nowhere."""
+    """Return the server at a daemon's registered address; None if its record has no address."""
     endpoints = (
         entry.record.external_endpoint(WEBHDFS_API),
         entry.record.internal_endpoint(ADMIN_API),

@@ -1,4 +1,4 @@
-"""What is checked: the settings of a proxy or of a publisher."""
+"""The subject of the checks: the settings of a proxy or of a publisher."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class Subject:
     """The settings of one daemon.
 
     Attributes:
-        settings: all of them.
+        settings: all settings.
         places: key -> where its value can be changed.
-        mount: the first path that a proxy in front of several namespaces gives this one; of one alone the root.
+        mount: the first path at which a proxy of several namespaces mounts this one; with one namespace the root.
     """
 
     settings: SettingsOfProxy | SettingsOfPublisher
@@ -36,12 +36,12 @@ class Subject:
 
     @property
     def command(self) -> str:
-        """The daemon's command."""
+        """The daemon's command: "proxy" or "publisher"."""
         return "proxy" if isinstance(self.settings, SettingsOfProxy) else "publisher"
 
     @property
     def names(self) -> NameNodeSettings:
-        """The NameNodes, and the user that asks them."""
+        """The settings of the NameNodes, and of the user that calls them."""
         return self.settings.namenodes
 
     @property
@@ -51,7 +51,7 @@ class Subject:
 
     @property
     def user(self) -> str:
-        """As whom they are asked where there is no Kerberos identity."""
+        """The user that calls the NameNodes if there is no Kerberos identity."""
         return self.names.user
 
     @property
@@ -61,75 +61,75 @@ class Subject:
 
     @property
     def who(self) -> str:
-        """As whom the NameNodes are asked, for messages."""
+        """The name, for messages, of the identity or user that calls the NameNodes."""
         kerberos = self.kerberos
         return kerberos.principal or kerberos.ticket_cache if kerberos.has_identity else self.user
 
     @property
     def zookeeper(self) -> ZooKeeperSettings | None:
-        """Where ZooKeeper is; None if nothing goes through it."""
+        """The settings of ZooKeeper; None if the channel does not use it."""
         return self.settings.zookeeper if self._channel == ZOOKEEPER else None
 
     @property
     def registers(self) -> bool:
-        """Whether it is to be found in the service registry."""
+        """Whether the daemon registers in the service registry."""
         return self.settings.registration.registry
 
     @property
     def asked_zookeeper(self) -> ZooKeeperSettings | None:
-        """Where ZooKeeper is, for the channel or for the registry; None if it is not asked at all."""
+        """The settings of ZooKeeper, for the channel or for the registry; None if it is not used at all."""
         return self.settings.zookeeper if self.registers or self._channel == FEED else self.zookeeper
 
     @property
     def registers_at(self) -> ListenAddress:
-        """Where it listens on what its entry is named after; of the registered host, where that is another one."""
+        """The address by which its entry is named: the registered host, by default its own, and its port."""
         at = self.endpoints.get("listen", self.endpoints["admin"])
         return ListenAddress(self.settings.registration.registry_host or at.host, at.port)
 
     @property
     def reads_edits(self) -> bool:
-        """Whether it reads the NameNode's edits itself."""
+        """Whether the daemon reads the NameNode's edits itself."""
         return isinstance(self.settings, SettingsOfPublisher) or self._channel == DIRECT
 
     def journal(self, identity: KerberosIdentity | None, web: NameNodeWeb) -> JournalAccess | None:
-        """Return how it reaches JournalNodes; None if it reads none."""
+        """Return the access to JournalNodes; None if the daemon reads none."""
         if not self.reads_edits:
             return None
         return journal_access(self.settings.edits, self.settings.namenodes, identity, web)
 
     @property
     def edits_dir(self) -> str:
-        """The directory of a NameNode that it reads; "" if it reads none."""
+        """The directory of a NameNode that the daemon reads; "" if it reads none."""
         return self.settings.edits.directory if self.reads_edits else ""
 
     @property
     def authenticates(self) -> bool:
-        """Whether it authenticates its clients itself, and acts for them."""
+        """Whether the daemon authenticates its clients itself, and impersonates them."""
         return isinstance(self.settings, SettingsOfProxy) and self.settings.termination.is_on
 
     @property
     def own_class(self) -> tuple[str, str] | None:
-        """Key and value that name a class from outside, or None."""
+        """Key and value that name a class outside nncache, or None."""
         key = "channel" if isinstance(self.settings, SettingsOfProxy) else "output_stream"
         return None if self._channel in {DIRECT, FEED, ZOOKEEPER} else (key, self._channel)
 
     @property
     def globs(self) -> tuple[str, ...] | None:
-        """What may be answered from memory; None if filters say that."""
+        """The globs of paths that may be answered from memory; None if filters select them."""
         if isinstance(self.settings, SettingsOfPublisher) or self._channel == ZOOKEEPER:
             return None
         return self.settings.cache.glob
 
     @property
     def endpoints(self) -> Mapping[str, ListenAddress]:
-        """Where it listens, by key."""
+        """The addresses on which the daemon listens, by key."""
         if isinstance(self.settings, SettingsOfPublisher):
             return {"admin": self.settings.publisher.admin_at}
         return {"listen": self.settings.proxy.listen_at, "admin": self.settings.proxy.admin_at}
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """All servers that it asks."""
+        """The addresses of all servers that the daemon calls."""
         servers = self.asked_zookeeper.zookeeper if self.asked_zookeeper is not None else ()
         return (*self.names.namenode_http, *self.names.namenode_rpc, *servers)
 

@@ -1,4 +1,4 @@
-"""The checks: one row each, from which `nncache check` and the page check.md, of the site alone, are made."""
+"""The checks, one row each. `nncache check` and the page check.md, which only the site has, are made from them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from nncache.checks.finding import Finding, Verdict, skipped
 Judge: TypeAlias = Callable[[Facts], Iterable[Finding]]
 
 SETTINGS: Final = "settings"
-"""The check that comes before all others: without settings there is nothing to look at."""
+"""The check before all others: without valid settings there is nothing to check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class Check:
     """One check.
 
     Attributes:
-        name: as it is printed.
-        meaning: what is looked at, and what a failure means.
+        name: the printed name.
+        meaning: what the check requires, and what it covers.
         judge: makes the findings from the facts.
-        needs_login: whether nothing is known where a Kerberos identity cannot be used, which `identity` says.
+        needs_login: whether the check is skipped if the Kerberos identity cannot be used, which `identity` reports.
     """
 
     name: str
@@ -231,12 +231,12 @@ CHECKS: Final = (
         needs_login=True,
     ),
 )
-"""In the order in which they are printed: what explains others comes first."""
+"""In the order in which they are printed: a check that explains failures of others precedes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What one check has come to; `namespace` is the one that it is about, of several."""
+    """The findings of one check; `namespace` names its subject if there are several namespaces."""
 
     check: str
     findings: tuple[Finding, ...]
@@ -244,7 +244,7 @@ class CheckResult:
 
 
 def judged(facts: Facts, namespace: str = "") -> tuple[CheckResult, ...]:
-    """Return what each check makes of the facts, of this namespace if there are several."""
+    """Return the result of each check; `namespace` names the subject if there are several namespaces."""
     return tuple(CheckResult(check.name, _findings(check, facts), namespace) for check in CHECKS)
 
 
@@ -255,6 +255,6 @@ def _findings(check: Check, facts: Facts) -> tuple[Finding, ...]:
 
 
 def exit_code(results: Iterable[CheckResult], *, strict: bool) -> int:
-    """Return 1 if something failed (with `strict` also if there is a warning), else 0."""
+    """Return 1 if a finding failed (with `strict` also for a warning), else 0."""
     bad = {Verdict.FAILED, Verdict.WARNING} if strict else {Verdict.FAILED}
     return int(any(finding.verdict in bad for result in results for finding in result.findings))

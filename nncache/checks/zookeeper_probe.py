@@ -1,4 +1,4 @@
-"""Read what ZooKeeper holds of a nameservice."""
+"""Read the znodes of a nameservice from ZooKeeper."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -22,10 +22,10 @@ CONNECT_S: Final = 2.0
 
 TOP: Final = "/"
 MAX_LOOKED_AT: Final = 30
-"""Znodes of one parent that are looked at where nothing is published below the root."""
+"""Maximum number of children of a znode that are read to find nameservices below other roots."""
 
 MAX_FILTERS: Final = 20
-"""Filters whose ACLs are looked at."""
+"""Maximum number of filters whose ACLs are read."""
 
 
 async def ask_zookeeper(
@@ -35,7 +35,7 @@ async def ask_zookeeper(
     clock: Callable[[], float],
     login: Login | None = None,
 ) -> ZooKeeperFound:
-    """Return what these servers of the ensemble hold."""
+    """Return the contents of ZooKeeper, read from these servers of the ensemble."""
     reached = replace(settings, zookeeper=tuple(servers))
     async with Session(reached, clock, log_name="check", login=login) as zookeeper:
         try:
@@ -46,7 +46,7 @@ async def ask_zookeeper(
 
 
 async def read_tree(zookeeper: ZooKeeper, root: str, nameservice: str) -> ZooKeeperFound:
-    """Return what is below the root; as much as may be read."""
+    """Return the contents below the root, as far as they may be read."""
     znodes = Znodes(root, nameservice)
     found = ZooKeeperFound()
     try:
@@ -77,7 +77,7 @@ async def read_tree(zookeeper: ZooKeeper, root: str, nameservice: str) -> ZooKee
 
 
 async def _elsewhere(zookeeper: ZooKeeper, root: str) -> tuple[str, ...]:
-    """Return the nameservices that are published below other roots, as far as they may be read."""
+    """Return the paths of nameservices published below other roots, as far as they may be read."""
     found = []
     for top in sorted(await zookeeper.children(TOP))[:MAX_LOOKED_AT]:
         other = f"{TOP}{top}"
@@ -98,7 +98,7 @@ async def _got(zookeeper: ZooKeeper, path: str) -> Znode | None:
 
 
 async def _acls(zookeeper: ZooKeeper, znodes: Znodes, filters: Sequence[PublishedFilter]) -> dict[str, Acl]:
-    """Return the ACLs of what all filters share, and of some filters."""
+    """Return the readable ACLs of the znodes that all filters share, and of the first filters."""
     names = [each.name for each in filters[:MAX_FILTERS]]
     shared = (znodes.root, znodes.namespace, znodes.publisher, znodes.filters, znodes.cache)
     found: dict[str, Acl] = {}
@@ -111,7 +111,7 @@ async def _acls(zookeeper: ZooKeeper, znodes: Znodes, filters: Sequence[Publishe
 
 
 async def _moves(zookeeper: ZooKeeper, path: str) -> bool:
-    """Tell whether the znode is written within a while."""
+    """Tell whether the znode is written within MOVES_S."""
     watch = zookeeper.watch(path)
     before = await watch.read()
     try:
@@ -131,7 +131,7 @@ async def _filters(
     names = sorted(name for name in await zookeeper.children(znodes.filters) if is_filter_name(name))
     filters, bad = [], {}
     for name, znode in zip(names, await zookeeper.get_many([*map(znodes.definition, names)]), strict=True):
-        if znode is None:  # removed meanwhile
+        if znode is None:  # removed concurrently
             continue
         try:
             filters.append(parse_published_filter(znode.path, znode.data))

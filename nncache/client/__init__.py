@@ -1,1 +1,1 @@
-"""What other programs import: proxies and services by name, and the events of a filter."""
+"""The public Python API: registered proxies, the service registry, and the events of a filter."""

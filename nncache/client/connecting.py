@@ -1,4 +1,4 @@
-"""Proxies by name, for applications: `nncache.connect`."""
+"""The registered proxies, for applications: `nncache.connect`."""
 
 import asyncio
 import logging
@@ -21,13 +21,13 @@ from nncache.registry.record import ServiceRecord
 from nncache.registry.tree_watch import Change, Current, Present, Removed, TreeWatch, WatchGap
 
 FAILED_S: Final = 10.0
-"""How long a proxy that has failed is passed over while there are others."""
+"""How long `Proxies.url` skips a proxy after a failure, unless all proxies have failed."""
 
 AGAIN_S: Final = 10.0
-"""After which a registry that could not be followed, as an ACL refuses it, is read again."""
+"""Seconds until the registry is read again after a failure, for example one caused by an ACL."""
 
 SILENT_S: Final = 10.0
-"""Seconds to wait for the first reading; again while ZooKeeper is connected."""
+"""Seconds to wait for the first read of the registry. While ZooKeeper is connected, the wait is repeated."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,26 +37,24 @@ class NoProxyError(RegistryError):
 
 
 def connect(*, config: Path | str | None = None, **settings: object) -> "Proxies":
-    """Return the proxies that are registered, for a `with` block; the arguments are those of `open_registry`.
+    """Return the registered proxies, for a `with` block. The arguments are the same as for `open_registry`.
 
     Raises:
-        ConfigurationError: a setting is missing or wrong; it says which, and what is allowed.
+        ConfigurationError: a setting is missing or invalid. The message names it and the allowed values.
 
-    Entering the block reads what is registered; it raises RegistryIOError where ZooKeeper does not answer.
+    Entering the block reads the registry. It raises RegistryIOError if ZooKeeper does not answer or refuses the read.
     """
     return Proxies(open_registry(config=config, **settings))
 
 
 class Proxies:
-    """The proxies that are registered now, as ZooKeeper tells; what was known stays while it is away, or refuses."""
+    """The registered proxies, kept current inside the block. While ZooKeeper fails or refuses, the last known stay."""
 
     def __init__(self, registry: OpenRegistry) -> None:
         self._open = registry
         self._blocks = ExitStack()
-        self._is_read = threading.Event()  # all that was registered at first has been read
-        self._records: dict[
-            str, ServiceRecord
-        ] = {}  # by path; replaced, never changed: another thread reads it
+        self._is_read = threading.Event()  # the first read has succeeded or failed
+        self._records: dict[str, ServiceRecord] = {}  # by path; replaced, never mutated: two threads use it
         self._failed_at: dict[str, float] = {}  # by URL
 
     def __enter__(self) -> Self:
@@ -81,11 +79,11 @@ class Proxies:
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """The WebHDFS URLs of all proxies that are registered, such as http://proxy1.example.com:9870/webhdfs/v1."""
+        """The WebHDFS URLs of all registered proxies, such as http://proxy1.example.com:9870/webhdfs/v1."""
         return tuple(url for record in self._records.values() for url in _urls(record))
 
     def url(self) -> str:
-        """Return the URL of one of them, drawn by lot from those that have not failed lately.
+        """Return the WebHDFS URL of a random proxy. Proxies that failed in the last 10 seconds are a last resort.
 
         Raises:
             NoProxyError: no proxy is registered.
@@ -101,13 +99,13 @@ class Proxies:
         return random.choice(good or urls)  # noqa: S311 - to share the load
 
     def failed(self, url: str) -> None:
-        """Have `url` pass this one over for FAILED_S, while there are others."""
+        """Report that a proxy has failed: `url()` skips it for 10 seconds, unless all proxies have failed."""
         self._failed_at = {**self._failed_at, url: boottime()}
 
     async def _follow(self, registry: Registry) -> None:
-        """Follow for ever. Raises CoordinationError if not even the first reading succeeds."""
+        """Follow the registered proxies forever. Raises CoordinationError if the first read fails."""
         session: Any = registry.zookeeper
-        watch = TreeWatch(session, registry.root, PLACE)  # for all runs: the session keeps its watches
+        watch = TreeWatch(session, registry.root, PLACE)  # one for all runs: the session keeps its watches
         while True:
             try:
                 await self._take(watch.changes())
@@ -122,7 +120,7 @@ class Proxies:
             await asyncio.sleep(AGAIN_S)
 
     async def _take(self, changes: AsyncIterator[Change]) -> None:
-        """Take in the changes of a new run until they end. What it has not shown by its first Current is gone."""
+        """Apply the changes of a new run until it ends. At the first Current, remove records that were not reported."""
         seen: set[str] | None = set()
         async for change in changes:
             match change:

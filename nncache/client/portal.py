@@ -1,4 +1,4 @@
-"""What programs in Python come in by: settings, a session with ZooKeeper, an event loop for callers that have none."""
+"""The parts that the Python API shares: settings, a ZooKeeper session, an event loop for callers without one."""
 
 import asyncio
 import threading
@@ -23,10 +23,10 @@ _T = TypeVar("_T")
 
 
 def settings_of(form: Form[SettingsT], config: Path | str | None, settings: dict[str, object]) -> SettingsT:
-    """Return the settings of a command that a program gives, over those of a file; None is not given.
+    """Return a command's settings. `settings` take precedence over the file `config`; None means not set.
 
     Raises:
-        ConfigurationError: a setting is missing or wrong; it says which, and what is allowed.
+        ConfigurationError: a setting is unknown, missing or invalid. The message names it and the allowed values.
     """
     given = {name: value for name, value in settings.items() if value is not None}
     if unknown := sorted(given.keys() - form.keys):
@@ -39,10 +39,10 @@ def settings_of(form: Form[SettingsT], config: Path | str | None, settings: dict
 
 
 def session_of(zookeeper: ZooKeeperSettings, kerberos: KerberosSettings, *, log_name: str) -> Session:
-    """Return a session with ZooKeeper that is not entered yet.
+    """Return a ZooKeeper session that is not entered yet.
 
     Raises:
-        ConfigurationError: the login cannot be made.
+        ConfigurationError: the login at ZooKeeper cannot be set up: no identity, or an unusable file.
     """
     try:
         login = login_of(zookeeper, identity_of(kerberos, boottime))
@@ -52,7 +52,7 @@ def session_of(zookeeper: ZooKeeperSettings, kerberos: KerberosSettings, *, log_
 
 
 class Portal:
-    """An event loop in a thread of its own, which runs coroutines for callers that block."""
+    """An event loop in its own thread, which runs coroutines for blocking callers."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -60,7 +60,7 @@ class Portal:
         self._thread.start()
 
     def wait_for(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Return its result; whatever interrupts the caller, such as Ctrl-C, cancels it."""
+        """Run a coroutine and return its result. An interrupt of the caller, such as Ctrl-C, cancels the coroutine."""
         future = self.start(work)
         try:
             return future.result()
@@ -69,11 +69,11 @@ class Portal:
             raise
 
     def start(self, work: Coroutine[Any, Any, _T]) -> "Future[_T]":
-        """Begin it; cancelling the future cancels it."""
+        """Start a coroutine. Cancelling the returned future cancels the coroutine."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
-        """End what is still under way, the loop and its thread."""
+        """Cancel all tasks, then stop the loop and its thread."""
         self.wait_for(_ended())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -81,9 +81,9 @@ class Portal:
 
 
 class Entered(Generic[_T]):
-    """Keeps an asynchronous context entered for a caller that blocks; gives its portal, and what entering returned.
+    """An asynchronous context for a blocking caller. Entering returns the portal and the value of `__aenter__`.
 
-    It is no generator: one that a program never leaves would wait, when it is collected, for a thread that may be gone.
+    This is not a generator: an unfinished one, when collected, would wait for a thread that may no longer exist.
     """
 
     def __init__(self, name: str, context: AbstractAsyncContextManager[_T]) -> None:
@@ -113,7 +113,7 @@ async def _left(context: AbstractAsyncContextManager[_T]) -> None:
 
 
 async def _ended() -> None:
-    """Cancel the other tasks, and close generators that were not read to their end, as asyncio.Runner does."""
+    """Cancel all other tasks and close unfinished asynchronous generators, as asyncio.Runner does."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()

@@ -20,23 +20,23 @@ from nncache.settings.commands import REGISTRY, SettingsOfRegistry
 
 
 def open_registry(*, config: Path | str | None = None, **settings: object) -> "OpenRegistry":
-    """Return a service registry, for a `with` block (a BlockingRegistry) or `async with` (a Registry).
+    """Return the service registry, for a `with` block (a BlockingRegistry) or `async with` (a Registry).
 
     Args:
-        config: a TOML file of settings.
-        settings: those of `nncache registry` (docs/settings.md); they win over the file. `zookeeper` is enough where
-            ZooKeeper asks for no login.
+        config: the path of a TOML file with settings.
+        settings: settings of `nncache registry` (docs/settings.md), which take precedence over the file. Only
+            `zookeeper` is required if ZooKeeper needs no login.
 
     Raises:
-        ConfigurationError: a setting is missing or wrong; it says which, and what is allowed.
+        ConfigurationError: a setting is missing or invalid. The message names it and the allowed values.
 
-    Entering the block connects; it raises RegistryIOError where ZooKeeper does not answer within the session's timeout.
+    Entering the block connects. It raises RegistryIOError if ZooKeeper does not answer within the session timeout.
     """
     return OpenRegistry(settings_of(REGISTRY, config, settings))
 
 
 class OpenRegistry:
-    """A registry while a block lasts; made by `open_registry`."""
+    """The registry that `open_registry` returns. It is connected inside a `with` or `async with` block."""
 
     def __init__(self, settings: SettingsOfRegistry) -> None:
         self._settings = settings
@@ -45,7 +45,7 @@ class OpenRegistry:
 
     @property
     def root(self) -> str:
-        """Where it is in ZooKeeper."""
+        """The path of the registry's root znode."""
         return self._settings.registry.registry_root
 
     async def __aenter__(self) -> Registry:
@@ -81,7 +81,7 @@ class OpenRegistry:
 class BlockingRegistry:
     """The operations of `nncache.registry.operations.Registry`, for callers without an event loop.
 
-    Each blocks until it is done, and raises what the operation there raises.
+    Each method blocks until the operation is done, and raises the errors that `Registry` documents.
     """
 
     def __init__(self, registry: Registry, portal: Portal) -> None:
@@ -89,17 +89,17 @@ class BlockingRegistry:
         self._portal = portal
 
     def mknode(self, path: str, *, create_parents: bool = False) -> bool:
-        """Make an entry without a record; return whether it was made."""
+        """Create an entry without a record. Return False if the entry already exists."""
         return self._portal.wait_for(self._registry.mknode(path, create_parents=create_parents))
 
     def bind(
         self, path: str, record: ServiceRecord, *, overwrite: bool = False, version: int | None = None
     ) -> None:
-        """Bind a record to a path."""
+        """Bind a record to a path. `overwrite` replaces any existing record, `version` only this version of it."""
         self._portal.wait_for(self._registry.bind(path, record, overwrite=overwrite, version=version))
 
     def update(self, path: str, change: Callable[[ServiceRecord], ServiceRecord]) -> ServiceRecord:
-        """Replace a record by what `change`, called in another thread, makes of it."""
+        """Replace a record with the result of `change`, which runs in another thread, and return the new record."""
         return self._portal.wait_for(self._registry.update(path, change))
 
     def resolve(self, path: str) -> ServiceRecord:
@@ -107,50 +107,50 @@ class BlockingRegistry:
         return self._portal.wait_for(self._registry.resolve(path))
 
     def read(self, path: str) -> RegistryEntry:
-        """Return the entry at a path, with its record and its version."""
+        """Return the entry at a path: its record, and its status with the version."""
         return self._portal.wait_for(self._registry.read(path))
 
     def stat(self, path: str) -> EntryStatus:
-        """Return what is known of an entry."""
+        """Return the status of an entry, without its record."""
         return self._portal.wait_for(self._registry.stat(path))
 
     def exists(self, path: str) -> bool:
-        """Tell whether there is such an entry."""
+        """Return whether an entry exists."""
         return self._portal.wait_for(self._registry.exists(path))
 
     def list(self, path: str) -> tuple[str, ...]:
-        """Return the names of the entries right below a path."""
+        """Return the names of the entries directly below a path, sorted."""
         return self._portal.wait_for(self._registry.list(path))
 
     def delete(self, path: str, *, recursive: bool = False, version: int | None = None) -> bool:
-        """Delete an entry; return whether it was there."""
+        """Delete an entry, with `recursive` also all entries below it. Return whether the entry existed."""
         return self._portal.wait_for(self._registry.delete(path, recursive=recursive, version=version))
 
     def add_write_accessor(self, user: str, password: str) -> bool:
-        """Let a digest identity write what is made from now on; return whether that has an effect."""
+        """Grant a digest identity all rights to later entries. Return False (no effect) if the registry is open."""
         return self._registry.add_write_accessor(user, password)
 
     def clear_write_accessors(self) -> None:
-        """Forget all accessors."""
+        """Remove all write accessors. The ACLs of existing entries do not change."""
         self._registry.clear_write_accessors()
 
     def find(self, query: str, path: str = "/") -> tuple[RegistryEntry, ...]:
-        """Return the entries at and below a path with an endpoint like FIELD=VALUE, such as api=org.apache.hbase.
+        """Return the entries at and below a path with an endpoint that matches FIELD=VALUE (api=org.apache.hbase).
 
         Raises:
-            ValueError: the query is invalid; says what is allowed.
+            ValueError: the query is invalid. The message states the allowed form.
         """
         reading = self._portal.wait_for(read_tree(self._registry, path, EndpointQuery.parse(query)))
         return reading.entries
 
     def changes(self, path: str = "/") -> Iterator[Change]:
-        """Yield what is at and below a path, then each change; see `nncache.registry.tree_watch`."""
+        """Yield the entries at and below a path, then each change to them; see `nncache.registry.tree_watch`."""
         session: Any = self._registry.zookeeper
         changes = TreeWatch(session, self._registry.root, path).changes()
         while True:
             yield self._portal.wait_for(_next(changes))
 
 
-async def _next(changes: Any) -> Change:  # noqa: ANN401 - an async generator; `anext` is no coroutine
+async def _next(changes: Any) -> Change:  # noqa: ANN401 - an async generator; `anext` is not a coroutine
     found: Change = await anext(changes)
     return found

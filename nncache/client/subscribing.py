@@ -1,4 +1,4 @@
-"""HDFS's events for applications: `nncache.subscribe`."""
+"""The events of a filter, for applications: `nncache.subscribe`."""
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
@@ -22,19 +22,17 @@ _OUTSIDE: Final = "events are read inside of a block: with nncache.subscribe(...
 
 @dataclass(frozen=True, slots=True)
 class EventsPosition:
-    """Where a subscriber has come to; to be stored, as `str()`, and given as `resume` after a restart."""
+    """A subscriber's position in a filter's events. Store its `str()`, and pass it as `resume` after a restart."""
 
-    txid: int  # all events up to this transaction have been seen
-    chain: str | None = (
-        None  # of which run of the filter; a filter that was made again since is noticed by it
-    )
+    txid: int  # the subscriber has all events up to this transaction
+    chain: str | None = None  # id of the filter's chain: another one if the filter was created again
 
     def __str__(self) -> str:
         return f"{self.txid}@{self.chain}" if self.chain else str(self.txid)
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read what `str()` wrote. Raises ValueError."""
+        """Parse the output of `str()`. Raises ValueError if the text is not a position."""
         txid, _, chain = text.partition("@")
         if not (txid.isascii() and txid.isdigit()):
             raise ValueError(f"{text!r} is no position: it is a transaction id, and a chain behind an @")
@@ -48,20 +46,20 @@ def subscribe(
     config: Path | str | None = None,
     **settings: object,
 ) -> "FilterEvents":
-    """Return the events of a filter, for a `with` block and `for`, or `async with` and `async for`.
+    """Return the events of a filter, for `with` and `for`, or for `async with` and `async for`.
 
     Args:
-        filter_name: a filter that is published; the caller must be among its subscribers.
-        resume: begin behind this position; None: with what happens from now on.
-        config: a TOML file of settings.
-        settings: those of `nncache watch` (docs/settings.md); they win over the file. `zookeeper` and `nameservice`
-            are enough where ZooKeeper asks for no login.
+        filter_name: a published filter. If ZooKeeper needs a login, the caller must be its owner or a subscriber.
+        resume: the position after which the events begin; None: the present.
+        config: the path of a TOML file with settings.
+        settings: settings of `nncache watch` (docs/settings.md), which take precedence over the file. Only `zookeeper`
+            and `nameservice` are required if ZooKeeper needs no login.
 
     Raises:
-        ConfigurationError: a setting is missing or wrong; it says which, and what is allowed.
+        ConfigurationError: a setting is missing or invalid. The message names it and the allowed values.
 
-    Entering the block waits for ZooKeeper; it raises UnknownFilterError, NotPermittedError, ZooKeeperSilentError or
-    ChannelUnavailableError where there is nothing to follow.
+    Entering the block waits for ZooKeeper. It raises UnknownFilterError, NotPermittedError, ZooKeeperSilentError or
+    ChannelUnavailableError if the filter cannot be followed.
     """
     return FilterEvents(filter_name, settings_of(WATCH, config, settings), resume)
 
@@ -70,10 +68,10 @@ def subscribe(
 async def subscribed(
     settings: SettingsOfWatch, filter_name: str, resume: EventsPosition | None
 ) -> AsyncIterator[Subscription]:
-    """Yield a subscription over a session of its own, which begins behind `resume`, or with what happens from now on.
+    """Yield a subscription on a session of its own. It begins after `resume`, or at the present.
 
     Raises:
-        ConfigurationError: the login at ZooKeeper cannot be made.
+        ConfigurationError: the login at ZooKeeper cannot be set up.
     """
     zookeeper = settings.zookeeper
     async with session_of(zookeeper, settings.kerberos, log_name=f"events of {filter_name}") as session:
@@ -89,36 +87,36 @@ async def subscribed(
 
 
 class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBatch | FilterModified]):
-    """The events of one filter that match, by transaction: in order, each once; each call waits for the next.
+    """The events that match one filter, as one batch for each transaction: in order, each batch once.
 
-    A FilterModified says from which transaction on the filter has another glob or owner; it has no `events`, so a
-    program that looks for these alone passes over it. Nothing is skipped in silence. An error does not end it: call
-    again, or begin another `for`, to go on.
+    Each call waits for the next batch. A FilterModified among the batches reports that the filter has another glob or
+    owner after transaction `txid`; its `events` is empty. Missing events always raise an error. An error does not end
+    the stream: to continue, call again or start another `for`.
 
-    - MissingEventsError: events are missing, of transactions `first_txid` to `last_txid` where that is known. Read the
-      present state from HDFS, then go on behind them.
-    - ZooKeeperSilentError, PublisherAwayError (both are MissingEventsError): for longer than the session's timeout, or
-      10 seconds, it has not been known what happens. The next call goes on where it was when that is over; if events
-      are missing then, it says so.
-    - UnknownFilterError, NotPermittedError, ChannelUnavailableError: there is nothing to follow now.
+    - MissingEventsError: events are missing, of transactions `first_txid` to `last_txid` if these are known. Read the
+      current state from HDFS. The next call continues after the gap.
+    - ZooKeeperSilentError, PublisherAwayError (both are MissingEventsError): ZooKeeper has not answered for the session
+      timeout, or no publisher has led for 10 seconds. The next call waits for the end of the outage and continues at
+      the same position; if events are missing, it raises MissingEventsError.
+    - UnknownFilterError, NotPermittedError, ChannelUnavailableError: the filter cannot be followed now.
     """
 
     def __init__(self, filter_name: str, settings: SettingsOfWatch, resume: EventsPosition | None) -> None:
-        """Prepare it; use `subscribe`."""
+        """Prepare the events without connecting. Programs call `subscribe` instead."""
         self._name = filter_name
         self._settings = settings
         self._position = resume
         self._read: deque[tuple[EventBatch | FilterModified, EventsPosition]] = deque()
-        # Found at the beginning, and the position behind it.
+        # The gap that entering the block found, and the position after it.
         self._gap: tuple[MissingEventsError, EventsPosition | None] | None = None
         self._subscription: Subscription | None = None
         self._close = AsyncExitStack()
         self._blocks = ExitStack()  # for callers without an event loop
-        self._portal: Portal | None = None  # while one of them is in it
+        self._portal: Portal | None = None  # set while a blocking caller is in the block
 
     @property
     def position(self) -> EventsPosition | None:
-        """Behind the batch that was returned last; None before anything is known."""
+        """The position after the last returned batch or raised gap; None until the first position is known."""
         return self._position
 
     async def __aenter__(self) -> Self:
@@ -126,23 +124,23 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
         following = subscribed(self._settings, self._name, resume)
         self._subscription = await self._close.enter_async_context(following)
         try:
-            await self._read_next(self._subscription)  # "from now on" is from here
+            await self._read_next(self._subscription)  # without `resume`, the events begin here
         except BaseException as exc:
             if not isinstance(exc, MissingEventsError) or isinstance(exc, ChannelOutageError):
                 await self.__aexit__(None, None, None)
                 raise
-            self._gap, self._position = (exc, self._position), resume  # to be passed like any other
+            self._gap, self._position = (exc, self._position), resume  # the next call raises it
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._subscription = self._gap = None
-        self._read.clear()  # the position is before these
+        self._read.clear()  # not returned yet: the position is before them
         await self._close.aclose()
 
     async def __anext__(self) -> EventBatch | FilterModified:
-        """Return the events of the next transaction that matches. May be cancelled and called again."""
+        """Return the events of the next matching transaction. A cancelled call loses no batch: call again."""
         if self._subscription is None:
             raise RuntimeError(_OUTSIDE)
         await self._read_some(self._subscription)
@@ -153,7 +151,7 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
         return batch
 
     async def _read_some(self, subscription: Subscription) -> None:
-        """Return when there is a batch to be taken; until it is, `position` is before it."""
+        """Wait until a batch is read. `position` stays before the batch until it is taken."""
         while not self._read:
             if self._gap is not None:
                 (gap, self._position), self._gap = self._gap, None
@@ -168,12 +166,12 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
                     batches = found
                 case FilterModified() as modified:
                     batches = (modified,)
-        finally:  # a gap is passed, too
+        finally:  # the position also moves past a gap
             if subscription.position is not None and not batches:
                 self._position = EventsPosition(subscription.position, subscription.chain)
         self._read.extend((batch, EventsPosition(batch.txid, subscription.chain)) for batch in batches)
 
-    # ---- for those who block ---------------------------------------------------------------------------------
+    # ---- for blocking callers --------------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
         self._portal, _ = self._blocks.enter_context(Entered("nncache-events", self))
@@ -186,8 +184,8 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
         self._blocks.close()
 
     def __next__(self) -> EventBatch | FilterModified:
-        """Return the events of the next transaction that matches; block until there are any."""
+        """Return the events of the next matching transaction. Block until there is one."""
         if self._portal is None or self._subscription is None:
             raise RuntimeError(_OUTSIDE)
         self._portal.wait_for(self._read_some(self._subscription))
-        return self._taken()  # in this thread: what interrupts the wait, such as Ctrl-C, costs no batch
+        return self._taken()  # in this thread: a wait that Ctrl-C interrupts loses no batch

@@ -1,1 +1,1 @@
-"""The command line: one module for each command, and what it prints. (nncache/commands/)"""
+"""The command line: one module for each command and its output. (nncache/commands/)"""

@@ -1,4 +1,4 @@
-"""Ask a daemon over its admin port, for `nncache explain`, `top` and `purge`."""
+"""A client of a daemon's admin port, for `nncache explain`, `top`, `purge` and `audit`."""
 
 import http.client
 import json
@@ -19,25 +19,25 @@ _OTHER = {
     True: ", or https://host:port if it has an admin_tls_certificate",
     False: ", or host:port if it has no admin_tls_certificate",
 }
-"""What else may be meant, by whether it was asked in plain HTTP."""
+"""The address that may be meant instead, by whether the request was plain HTTP."""
 
 TIMEOUT_S = 5.0
-"""For the whole exchange with a proxy that is usually on this host."""
+"""Timeout in seconds of each socket operation. The proxy is usually on this host."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdminPort:
-    """Where to ask; the token, if one is needed; and who is trusted, if it is asked over TLS."""
+    """An admin port: its address, the token if one is needed, and the TLS context if it is asked over TLS."""
 
     endpoint: ListenAddress
     token: str | None
     tls: ssl.SSLContext | None = None
 
     def ask(self, target: str, method: Literal["GET", "POST"] = "GET") -> dict[str, Any]:
-        """Return the JSON object with which the daemon answers.
+        """Return the JSON object that the daemon answers.
 
         Raises:
-            AdminError: nothing answers there, or not with what was asked for; says what to do.
+            AdminError: there is no reply, an error, or a reply of another server. The message says what to do.
         """
         admin = self.endpoint
         connection = self._connection()
@@ -64,7 +64,7 @@ class AdminPort:
         """Return the /status of a proxy.
 
         Raises:
-            AdminError: as `ask`; or it is another daemon's: says which, and what to do.
+            AdminError: as `ask`; or the port is another daemon's. The message names it, and says what to do.
         """
         status = self.ask("/status")
         daemon = status.get("daemon")
@@ -84,14 +84,14 @@ class AdminPort:
 
 
 def answer_of(admin: str, status: int, body: bytes) -> dict[str, Any]:
-    """Return the JSON object with which the port at `admin` answers.
+    """Return the JSON object in a reply of the port at `admin`.
 
     Raises:
-        AdminError: it is no admin port, or refuses; says what to do.
+        AdminError: the port is not an admin port, or refuses. The message says what to do.
     """
     try:
         answer = json.loads(body)
-    except (ValueError, RecursionError):  # the latter: nested a thousand deep
+    except (ValueError, RecursionError):  # the latter: nested a thousand levels deep
         answer = None
     if not isinstance(answer, dict):
         raise AdminError(f"{admin} is not the admin port of an nncache proxy (status {status})")
@@ -106,19 +106,19 @@ def answer_of(admin: str, status: int, body: bytes) -> dict[str, Any]:
 
 
 def admin_port(form: Form[SettingsOfExplain], config: Path | None, flags: dict[str, object]) -> AdminPort:
-    """Return the port that the settings name; `flags` are the parameters of the command that stand for settings.
+    """Return the admin port that the settings name. `flags` are the command's options for settings.
 
     Raises:
-        ConfigurationError: the address is invalid, or the file holds no token.
+        ConfigurationError: a setting is invalid, or as `admin_port_of`.
     """
     return admin_port_of(load_settings(form, config, given(flags)).proxy)
 
 
 def admin_port_of(settings: ExplainSettings) -> AdminPort:
-    """Return the port of these settings.
+    """Return the admin port of these settings.
 
     Raises:
-        ConfigurationError: there is no token in the file.
+        ConfigurationError: the file holds no token, or the file of certificate authorities cannot be used.
     """
     try:
         tokens = read_tokens("admin_token_file", settings.admin_token_file)

@@ -1,4 +1,4 @@
-"""`nncache advise`: what would it save, and which paths? (nncache/commands/advise.py)"""
+"""`nncache advise`: estimate savings and propose filters. (nncache/commands/advise.py)"""
 
 import datetime as dt
 import secrets
@@ -102,12 +102,12 @@ def advise(  # noqa: PLR0913 - one for each option
     pseudonymize: bool,
     generate: int | None,
 ) -> None:
-    """Read audit logs of a NameNode and say what nncache would save, and with which filters.
+    """Read audit logs of a NameNode and report what nncache would save, and with which filters.
 
-    INPUTS are files, directories and wildcards, plain or compressed, of any file system that Spark reads: audit logs of
+    INPUTS are files, directories and wildcards, plain or compressed, on any file system that Spark reads: audit logs of
     all NameNodes of one nameservice, nncache's access logs, or the events of an earlier run. Needs the extra `advisor`.
 
-    The exit code is 1 if more than one line in a hundred was not understood.
+    The exit code is 1 if more than one line in a hundred could not be parsed.
     """
     if bool(inputs) is (generate is not None):
         raise click.UsageError("name logs, or let one be made (--generate)")
@@ -152,7 +152,7 @@ def _ms(at: dt.datetime | None, zone: ZoneInfo) -> int | None:
 
 
 def _announcer() -> Callable[[str], None]:
-    """Return what prints the name of each step, with the seconds since the first, to standard error."""
+    """Return a function that prints the name of a step, with the seconds since the start, to standard error."""
     console = Console(stderr=True, highlight=False)
     began = time.monotonic()
 

@@ -71,12 +71,12 @@ def audit(
     config: Path | None,
     **flags: object,
 ) -> None:
-    """Compare what a running proxy answers from memory with what the NameNode says.
+    """Compare a running proxy's answers from memory with the NameNode's answers.
 
-    Asks both about the same paths: those given, again and again, or such as the proxy holds, chosen by chance. A
-    difference alone is no fault, as the path may have changed in between: an answer is wrong only if the proxy still
-    holds it after it has proven that all changes are applied. Ctrl-C ends it early; the verdict is about what was asked
-    until then.
+    Reads the same paths from both: the given paths, repeatedly, or a random sample of the paths in the proxy's cache. A
+    difference alone is not a fault, since the path may have changed in between: an answer is wrong only if the proxy
+    still holds it after it has proven that all changes are applied. Ctrl-C ends the audit early; the verdict then
+    covers the paths read so far.
     """
     if paths and filter_ is not None:
         raise click.UsageError("give PATHs or --filter NAME|GLOB, one of the two")
@@ -90,7 +90,7 @@ def audit(
         status = admin.status_of_proxy()
         proxy = proxy_of(status, admin.endpoint) if proxy_at is None else parse_endpoint("--proxy", proxy_at)
         if not places:
-            held_paths(admin, filter_)  # says so if there is no such filter
+            held_paths(admin, filter_)  # raises if there is no such filter
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
     except AdminError as error:
@@ -116,10 +116,10 @@ def audit(
 
 
 def held_paths(admin: AdminPort, filter_: str | None) -> Sequence[str]:
-    """Return some of the paths that the proxy holds.
+    """Return a random sample of the paths in the proxy's cache.
 
     Raises:
-        AdminError: it did not say so; no such filter may be in force.
+        AdminError: the request failed, for example because no such filter is in force.
     """
     query = {} if filter_ is None else {"filter": filter_}
     found: list[str] = admin.ask("/sample?" + urlencode(query, errors="surrogateescape"))["paths"]
@@ -127,7 +127,7 @@ def held_paths(admin: AdminPort, filter_: str | None) -> Sequence[str]:
 
 
 TIMEOUT_S: Final = 10.0
-"""Of one read; a NameNode under load takes seconds."""
+"""Timeout in seconds of each socket operation. A NameNode under load takes seconds."""
 
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with
 
@@ -137,9 +137,9 @@ class HttpSides:
     """A proxy, its admin port, and the NameNodes that it knows.
 
     Attributes:
-        admin: where the proxy explains itself.
-        proxy: where it serves WebHDFS.
-        user: HDFS user that asks both.
+        admin: the admin port of the proxy.
+        proxy: the address at which the proxy serves WebHDFS.
+        user: the HDFS user of all reads.
     """
 
     admin: AdminPort
@@ -147,15 +147,15 @@ class HttpSides:
     user: str
 
     def explain(self, path: str) -> Mapping[str, Any]:
-        """Return the proxy's `/explain`; may raise AdminError."""
+        """Return the proxy's `/explain` of a path. Raises AdminError."""
         return self.admin.ask(target_of(path))
 
     def through_proxy(self, path: str) -> StatusReply | None:
-        """Read through the proxy; None: it did not answer."""
+        """Return the proxy's reply about a path; None without a reply."""
         return self._read(self.proxy, path)
 
     def at_namenode(self, http: str, path: str) -> StatusReply | None:
-        """Read at the NameNode with this HTTP address; None: it did not answer."""
+        """Return the reply of the NameNode with this HTTP address; None without a reply."""
         return self._read(parse_endpoint("http", http), path)
 
     def _read(self, endpoint: ListenAddress, path: str) -> StatusReply | None:
@@ -174,22 +174,22 @@ class HttpSides:
 
 
 def is_hit(cache_status: str) -> bool:
-    """Whether this field says that the answer came from memory (RFC 9211, section 2.1)."""
+    """Return whether a Cache-Status field reports an answer from memory (RFC 9211, section 2.1)."""
     return any(part.strip() == "hit" for part in cache_status.split(";")[1:])
 
 
 def proxy_of(status: Mapping[str, Any], admin: ListenAddress) -> ListenAddress:
-    """Return where the proxy of this `/status` serves clients; on the admin port's host if it does on all addresses."""
+    """Return the address for clients in a proxy's `/status`; with the admin port's host if it listens on all."""
     listen = parse_endpoint("listen", str(status["settings"]["listen"]))
     return ListenAddress(admin.host, listen.port) if listen.host in _WILDCARDS else listen
 
 
 VERDICTS = {0: "right", 1: "wrong", 2: "not known"}
-"""By exit code."""
+"""Verdicts by exit code."""
 
 
 def report_as_json(report: AuditReport) -> dict[str, object]:
-    """Return the report as JSON holds it."""
+    """Return the report as a JSON object."""
     return {
         "verdict": VERDICTS[report.exit_code],
         "exit_code": report.exit_code,
@@ -201,7 +201,7 @@ def report_as_json(report: AuditReport) -> dict[str, object]:
 
 
 def lines(report: AuditReport) -> Iterator[str]:
-    """Yield the lines for people: what was found, then the verdict."""
+    """Yield the report as lines for people: the outcomes, then the verdict."""
     for outcome in AuditOutcome:
         if count := report.outcomes[outcome]:
             yield f"{count:>7,} {outcome}: {AUDIT_OUTCOMES[outcome]}"
@@ -213,7 +213,7 @@ def lines(report: AuditReport) -> Iterator[str]:
 
 
 def verdict(report: AuditReport) -> str:
-    """Return the last line."""
+    """Return the verdict, the last line."""
     wrong, unproven = report.outcomes[AuditOutcome.BEYOND], report.outcomes[AuditOutcome.UNPROVEN]
     match report.exit_code:
         case 0:

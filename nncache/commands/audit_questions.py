@@ -1,8 +1,8 @@
-"""Ask proxy and NameNode about the same path, and judge.
+"""Read the same path from proxy and NameNode, and judge the difference.
 
-The judge is that of the auditor in a proxy (`nncache.auditing.audit_judge`). All times in it are the proxy's: its
-`/explain` says what it held, and what was applied, at one moment of its clock. So neither the clock of this host nor a
-slow network makes an answer wrong.
+The judge is the one of the auditor in a proxy (`nncache.auditing.audit_judge`). All its times are by the proxy's clock:
+`/explain` reports what the cache held, and what was applied, at one moment. So neither this host's clock nor a slow
+network makes an answer wrong.
 """
 
 import math
@@ -12,27 +12,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from nncache.auditing.audit_judge import COVERED_WITHIN_S, AuditOutcome, compared, why_different
+from nncache.auditing.audit_judge import COMPARED, COVERED_WITHIN_S, AuditOutcome, compared, why_different
 from nncache.errors import AdminError
 
 LOOK_S: Final = 0.1
-"""Between two looks whether the cache has learnt of a change."""
+"""Seconds between two checks whether the cache has applied a change."""
 
 IDLE_S: Final = 1.0
-"""Until paths are looked for again where the cache holds none."""
+"""Seconds until the next sample if the cache is empty."""
 
 WRONG_SHOWN: Final = 20
-"""Paths of wrong answers that are named."""
-
-COMPARED: Final = frozenset(
-    {AuditOutcome.SAME, AuditOutcome.CHANGED, AuditOutcome.UNANNOUNCED, AuditOutcome.BEYOND}
-)
-"""Outcomes that say something of the cache."""
+"""How many paths of wrong answers are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatusReply:
-    """A reply to GETFILESTATUS; `is_hit` says that it came from memory."""
+    """A reply to GETFILESTATUS; `is_hit`: it came from memory."""
 
     status: int
     body: bytes
@@ -40,26 +35,26 @@ class StatusReply:
 
 
 class Sides(Protocol):
-    """Who is asked."""
+    """The two sides of a comparison: a proxy, and the NameNodes behind it."""
 
     def explain(self, path: str) -> Mapping[str, Any]:
-        """Return the proxy's `/explain`; may raise AdminError."""
+        """Return the proxy's `/explain` of a path. Raises AdminError."""
 
     def through_proxy(self, path: str) -> StatusReply | None:
-        """Read through the proxy; None: it did not answer."""
+        """Return the proxy's reply about a path; None without a reply."""
 
     def at_namenode(self, http: str, path: str) -> StatusReply | None:
-        """Read at the NameNode with this HTTP address; None: it did not answer."""
+        """Return the reply of the NameNode with this HTTP address; None without a reply."""
 
 
 @dataclass
 class AuditReport:
-    """What was found.
+    """The results of an audit.
 
     Attributes:
-        outcomes: how often each came of a question.
-        not_from_memory: questions that the proxy did not answer from memory: nothing to compare.
-        wrong: paths of wrong answers, at most WRONG_SHOWN, the first ones.
+        outcomes: the number of questions with each outcome.
+        not_from_memory: questions that the proxy did not answer from memory, so that there was nothing to compare.
+        wrong: the paths of the first WRONG_SHOWN wrong answers.
     """
 
     outcomes: Counter[AuditOutcome] = field(default_factory=Counter)
@@ -68,22 +63,22 @@ class AuditReport:
 
     @property
     def compared(self) -> int:
-        """Answers from memory that were compared."""
+        """The number of answers from memory that were compared."""
         return sum(self.outcomes[outcome] for outcome in COMPARED)
 
     @property
     def exit_code(self) -> int:
-        """As of diff(1): 0, no answer was wrong; 1, some were; 2, that is not known."""
+        """As in diff(1): 0, no answer was wrong; 1, some were; 2, the result is unknown."""
         if self.outcomes[AuditOutcome.BEYOND]:
             return 1
         return 0 if self.compared and not self.outcomes[AuditOutcome.UNPROVEN] else 2
 
 
 class Questions:
-    """Asks one question after the other."""
+    """Asks about one path after the other."""
 
     def __init__(self, sides: Sides, *, max_staleness_s: float, pause: Callable[[float], None]) -> None:
-        """Begin; `max_staleness_s` is the proxy's, `pause` waits for so many seconds."""
+        """Start an empty report. `max_staleness_s` is the proxy's; `pause` sleeps for a number of seconds."""
         self._sides = sides
         self._max_staleness_s = max_staleness_s
         self._pause = pause
@@ -117,14 +112,14 @@ class Questions:
         return self._why_different(path, before, active) if outcome is None else outcome
 
     def _why_different(self, path: str, before: Mapping[str, Any], active: str | None) -> AuditOutcome:
-        """Say whether the cache learns of the change that the NameNode's reply shows.
+        """Wait until it is decided whether the cache forgets the entry, and return the meaning of the difference.
 
-        The entry that it held before the hit and holds now is the one that was answered: none comes back.
+        If the cache held an entry before the hit and still holds it, the hit came from it: no entry comes back.
         """
         now = self._sides.explain(path)
-        read_at = now["now"]  # of the proxy's clock, and after the NameNode's reply
+        read_at = now["now"]  # by the proxy's clock, and after the NameNode's reply
         if active_of(now) != active:
-            return AuditOutcome.REFUSED  # there was a failover: it need not have been the active NameNode's
+            return AuditOutcome.REFUSED  # after a failover, the reply may not be the active NameNode's
         while True:
             entry, seen_as_of = now["entry"], now["seen_as_of"]
             outcome = why_different(
@@ -140,7 +135,7 @@ class Questions:
 
 
 def active_of(explained: Mapping[str, Any]) -> str | None:
-    """Return the HTTP address of the NameNode that the proxy knows as the active one."""
+    """Return the HTTP address of the NameNode that the proxy knows as active; None if there is none."""
     return next((str(each["http"]) for each in explained["namenodes"] if each["state"] == "active"), None)
 
 
@@ -152,7 +147,7 @@ def paced(
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> Iterator[str]:
-    """Yield paths at this rate, for so many seconds; `choose` returns the next ones when all are used up."""
+    """Yield `per_s` paths a second for `for_s` seconds. `choose` returns the next paths when all are used up."""
     began_at = due_at = clock()
     while True:
         paths = choose()
@@ -168,7 +163,7 @@ def paced(
 
 
 def _wait(due_at: float, end_at: float, clock: Callable[[], float], pause: Callable[[float], None]) -> bool:
-    """Wait until then; False if it ends before."""
+    """Wait until `due_at`. Return False if `end_at` comes first."""
     if due_at >= end_at:
         return False
     if (left_s := due_at - clock()) > 0:

@@ -40,10 +40,10 @@ _with_strict = click.option("--strict", is_flag=True, help="Let warnings fail, t
 
 @click.group(epilog=_EPILOG)
 def check() -> None:
-    """Try the settings of a daemon, before it is started or while it runs.
+    """Try the settings of a daemon, before its start or while it runs.
 
-    Put `check` before the words with which the daemon is started: `nncache check proxy --config FILE`. Nothing is
-    written anywhere; it ends within about 10 seconds, whatever is silent.
+    Insert `check` into the command that starts the daemon: `nncache check proxy --config FILE`. The check writes
+    nothing, and ends within about 10 seconds even if servers do not answer.
     """
 
 
@@ -68,7 +68,7 @@ def publisher(*, strict: bool, as_json: bool, config: Path | None, **flags: obje
 def _run(
     form: Form[Any], config: Path | None, flags: dict[str, object], *, strict: bool, as_json: bool
 ) -> None:
-    """Print what is found, and exit."""
+    """Print the findings, and exit."""
     began = time.monotonic()
     try:
         filled, mounts = _filled(form, config, given(flags))
@@ -100,7 +100,7 @@ def _run(
 def _filled(
     form: Form[Any], config: Path | None, flags: dict[str, object]
 ) -> tuple[Mapping[str, Filled[Any]], Mapping[str, str]]:
-    """Return the settings by namespace, and the first path that each holds; of one alone its name is "", and no path.
+    """Return settings and first mount points by namespace. A single namespace has the name "" and no mount point.
 
     Raises:
         ConfigurationError: as at the start of the daemon.
@@ -113,10 +113,10 @@ def _filled(
 
 
 def _gathered(subject: Subject, tell: Callable[[str], None]) -> Facts:
-    """Return what the probes find."""
+    """Return the facts that the probes find."""
     log = logging.getLogger("nncache")
     level = log.level
-    log.setLevel(logging.CRITICAL)  # what is wrong is in the findings
+    log.setLevel(logging.CRITICAL)  # the findings report the faults
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(gather(subject, boottime, tell))
@@ -126,7 +126,7 @@ def _gathered(subject: Subject, tell: Callable[[str], None]) -> Facts:
 
 @contextmanager
 def _waiting() -> Iterator[Callable[[str], None]]:
-    """Show on a terminal what is being done; yields what to tell it."""
+    """Show the current step on a terminal. Yields a function that takes the step."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
@@ -144,7 +144,7 @@ _COLOURS: Final[Mapping[Verdict, str]] = {
 
 
 def lines(results: Iterable[CheckResult]) -> Iterator[tuple[Verdict, str]]:
-    """Yield the verdict and the rest of each line."""
+    """Yield the verdict of each line, and the rest of the line."""
     for result in results:
         namespace = f"[{result.namespace}] " if result.namespace else ""
         for finding in result.findings:
@@ -153,13 +153,13 @@ def lines(results: Iterable[CheckResult]) -> Iterator[tuple[Verdict, str]]:
 
 
 def summary(results: Sequence[CheckResult], seconds: float) -> str:
-    """Return the last line."""
+    """Return the last line: the number of findings by verdict, and the duration."""
     counted = Counter(finding.verdict for result in results for finding in result.findings)
     return ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in Verdict) + f" in {seconds:.1f} s"
 
 
 def report_as_json(results: Sequence[CheckResult], exit_code: int) -> str:
-    """Return all of it as one JSON object."""
+    """Return all findings as one JSON object."""
     return json.dumps(
         {
             "exit_code": exit_code,

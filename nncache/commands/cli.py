@@ -1,4 +1,4 @@
-"""The entry of the command line: run the command, print what is wrong with a start."""
+"""The entry point of the command line: run the command, and print the errors of a start."""
 
 import io
 import sys
@@ -10,7 +10,7 @@ from nncache.logs import one_line
 
 
 def main() -> NoReturn:
-    """Run the command line; each fault of a start is one line on standard error."""
+    """Run the command line. Each fault of a start is one line on standard error."""
     _escape_what_has_no_code(sys.stdout)
     _escape_what_has_no_code(sys.stderr)
     try:
@@ -23,7 +23,7 @@ def main() -> NoReturn:
 
 
 def _escape_what_has_no_code(stream: object) -> None:
-    r"""Write what the terminal's encoding lacks as an escape, such as \U0001f600: files have any name."""
+    r"""Escape characters that the stream's encoding lacks, as \U0001f600: a file name can have any character."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
 

@@ -21,10 +21,10 @@ _PORT = click.IntRange(0, 65_535)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def cluster(context: click.Context, arguments: tuple[str, ...]) -> None:
-    """Start HDFS on this machine for development; prints its addresses as JSON.
+    """Start HDFS on this machine for development, and print its addresses as JSON.
 
-    A real cluster, which needs a checkout; or, with --light, one process without Java (docs/light-cluster.md), which
-    takes --port PORT, --rpc-port PORT and --directory DIRECTORY.
+    Without --light: a real cluster, which needs a checkout. With --light: one process without Java
+    (docs/light-cluster.md), with the options --port PORT, --rpc-port PORT and --directory DIRECTORY.
     """
     if "--light" in arguments:
         light_command.main(list(arguments), prog_name=context.command_path)
@@ -51,10 +51,10 @@ def cluster(context: click.Context, arguments: tuple[str, ...]) -> None:
     help="Where everything is kept for the next start [default: nothing is kept].",
 )
 def light_command(*, port: int, rpc_port: int, directory: Path | None) -> None:
-    """Start a WebHDFS of one process, for tests and for a first look.
+    """Start a WebHDFS in one process, for tests and first experiments.
 
-    Prints its addresses as one JSON object on standard output, with the keys of a real cluster's, when it takes reads
-    and writes, and runs until Ctrl-C or SIGTERM. docs/light-cluster.md says how it differs from HDFS.
+    When it serves, it prints its addresses on standard output as one JSON object, with the keys of a real cluster. It
+    runs until Ctrl-C or SIGTERM. docs/light-cluster.md lists the differences from HDFS.
     """
     try:
         asyncio.run(_run(LightSpec(port=port, rpc_port=rpc_port, directory=directory)))
@@ -75,9 +75,9 @@ async def _run(spec: LightSpec) -> None:
 
 
 def _described(spec: LightSpec, parts: Parts, start_s: float) -> dict[str, Any]:
-    """Return what a user of the cluster needs, as `nncache.testbed.command.describe` does."""
+    """Return the addresses and users of the cluster, as `nncache.testbed.command.describe` does."""
     return {
-        "hadoop_version": "3.5.0",  # whose WebHDFS it speaks
+        "hadoop_version": "3.5.0",  # the release whose WebHDFS it serves
         "nameservice": "ns1",
         "superuser": spec.superuser,
         "users": {user: list(groups) for user, groups in spec.users.items()},

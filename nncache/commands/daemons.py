@@ -35,13 +35,13 @@ ESSENTIAL_OF_PUBLISHER: Final = (
     "admin", "hadoop_conf_dir", "nameservice", "namenode_http", "namenode_rpc", "user", "principal", "keytab",
     "filters_path", "zookeeper", "zookeeper_sasl", "registry", "log_level",
 )  # fmt: skip
-"""What most publishers are started with."""
+"""The settings of most publishers."""
 
 
 @with_form(PUBLISHER, ESSENTIAL_OF_PUBLISHER)
 @click.command(cls=GroupedHelp)
 def publisher(config: Path | None, **flags: object) -> None:
-    """Publish in ZooKeeper what happens in HDFS to the paths that filters match, until SIGTERM or SIGINT."""
+    """Publish HDFS changes of filtered paths in ZooKeeper until SIGTERM or SIGINT."""
     load = Loading(config, partial(load_settings, PUBLISHER, config, given(flags)))
     settings = load()
     from nncache.daemons.publisher_wiring import run_publisher  # noqa: PLC0415 - as for the proxy
@@ -54,7 +54,7 @@ ESSENTIAL_OF_PROXY: Final = (
     "namenode_rpc", "user", "principal", "keytab", "spnego_principal", "spnego_keytab", "glob", "max_staleness_s",
     "channel", "zookeeper", "registry", "log_level", "access_log",
 )  # fmt: skip
-"""What most proxies are started with, of more than a hundred settings."""
+"""The settings of most proxies, out of more than a hundred."""
 
 
 @with_form(PROXY, ESSENTIAL_OF_PROXY)

@@ -1,4 +1,4 @@
-"""Write what a subscription returns as lines, for people or for programs."""
+"""Format the items of a subscription as lines, for people or for programs."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _NAMES: Final = ("path", "srcPath", "dstPath")
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """An event of a transaction that matched."""
+    """An event of a matching transaction."""
 
     txid: int
     event: Event
@@ -26,7 +26,7 @@ class Happened:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Events are missing; of which transactions, where that is known."""
+    """Events are missing, of transactions `first_txid` to `last_txid` if these are known."""
 
     reason: str
     first_txid: int | None = None
@@ -35,19 +35,19 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Away:
-    """What happens is not known until ZooKeeper or the publisher is back."""
+    """An outage: no events are known until ZooKeeper or the publisher is back."""
 
     reason: str
 
 
 WatchItem = Position | Happened | Missing | Away | FilterModified
-"""A position says that the events behind it follow."""
+"""A Position means that the events after it follow."""
 
 
 def text_line(filter_name: str, item: WatchItem, now: datetime) -> str:
-    """Return a line for people: when it was printed, transaction, what happened, to which path, and the rest.
+    """Return a line for people: the time of printing, transaction, type of event, path, and other fields.
 
-    Characters that steer a terminal are written as escapes.
+    Control characters are escaped.
     """
     return one_line(f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03}Z {_text(filter_name, item)}")
 
@@ -79,7 +79,7 @@ def _text(filter_name: str, item: WatchItem) -> str:
 def json_line(filter_name: str, item: WatchItem) -> str:
     """Return a line for programs: one JSON object.
 
-    An event has `type`, a gap `gap`, an outage `outage`, a beginning `after`, a modified filter `modifiedAfter`.
+    An event has the key `type`, a gap `gap`, an outage `outage`, a start `after`, a modified filter `modifiedAfter`.
     """
     return json.dumps({"filter": filter_name, **_fields(item)})
 

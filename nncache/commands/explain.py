@@ -1,4 +1,4 @@
-"""`nncache explain PATH`: ask a running proxy what it knows of a path."""
+"""`nncache explain PATH`: show what a running proxy has cached of a path, and why."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,18 +21,18 @@ from nncache.settings.commands import EXPLAIN
 @click.argument("path")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
 def explain(path: str, *, as_json: bool, config: Path | None, **flags: object) -> None:
-    """Say what a running proxy knows of PATH, why it is or is not cached, and since which transaction."""
+    """Show what a running proxy knows of PATH, why it is or is not cached, and since which transaction."""
     answer = admin_port(EXPLAIN, config, flags).ask(target_of(path))
     click.echo(json.dumps(answer, indent=2) if as_json else "\n".join(map(one_line, readable(answer))))
 
 
 def target_of(path: str) -> str:
-    """Return what is asked for; bytes of a path that are no UTF-8 reach the proxy as they are."""
+    """Return the target of the request. Bytes of a path that are not UTF-8 reach the proxy unchanged."""
     return "/explain?path=" + quote(path, safe="", errors="surrogateescape")
 
 
 def readable(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines for people; the keys are those of `nncache.cache.explanation.Explanation`."""
+    """Yield an answer as lines for people. Its keys are those of `nncache.cache.explanation.Explanation`."""
     yield f"{answer['path']} (namespace {answer['namespace']})" if "namespace" in answer else answer["path"]
     if answer["answer"] == "hit":
         yield "  answered from memory to every caller proven to be allowed to see it"
@@ -68,7 +68,7 @@ def _callers(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _caller(name: str) -> str:
-    """Return a caller as `nncache.proxy.identity` names them, a credential after the user whom it names."""
+    """Return a caller of `nncache.proxy.identity` for people: a credential follows the user that it names."""
     credential, *parts = name.split("\0")
     kind, _, digest = credential.partition("=")
     if parts and parts[0].startswith("claims="):

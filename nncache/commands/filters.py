@@ -1,8 +1,8 @@
-"""`nncache filters`: which paths matter, and to whom.
+"""`nncache filters`: manage the filters, their owners and their subscribers.
 
-HDFS decides who may: only an administrator adds and removes, a filter's owner says who may subscribe to it.
-Every command raises ConfigurationError where what was asked for makes no sense, and FiltersError where HDFS did not do
-it; the line says why, and who may.
+HDFS checks the permissions: only an administrator adds and removes filters, and a filter's owner manages its
+subscribers. Every command raises ConfigurationError for an invalid request, and FiltersError if HDFS did not carry it
+out; the line gives the reason, and the users who may.
 """
 
 import json
@@ -48,9 +48,9 @@ _with_users = click.argument("users", metavar="USER[,USER]...", nargs=-1, requir
 
 @click.group()
 def filters() -> None:
-    """Say which paths matter, and to whom.
+    """Manage filters: which paths are cached and published, and who may subscribe to them.
 
-    Filters are kept in HDFS; a publisher follows them, and all proxies follow the publisher.
+    Filters are stored in HDFS. A publisher follows them, and all proxies follow the publisher.
     """
 
 
@@ -77,19 +77,19 @@ def add(
 ) -> None:
     """Add a filter.
 
-    Only administrators of HDFS may.
+    Only administrators of HDFS may do this.
     """
     settings = filter_settings(config, flags)
     try:
         new = Filter(name, glob, owner or settings.namenodes.user, parts(allow))
     except FilterError as error:
         raise ConfigurationError(one_line(str(error))) from error
-    _see_meant(new.path_glob, is_meant=yes)
+    _check_meant(new.path_glob, is_meant=yes)
 
     async def carry_out(store: FilterStore) -> None:
         names = await store.list()
-        if name not in names:  # otherwise that is what is wrong
-            await _see_admitted(store, settings.filters, None, new, len(names))
+        if name not in names:  # otherwise `add` refuses the name
+            await _check_admitted(store, settings.filters, None, new, len(names))
         await store.add(new)
         await store.sweep(unix_time())
 
@@ -140,20 +140,20 @@ def show(name: str, *, as_json: bool, config: Path | None, **flags: object) -> N
 def modify(
     name: str, glob: str | None, owner: str | None, *, yes: bool, config: Path | None, **flags: object
 ) -> None:
-    """Give a filter another glob or owner.
+    """Change the glob or the owner of a filter.
 
-    Only administrators of HDFS may. Its subscribers stay; their stream names the transaction from which it holds.
+    Only administrators of HDFS may do this. Subscribers stay; their stream names the last transaction before a change.
     """
     settings = filter_settings(config, flags)
     if glob is None and owner is None:
         raise ConfigurationError("nothing to modify: give --glob, --owner or both")
     if glob is not None:
-        _see_meant(glob, is_meant=yes)
+        _check_meant(glob, is_meant=yes)
 
     async def carry_out(store: FilterStore) -> tuple[Filter, Filter]:
         before = (await store.get(name)).filter
         after = replace(before, path_glob=glob or before.path_glob, owner=owner or before.owner)
-        await _see_admitted(store, settings.filters, before, after, 0)
+        await _check_admitted(store, settings.filters, before, after, 0)
         await store.change(before, after)
         return before, after
 
@@ -170,7 +170,7 @@ def modify(
 def remove(name: str, config: Path | None, **flags: object) -> None:
     """Remove a filter.
 
-    Only administrators of HDFS may. The streams of its subscribers end and say why.
+    Only administrators of HDFS may do this. The streams of its subscribers end, and report the reason.
     """
 
     async def carry_out(store: FilterStore) -> None:
@@ -186,9 +186,9 @@ def remove(name: str, config: Path | None, **flags: object) -> None:
 @_with_name
 @_with_users
 def allow(name: str, users: tuple[str, ...], config: Path | None, **flags: object) -> None:
-    """Let users subscribe to a filter.
+    """Allow users to subscribe to a filter.
 
-    Its owner may, and administrators of HDFS.
+    The filter's owner and administrators of HDFS may do this.
     """
     wanted = parts(users)
     changed = on_store(filter_settings(config, flags), lambda store: store.allow(name, wanted))
@@ -201,9 +201,9 @@ def allow(name: str, users: tuple[str, ...], config: Path | None, **flags: objec
 @_with_name
 @_with_users
 def deny(name: str, users: tuple[str, ...], config: Path | None, **flags: object) -> None:
-    """Let users subscribe no longer.
+    """Revoke the right of users to subscribe to a filter.
 
-    The filter's owner may, and administrators of HDFS.
+    The filter's owner and administrators of HDFS may do this.
     """
     unwanted = parts(users)
     changed = on_store(filter_settings(config, flags), lambda store: store.deny(name, unwanted))
@@ -214,17 +214,17 @@ def deny(name: str, users: tuple[str, ...], config: Path | None, **flags: object
 
 
 def parts(given_at_once: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the users of "a,b" "c"."""
+    """Return the users in arguments such as "a,b" "c"."""
     return tuple(user for each in given_at_once for part in each.split(",") if (user := part.strip()))
 
 
-async def _see_admitted(
+async def _check_admitted(
     store: FilterStore, limits: FilterSettings, before: Filter | None, after: Filter, filters: int
 ) -> None:
-    """See that a filter is within the limits, beside so many if it is new, before anything is written.
+    """Check a filter against the limits before anything is written; `filters` is the number of existing filters.
 
     Raises:
-        FilterError: it is not.
+        FilterError: the filter exceeds a limit.
     """
     reason = ""
     if before is None or before.path_glob != after.path_glob:
@@ -240,11 +240,11 @@ async def _see_admitted(
         raise FilterError(f"filter {after.name} is refused: {reason}")
 
 
-def _see_meant(glob: str, *, is_meant: bool) -> None:
-    """Name what a glob matches less than it seems to.
+def _check_meant(glob: str, *, is_meant: bool) -> None:
+    """Warn if a glob matches less than it seems to.
 
     Raises:
-        ConfigurationError: it does, and was not meant.
+        ConfigurationError: the glob does, and `is_meant` is false.
     """
     if trouble := pitfall(glob):
         if not is_meant:

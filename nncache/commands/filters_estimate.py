@@ -1,4 +1,4 @@
-"""`nncache filters estimate`: what a filter would match, from the NameNode's recent edits."""
+"""`nncache filters estimate`: count what a filter would match in the NameNode's recent edits."""
 
 import json
 import time
@@ -63,9 +63,9 @@ def estimate(
     config: Path | None,
     **flags: object,
 ) -> None:
-    """Say how much a glob would match.
+    """Estimate how many events a glob would match.
 
-    Reads the NameNode's latest edits, as a publisher does, and changes nothing. Only a superuser of HDFS may.
+    Reads the NameNode's latest edits, as a publisher does, and changes nothing. Only superusers of HDFS may do this.
     """
     settings = filter_settings(config, flags)
     try:
@@ -101,7 +101,7 @@ def estimate(
 
 
 async def _read(namenode: NameNodeRpc, estimator: Estimator, transactions: int, max_s: float) -> bool:
-    """Read up to the present end; tell whether that was reached."""
+    """Read the edits up to their current end. Return whether the end was reached."""
     end = await namenode.get_current_edit_log_txid()
     first = next_txid = max(1, end - transactions + 1)
     until = time.monotonic() + max_s
@@ -117,7 +117,7 @@ async def _read(namenode: NameNodeRpc, estimator: Estimator, transactions: int, 
 
 
 def lines(glob: str, found: Estimate, limit_per_s: float, refused: str) -> Iterator[str]:
-    """Yield what was found, for people."""
+    """Yield an estimate as lines for people."""
     yield glob
     if not found.transactions:
         yield "  the NameNode has no edits to look at"
@@ -142,7 +142,7 @@ def lines(glob: str, found: Estimate, limit_per_s: float, refused: str) -> Itera
 def estimate_as_json(
     glob: str, found: Estimate, limit_per_s: float, refused: str, *, is_whole: bool
 ) -> dict[str, object]:
-    """Return what was found; null for what is not known."""
+    """Return an estimate as a JSON object, with null for unknown values."""
     return {
         "pathGlob": glob,
         "firstTxid": found.first_txid,

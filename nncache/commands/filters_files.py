@@ -1,4 +1,4 @@
-"""`nncache filters apply`, `diff` and `export`: files that say which filters there should be."""
+"""`nncache filters apply`, `diff` and `export`: files that define all filters."""
 
 import json
 import sys
@@ -44,7 +44,7 @@ from nncache.net.some_names import some_names
 from nncache.settings.commands import FILTERS, SettingsOfFilters
 
 STANDARD: Final = "-"
-"""Standard input, or standard output."""
+"""The file name for standard input or standard output."""
 
 _with_surroundings = with_settings(FILTERS.keys.values())
 _with_file = click.argument("file")
@@ -68,11 +68,11 @@ def apply_(
     config: Path | None,
     **flags: object,
 ) -> None:
-    """Make the filters those of a file.
+    """Apply the filters of a file.
 
-    The whole file is checked before anything is changed. What an entry leaves out (owner, subscribers) stays as it is.
-    After an interruption, or an error of HDFS, apply the file again: what was done stays. Only administrators of HDFS
-    may.
+    The whole file is checked before any filter changes. Fields that an entry omits (owner, subscribers) do not change.
+    After an interruption, or an error of HDFS, apply the file again: completed changes stay. Only administrators of
+    HDFS may do this.
     """
     settings = filter_settings(config, flags)
     if dry_run:
@@ -114,10 +114,10 @@ def apply_(
 @_with_prune
 @with_json
 def diff(file: str, *, prune: bool, as_json: bool, config: Path | None, **flags: object) -> None:
-    """Print what applying a file would do.
+    """Print the changes that applying a file would make.
 
-    Lines with + are added, ~ changed, - removed. The exit code is that of diff(1): 0 for no difference, 1 for some, 2
-    where they could not be compared.
+    Lines begin with + for an added filter, ~ for a changed one, - for a removed one. The exit code is as in diff(1): 0
+    for no difference, 1 for some, 2 if the file could not be compared.
     """
     try:
         is_different = _differs(filter_settings(config, flags), file, prune=prune, as_json=as_json)
@@ -131,13 +131,13 @@ def diff(file: str, *, prune: bool, as_json: bool, config: Path | None, **flags:
 @click.command()
 @click.argument("file", default="-")
 def export(file: str, config: Path | None, **flags: object) -> None:
-    """Write all filters as a file.
+    """Write all filters to a file.
 
-    `apply` and `diff` read it. It is sorted, so that it can be kept in git. Without FILE, or with -, it goes to
-    standard output.
+    `apply` and `diff` read the file. It is sorted, so that it can be kept in git. Without FILE, or with -, it is
+    written to standard output.
     """
     stored = on_store(filter_settings(config, flags), read_all)
-    try:  # a file that is there is replaced as a whole
+    try:  # an existing file is replaced atomically
         with click.open_file(file, "w", encoding="utf-8", atomic=file != STANDARD) as written:
             written.write(encode_filters(stored.filters.values()))
     except OSError as error:
@@ -148,7 +148,7 @@ def export(file: str, config: Path | None, **flags: object) -> None:
 
 
 def _differs(settings: SettingsOfFilters, file: str, *, prune: bool, as_json: bool) -> bool:
-    """Print what `apply` would do; tell whether that is anything."""
+    """Print the changes that `apply` would make. Return whether there are any."""
     entries = read_file(file)
     plan = on_store(settings, lambda store: _plan(settings, store, entries, prune=prune))
     if as_json:
@@ -169,10 +169,10 @@ async def _plan(
 
 
 def read_file(file: str) -> tuple[FileEntry, ...]:
-    """Return what a file, or standard input, says; prints all that is wrong with it.
+    """Return the entries of a file or of standard input. Print all its errors.
 
     Raises:
-        ConfigurationError: something is.
+        ConfigurationError: the file cannot be read, or has errors.
     """
     name = "standard input" if file == STANDARD else file
     try:

@@ -1,4 +1,4 @@
-"""Reach the filters in HDFS for one command, and say why where that fails."""
+"""Access the filters in HDFS for one command, and translate its errors for the terminal."""
 
 import asyncio
 import time
@@ -27,12 +27,12 @@ from nncache.net.setting_error import SettingError
 from nncache.settings.commands import FILTERS, SettingsOfFilters, load_settings
 
 PATIENCE_S: Final = 0.5
-"""Seconds after which it is shown."""
+"""Seconds after which a progress bar is shown."""
 
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how far something is, on a terminal and if it takes long; yields what takes "so many of so many"."""
+    """Show a progress bar on a terminal if the work takes long. Yields a function of the done and the total number."""
     console = Console(stderr=True)
     began = time.monotonic()
     shown = Progress(
@@ -56,16 +56,16 @@ def bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 TIMEOUT_S: Final = 15.0
-"""For one call to HDFS."""
+"""Timeout in seconds of one call to HDFS."""
 
 
 def filter_settings(config: Path | None, flags: dict[str, object]) -> SettingsOfFilters:
-    """Return the settings of a command; `flags` are the parameters that stand for settings."""
+    """Return the settings of a command. `flags` are its options for settings."""
     return load_settings(FILTERS, config, given(flags))
 
 
 async def read_all(store: FilterStore) -> StoredFilters:
-    """Return all filters, and show how many of them have been read."""
+    """Return all filters, and show the progress of reading them."""
     with bar("reading filters") as progress:
         return await store.read_all(progress)
 
@@ -80,7 +80,7 @@ _ResultT = TypeVar("_ResultT")
 
 
 def on_store(settings: SettingsOfFilters, act: Callable[[FilterStore], Awaitable[_ResultT]]) -> _ResultT:
-    """Return what `act` makes of the filters; for errors see `on_hdfs`."""
+    """Return the result of `act`, called with the filters. Raises as `on_hdfs`."""
     path, own_user = settings.filters.filters_path, settings.kerberos.acts_as(settings.namenodes.user)
     return on_hdfs(settings, lambda hdfs, _: act(FilterStore(hdfs, path, own_user=own_user)))
 
@@ -88,11 +88,11 @@ def on_store(settings: SettingsOfFilters, act: Callable[[FilterStore], Awaitable
 def on_hdfs(
     settings: SettingsOfFilters, act: Callable[[WebHdfs, KerberosIdentity | None], Awaitable[_ResultT]]
 ) -> _ResultT:
-    """Return what `act` makes of HDFS; it is given the identity as which HDFS is asked, if there is one.
+    """Return the result of `act`, called with a client of HDFS and its Kerberos identity, if there is one.
 
     Raises:
-        ConfigurationError: what was asked for makes no sense; nothing was touched.
-        FiltersError: HDFS did not do it; the line says why, and who may.
+        ConfigurationError: the request is invalid; nothing was changed.
+        FiltersError: HDFS did not carry out the request. The line gives the reason, and the users who may.
     """
     namenodes = settings.namenodes
 

@@ -1,4 +1,4 @@
-"""How filters look: a table on a terminal, columns and JSON elsewhere."""
+"""The output of filters: a table on a terminal, columns and JSON elsewhere."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +19,14 @@ from nncache.net.some_names import some_names
 
 HEADINGS = ("NAME", "GLOB", "OWNER", "SUBSCRIBERS")
 NONE = "-"
-"""Stands where there are no subscribers, so that each line has all columns."""
+"""The cell of a filter without subscribers: each line has all columns."""
 
 SHOWN = 8
-"""Subscribers that a table names."""
+"""The most subscribers of a filter that are named."""
 
 
 def columns(stored: StoredFilters) -> Iterator[str]:
-    """Yield one line per filter, and headings before, for people and for `awk` alike."""
+    """Yield a line of headings, then one line per filter, for people and for `awk` alike."""
     rows = [HEADINGS, *map(_cells, stored.filters.values())]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -43,12 +43,12 @@ def _cells(each: Filter) -> tuple[str, ...]:
 
 
 def table(stored: StoredFilters) -> Table:
-    """Return the filters as a table; of many subscribers it names some."""
+    """Return the filters as a table, with at most SHOWN subscribers of each."""
     made = Table(box=box.SIMPLE, pad_edge=False)
     for heading in HEADINGS:
         made.add_column(heading.lower(), overflow="fold")
     for each in stored.filters.values():
-        # As Text: a glob's brackets are no markup.
+        # As Text: a glob's brackets are not markup.
         made.add_row(
             Text(each.name, style="bold"),
             Text(one_line(each.path_glob)),
@@ -59,7 +59,7 @@ def table(stored: StoredFilters) -> Table:
 
 
 def all_as_json(stored: StoredFilters, refused: Mapping[str, str]) -> str:
-    """Return everything that is there, under the names of HDFS-8940."""
+    """Return all filters as JSON, with the broken and refused ones, under the names of HDFS-8940."""
     all_refused: dict[str, str | Distrust] = {**refused, **stored.untrusted}
     return json.dumps(
         {
@@ -81,10 +81,10 @@ def details(stored: StoredFilter) -> Iterator[str]:
 
 
 def complaints(stored: StoredFilters, refused: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield a line for each thing that is there and does not count.
+    """Yield a line for each filter or subscriber that is not in effect.
 
-    `refused` are the filters beyond the limits, with the reason: a publisher with these limits takes none of them,
-    unless it was in force before.
+    `refused` are the filters beyond the limits, with the reasons. A publisher with these limits refuses each of them,
+    unless the filter was in force before.
     """
     for why, names in by_distrust(stored.untrusted).items():
         yield untrusted(names, why)
@@ -97,18 +97,18 @@ def complaints(stored: StoredFilters, refused: Mapping[str, str] | None = None) 
 
 
 def untrusted(names: Sequence[str], why: Distrust) -> str:
-    """Return the line for filters that others may have written."""
+    """Return the line about filters that other users may have written."""
     return one_line(f"refused by the publisher: {some_names(names)}: {why}")
 
 
 def odd_subscribers(name: str, odd: tuple[str, ...]) -> Iterator[str]:
-    """Yield a line for each child of a filter's list that is no user."""
+    """Yield a line for each name in a filter's list of subscribers that is not a user name."""
     for user in odd:
         yield one_line(f"ignored: {name}: {user!r} among its subscribers is no user name")
 
 
 def plan_lines(plan: FilePlan) -> Iterator[str]:
-    """Yield a line for each filter to be touched: + is added, ~ is changed, - is removed."""
+    """Yield a line for each change of the plan: + adds a filter, ~ changes one, - removes one."""
     for new in plan.added:
         yield one_line(
             f"+ {new.name}  {new.path_glob}  owner {new.owner}  subscribers {_users(new.allowed_subscribers)}"
@@ -120,7 +120,7 @@ def plan_lines(plan: FilePlan) -> Iterator[str]:
 
 
 def remarks(plan: FilePlan) -> Iterator[str]:
-    """Yield what a reader should know beside the plan."""
+    """Yield remarks about the plan: broken, refused and unlisted filters, and pitfalls of globs."""
     for name, reason in plan.broken.items():
         yield one_line(f"broken: {name}: {reason}: left alone; remove it and apply the file again")
     for name, reason in plan.refused.items():
@@ -133,7 +133,7 @@ def remarks(plan: FilePlan) -> Iterator[str]:
 
 
 def plan_as_json(plan: FilePlan, done: Done | None = None) -> dict[str, object]:
-    """Return the plan and, if it was carried out, how many filters were touched."""
+    """Return the plan as a JSON object; if it was carried out, with the numbers of changed filters."""
     shown: dict[str, object] = {
         "added": [*map(filter_as_json, plan.added)],
         "changed": [
@@ -153,21 +153,21 @@ def plan_as_json(plan: FilePlan, done: Done | None = None) -> dict[str, object]:
 
 
 def summary(done: Done, unchanged: int) -> str:
-    """Return what was done, in one line."""
+    """Return the numbers of changed and unchanged filters, in one line."""
     return (
         f"filters: {done.added} added, {done.changed} changed, {done.removed} removed, {unchanged} unchanged"
     )
 
 
 def fault_lines(file: str, error: BadFilterFileError) -> Iterator[str]:
-    """Yield a line for each thing that is wrong with the file, as compilers write them."""
+    """Yield a line for each error in the file, in the format of compilers."""
     for fault in error.faults:
         where = file if fault.line is None else f"{file}:{fault.line}"
         yield one_line(f"{where}: {fault.reason}")
 
 
 def differences(before: Filter, after: Filter) -> Iterator[str]:
-    """Yield what is other in a filter."""
+    """Yield each difference between two versions of a filter."""
     if before.path_glob != after.path_glob:
         yield f"glob {before.path_glob} -> {after.path_glob}"
     if before.owner != after.owner:

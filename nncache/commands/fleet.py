@@ -1,6 +1,6 @@
-"""`nncache fleet`: status, top, explain and purge of all proxies that are registered.
+"""`nncache fleet`: status, top, explain and purge of all registered proxies.
 
-Exit code 0: all have done it; 1: some have not, each of which is named; 2: none was asked.
+Exit code 0: all proxies carried out the request; 1: some did not, and are named; 2: no proxy was asked.
 """
 
 import asyncio
@@ -16,7 +16,15 @@ from rich.live import Live
 
 from nncache.commands import explain as of_explain
 from nncache.commands import purge as of_purge
-from nncache.commands.fleet_client import Answer, Fleet, Member, ask_once, registered_proxies, see_all, shown
+from nncache.commands.fleet_client import (
+    Answer,
+    Fleet,
+    Member,
+    ask_once,
+    registered_proxies,
+    require_all,
+    shown,
+)
 from nncache.commands.fleet_view import answers_as_json, screen, seen, status_row
 from nncache.commands.options import given, with_json, with_settings
 from nncache.commands.proxies import aligned
@@ -41,10 +49,10 @@ _with_timeout = click.option(
 
 @click.group()
 def fleet() -> None:
-    """Ask all proxies that are in the service registry at once.
+    """Ask all proxies in the service registry at the same time.
 
-    Proxies that do not answer are named on standard error. Exit code 0: all have answered, and for status all are
-    ready; 1: some have not; 2: none was asked.
+    Proxies that do not answer are named on standard error. Exit code 0: all proxies have answered, and for status all
+    are ready; 1: some have not; 2: no proxy was asked.
     """
 
 
@@ -55,8 +63,8 @@ def fleet() -> None:
 def status(*, as_json: bool, within_s: float, config: Path | None, **flags: object) -> None:
     """Print a line for each proxy.
 
-    Its name, ready or why not, its gate, requests a second and the share from memory in the last minute, and its
-    version.
+    A line has the name, whether the proxy is ready, the state of its gate, requests a second and the share from memory
+    in the last minute, and the version.
     """
     found = shown(ask_once(_settings(config, flags), within_s, "/status"), status_row)
     if as_json:
@@ -64,7 +72,7 @@ def status(*, as_json: bool, within_s: float, config: Path | None, **flags: obje
     else:
         for line in aligned([(each.name, *row) for each, row in found if row is not None]):
             click.echo(line)
-    see_all([_ready(each) for each, _ in found], "ready:")
+    require_all([_ready(each) for each, _ in found], "ready:")
 
 
 @_with_settings
@@ -78,9 +86,9 @@ def status(*, as_json: bool, within_s: float, config: Path | None, **flags: obje
 def top(
     *, rows: int, once: bool, as_json: bool, within_s: float, config: Path | None, **flags: object
 ) -> None:
-    """Show what all proxies answer: a line each, and their hottest paths, callers and addresses together.
+    """Show the load of all proxies: a line for each, and their hottest paths, callers and addresses together.
 
-    Each proxy reports its 20 hottest names; a name that is below these at some proxy counts less than it should.
+    Each proxy reports its 20 hottest names. A name that is not among them at some proxy is undercounted.
     """
     settings, console = _settings(config, flags), Console()
     if not (as_json or once) and console.is_terminal:
@@ -93,7 +101,7 @@ def top(
         _print_json(found)
     else:
         console.print(screen(found, rows))
-    see_all([each for each, _ in found], "answered:")
+    require_all([each for each, _ in found], "answered:")
 
 
 @_with_settings
@@ -102,7 +110,7 @@ def top(
 @with_json
 @_with_timeout
 def explain(path: str, *, as_json: bool, within_s: float, config: Path | None, **flags: object) -> None:
-    """Say what each proxy knows of PATH, and why it is or is not answered from memory there."""
+    """Show what each proxy knows of PATH, and why it is or is not answered from memory there."""
     answers = ask_once(_settings(config, flags), within_s, of_explain.target_of(path))
     _print_each(
         shown(answers, lambda document: [*of_explain.readable(document)]), "answered:", as_json=as_json
@@ -124,9 +132,9 @@ def purge(
     config: Path | None,
     **flags: object,
 ) -> None:
-    """Have all proxies forget PATH, so that the next read asks the NameNode. Harms no caller.
+    """Make all proxies forget PATH, so that the next read asks the NameNode. Safe for all callers.
 
-    A proxy that does not answer in time may have forgotten it or not. It can be repeated.
+    A proxy that does not answer in time may or may not have forgotten PATH. The command can be repeated.
     """
     target = of_purge.target_of(path, filter_, subtree=subtree)
     answers = ask_once(_settings(config, flags), within_s, target, "POST")
@@ -144,7 +152,7 @@ def _print_each(found: Sequence[tuple[Answer, Sequence[str] | None]], done: str,
         for each, lines in found:
             for line in lines or ():
                 click.echo(one_line(f"{each.name}: {line}"))
-    see_all([each for each, _ in found], done)
+    require_all([each for each, _ in found], done)
 
 
 def _print_json(found: Iterable[tuple[Answer, object]]) -> None:
@@ -152,14 +160,14 @@ def _print_json(found: Iterable[tuple[Answer, object]]) -> None:
 
 
 def _ready(answer: Answer) -> Answer:
-    """Return the answer; a failure in the place of that of a proxy which is not ready."""
+    """Return the answer, or a failure if the proxy is not ready."""
     if answer.document is None or answer.document["is_ready"]:
         return answer
     return Answer(answer.name, None, f"not ready: {answer.document['reason']}")
 
 
 async def follow(fleet: Fleet, members: Sequence[Member], rows: int, console: Console) -> None:
-    """Show all of them, again each second, until cancelled; each is asked apart, so that none waits for another."""
+    """Show all proxies, refreshed each second, until cancelled. Each has its own task: a slow one delays no other."""
     latest = {member.name: Answer(member.name, None, "not asked yet") for member in members}
 
     async def keep_asking(member: Member) -> None:

@@ -1,7 +1,7 @@
-"""Ask the admin ports of all registered proxies at once.
+"""A client of the admin ports of all registered proxies.
 
-Any client that may write the registry says where they are: what answers there is bounded in bytes and in time, and
-costs no other proxy its answer.
+Any client that may write to the registry chooses their addresses. So each reply is bounded in bytes and in time, and
+cannot affect the replies of other proxies.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from yarl import URL
 
 from nncache.admin.settings import read_tokens
 from nncache.commands.admin_client import answer_of
-from nncache.commands.registry_client import see_root, with_registry
+from nncache.commands.registry_client import check_root, with_registry
 from nncache.errors import (
     AdminError,
     ConfigurationError,
@@ -38,7 +38,7 @@ from nncache.registry.tree_reading import read_tree
 from nncache.settings.commands import SettingsOfFleet
 
 AT_ONCE: Final = 64
-"""Proxies that are asked at the same time."""
+"""How many proxies are asked at the same time."""
 
 MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 
@@ -49,7 +49,7 @@ _ShownT = TypeVar("_ShownT")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A proxy that is registered: its name, the URL of its admin port without a path, and why it cannot be asked."""
+    """A registered proxy: its name, the URL of its admin port without a path, and why it cannot be asked."""
 
     name: str
     admin: str
@@ -58,7 +58,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a proxy answers; None: nothing that is of use, and why."""
+    """The answer of a proxy: its JSON document, or None and the reason."""
 
     name: str
     document: dict[str, Any] | None
@@ -66,12 +66,12 @@ class Answer:
 
 
 def registered_proxies(settings: SettingsOfFleet) -> tuple[Member, ...]:
-    """Return the proxies that are in the registry now, one at least.
+    """Return the proxies that are registered now, at least one.
 
     Raises:
         FleetNotAskedError: no proxy is registered.
         RegistryNotReadError: ZooKeeper does not answer, or the registry refuses.
-        ConfigurationError: the login cannot be made.
+        ConfigurationError: the login at ZooKeeper cannot be set up.
     """
     found: list[Member] = []
 
@@ -90,13 +90,13 @@ def registered_proxies(settings: SettingsOfFleet) -> tuple[Member, ...]:
 
 
 async def read_members(registry: Registry) -> tuple[Member, ...]:
-    """Return the proxies that are registered; entries that cannot be read may be proxies, and are among them."""
+    """Return the registered proxies. They include unreadable entries, which may be proxies."""
     session: Any = registry.zookeeper
-    await session.sync(registry.root)  # else a server that is behind could leave one out
+    await session.sync(registry.root)  # else a server that lags behind could omit one
     try:
         reading = await read_tree(registry, PLACE)
     except PathNotFoundError as error:
-        await see_root(registry, error)
+        await check_root(registry, error)
         return ()
     found = [_member(entry) for entry in reading.entries if entry.record.attributes.get(KIND) == PROXY]
     found += (
@@ -121,10 +121,10 @@ def _member(entry: RegistryEntry) -> Member:
 
 
 class Fleet:
-    """Asks proxies within `within_s` seconds each, while it is entered as an async context."""
+    """A client of all proxies, to be entered as an async context. Each proxy has `within_s` seconds to answer."""
 
     def __init__(self, settings: SettingsOfFleet, within_s: float) -> None:
-        """Read the token and the authorities.
+        """Read the token and the certificate authorities.
 
         Raises:
             ConfigurationError: one of the files cannot be used.
@@ -141,7 +141,7 @@ class Fleet:
     async def __aenter__(self) -> Self:
         connector = aiohttp.TCPConnector(limit=0, force_close=True, ssl=self._tls)
         timeout = aiohttp.ClientTimeout(total=self._within_s)
-        # Names are resolved in threads: as many as there are proxies asked, so that none waits for another's name.
+        # Names are resolved in threads: one for each proxy that is asked, so that no name delays another.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(AT_ONCE))
         self._http = aiohttp.ClientSession(
             connector=connector, timeout=timeout, trust_env=False, cookie_jar=aiohttp.DummyCookieJar()
@@ -152,7 +152,7 @@ class Fleet:
         await self._http.close()
 
     async def ask(self, member: Member, target: str, method: Literal["GET", "POST"] = "GET") -> Answer:
-        """Return what one proxy answers."""
+        """Return the answer of one proxy."""
         if member.fault:
             return Answer(member.name, None, member.fault)
         if self._token and not member.admin.startswith(f"{_TLS}:"):
@@ -180,7 +180,7 @@ class Fleet:
     async def ask_all(
         self, members: Sequence[Member], target: str, method: Literal["GET", "POST"] = "GET"
     ) -> list[Answer]:
-        """Return what each answers, in their order."""
+        """Return the answers of these proxies, in their order."""
         return await at_once(lambda member: self.ask(member, target, method), members, AT_ONCE)
 
     def _why(self, error: Exception) -> str:
@@ -197,7 +197,7 @@ class Fleet:
 def ask_once(
     settings: SettingsOfFleet, within_s: float, target: str, method: Literal["GET", "POST"] = "GET"
 ) -> list[Answer]:
-    """Return what each registered proxy answers. Raises as `registered_proxies` and `Fleet`."""
+    """Return the answers of all registered proxies. Raises as `registered_proxies` and `Fleet`."""
 
     async def asked() -> list[Answer]:
         async with fleet:
@@ -210,7 +210,7 @@ def ask_once(
 def shown(
     answers: Sequence[Answer], show: Callable[[dict[str, Any]], _ShownT]
 ) -> list[tuple[Answer, _ShownT | None]]:
-    """Return each answer with what `show` makes of its document; one that is not of a proxy's form is a failure."""
+    """Return each answer with the result of `show` for its document. A document of another form is a failure."""
     found: list[tuple[Answer, _ShownT | None]] = []
     for each in answers:
         try:
@@ -221,11 +221,11 @@ def shown(
     return found
 
 
-def see_all(answers: Iterable[Answer], done: str) -> None:
-    """Return if all have answered; `done` is what was to be done: "purged at".
+def require_all(answers: Iterable[Answer], done: str) -> None:
+    """Check that all proxies have answered; `done` names the request in the error, such as "purged:".
 
     Raises:
-        FleetError: some have not; names each.
+        FleetError: some proxies have not answered. Its lines name them.
     """
     asked = tuple(answers)
     failed = [f"{each.name}: {each.why}" for each in asked if each.document is None]

@@ -1,4 +1,4 @@
-"""How answers of all proxies together look: a line or a row for each, sums, JSON."""
+"""The output of `nncache fleet`: a line or a row for each proxy, sums, JSON."""
 
 import json
 from collections import Counter
@@ -13,11 +13,11 @@ from nncache.commands.fleet_client import Answer
 from nncache.commands.top import columns, hottest_table, misses_table, percent, text
 
 KINDS: Final = {"paths": "path", "callers": "caller", "addresses": "address"}
-"""Of what is hottest, and the heading of each."""
+"""The kinds of hottest names, with the heading of each."""
 
 
 def answers_as_json(answers: Sequence[Answer]) -> str:
-    """Return the documents as they came, by the name of the proxy, and why some have none."""
+    """Return the unchanged documents by the name of the proxy, and the reason of each failure."""
     return json.dumps(
         {
             "proxies": {each.name: each.document for each in answers if each.document is not None},
@@ -29,7 +29,7 @@ def answers_as_json(answers: Sequence[Answer]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What `nncache fleet top` shows of a proxy."""
+    """The figures of a proxy in `nncache fleet top`."""
 
     is_ready: bool
     version: str
@@ -44,7 +44,7 @@ class Seen:
 
 
 def seen(document: Mapping[str, Any]) -> Seen:
-    """Return that of the document at /status of a proxy; raises what a document of another form raises."""
+    """Return the figures in a proxy's /status. A document of another form raises ValueError, KeyError and the like."""
     if document["daemon"] != "proxy":
         raise ValueError(f"it is a {document['daemon']}'s")
     minute = document["saved"]["last_minute"]
@@ -70,7 +70,7 @@ def seen(document: Mapping[str, Any]) -> Seen:
 
 
 def status_row(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the cells of a proxy in `nncache fleet status`; the keys are those of docs/status.md."""
+    """Return the cells of a proxy in `nncache fleet status`. docs/status.md describes the document."""
     one = seen(document)
     return (
         "ready" if one.is_ready else "not ready",
@@ -82,7 +82,7 @@ def status_row(document: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def screen(found: Sequence[tuple[Answer, Seen | None]], rows: int) -> Group:
-    """Return what is shown of all proxies together."""
+    """Return the screen for all proxies together."""
     answered = [one for _, one in found if one is not None]
     per_s, from_memory_per_s = (
         (

@@ -14,7 +14,7 @@ from nncache.settings.keys import ENVIRONMENT
 
 PROGRAM: Final = "nncache"
 VARIABLE: Final = "_NNCACHE_COMPLETE"
-"""With it in its environment the program answers the shell's questions (click's own convention)."""
+"""If this variable is set, the program prints completions for the shell (click's convention)."""
 
 _MODULES: Final = {
     "datanode": "namenode",
@@ -23,7 +23,7 @@ _MODULES: Final = {
     "proxy": "daemons",
     "publisher": "daemons",
 }
-"""Where a command is that is not in the module of its name."""
+"""The modules of the commands that are not in the module of their name."""
 
 _SUMMARIES: Final[Mapping[str, str]] = {
     "advise": "Read audit logs: what would nncache save, and with which filters?",
@@ -48,7 +48,7 @@ _SUMMARIES: Final[Mapping[str, str]] = {
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is run: none waits for the libraries of another, `--help` for none.
+    """A group that imports a command when it runs. No command loads another's libraries, and `--help` loads none.
 
     Source: click's manual, "Lazily Loading Subcommands".
     """
@@ -77,7 +77,7 @@ def nncache(context: click.Context) -> None:
 
     if faults := in_environment(variables, KEYS):
         raise ConfigurationError(*faults)
-    if context.invoked_subcommand != "check":  # which has a line for it
+    if context.invoked_subcommand != "check":  # which reports them itself
         for line in unread(variables, {*KEYS, "config"}):
             click.echo(f"nncache: warning: {line}", err=True)
 
@@ -90,7 +90,7 @@ for _name, _summary in _SUMMARIES.items():
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the completion of a shell.
+    """Print the completion script for a shell.
 
     For bash: nncache completion bash > ~/.local/share/bash-completion/completions/nncache. For zsh and fish see
     the page Commands of the documentation.

@@ -51,7 +51,7 @@ _ADMIN: Final = click.option(
 )
 
 _REFUSALS: Final = (DoubledError, ForeignNamespaceError, NotASnapshotError)
-"""Why a process may not start, in words of its own."""
+"""Errors whose message says why a process must not start."""
 
 
 @click.command()
@@ -79,10 +79,10 @@ def namenode(
     rpc_port: int,
     datanode_dead_s: float,
 ) -> None:
-    """Serve a namespace that is in ZooKeeper, as one of any number of NameNodes.
+    """Serve a namespace in ZooKeeper, as one of any number of NameNodes.
 
-    Prints its addresses as one JSON object when it serves, and runs until Ctrl-C or SIGTERM. The first one of a
-    namespace makes it. There is no authentication: see docs/namenode.md.
+    Prints its addresses as one JSON object when it serves, and runs until Ctrl-C or SIGTERM. The first NameNode of a
+    namespace creates it. There is no authentication: see docs/namenode.md.
     """
     place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
     spec = NameNodeSpec(
@@ -111,7 +111,7 @@ def namenode(
 def datanode(
     *, zookeeper: str, zookeeper_root: str, directory: Path, host: str, admin: str, port: int
 ) -> None:
-    """Keep blocks of the files of a namespace that is in ZooKeeper.
+    """Store the blocks of files, for a namespace in ZooKeeper.
 
     Prints its address as one JSON object when it serves, and runs until Ctrl-C or SIGTERM.
     """
@@ -120,7 +120,7 @@ def datanode(
 
 
 class NotCheckedError(StartError):
-    """The namespace could not be audited: exit code 1 says that something in it is wrong."""
+    """The namespace could not be audited. Exit code 2, since 1 means a fault in the namespace."""
 
     exit_code = 2
 
@@ -130,9 +130,9 @@ class NotCheckedError(StartError):
 @_ROOT
 @click.option("--repair", is_flag=True, help="Repair what can safely be repaired.")
 def fsck(*, zookeeper: str, zookeeper_root: str, repair: bool) -> None:
-    """Audit a namespace that is in ZooKeeper, while it is served: its tree, blocks, leases and queues.
+    """Audit a namespace in ZooKeeper while it is served: its tree, blocks, leases and queues.
 
-    Prints a line for each finding. Exit code 0: none is left; 1: one was not repaired; 2: it could not be audited.
+    Prints a line for each finding. Exit code 0: no finding is left; 1: some are left; 2: the audit failed.
     """
     place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
     try:
@@ -142,7 +142,7 @@ def fsck(*, zookeeper: str, zookeeper_root: str, repair: bool) -> None:
     repaired = set(found.repaired)
     for finding in found.findings:
         what = f"{'repaired: ' if finding in repaired else ''}{finding.kind.value}: {finding.about}"
-        click.echo(one_line(what))  # users of HDFS choose the names in it
+        click.echo(one_line(what))  # HDFS users choose the names in it
     left = len(found.findings) - len(found.repaired)
     click.echo(f"{found.inodes} inodes, {found.blocks} blocks: {len(found.findings)} findings, {left} left")
     sys.exit(1 if left else 0)
@@ -158,7 +158,7 @@ def _run(
         asyncio.run(_serve(serving, place, at))
     except (*_REFUSALS, CoordinationError, OSError, SettingError, TimeoutError) as error:
         raise StartError(f"it cannot start: {error}") from error
-    except ExceptionGroup as group:  # of the work of each second
+    except ExceptionGroup as group:  # raised by the periodic work
         doubled = group.subgroup(DoubledError)
         if doubled is None:
             raise

@@ -1,4 +1,4 @@
-"""What the admin port of a NameNode or DataNode on ZooKeeper shows."""
+"""The admin pages of a NameNode or DataNode on ZooKeeper."""
 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, replace
@@ -13,21 +13,21 @@ from nncache.net.endpoint import ListenAddress
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeReadiness:
-    """Whether it can serve: without ZooKeeper it cannot."""
+    """Whether the node can serve. It needs a connection to ZooKeeper."""
 
     is_ready: bool
     state: str
 
     @property
     def reason(self) -> str:
-        """What is out of order, for all."""
+        """The fault, as a fixed word that every client may see; "" if there is none."""
         return "" if self.is_ready else "no-zookeeper"
 
 
 def admin_of(
     running: RunningNameNode | RunningDataNode, endpoint: ListenAddress
 ) -> AbstractAsyncContextManager[AdminServer]:
-    """Return its pages, which are served while they are entered."""
+    """Return the server of a node's pages, which serves while it is entered."""
     server: AdminServer | None = None
     session = running.session
     assert session is not None, "it serves on a real ZooKeeper"

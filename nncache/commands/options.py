@@ -1,6 +1,6 @@
-"""Make command line options of the settings.
+"""Create command line options from the settings.
 
-Values are taken as text and read by `nncache/settings/keys.py`, as those of the file are: errors look the same.
+Options take text, which `nncache/settings/keys.py` parses as it parses values of the file: errors look the same.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -16,7 +16,7 @@ from nncache.settings.keys import ENVIRONMENT, Key, Kind, keys_of
 
 
 def option_of(key: Key) -> "SettingOption":
-    """Return the option of one setting; what is not given is None (or empty), never the default."""
+    """Return the option of one setting. If it is not given, its value is None (or empty), never the default."""
     match key.kind:
         case Kind.SWITCH:
             return SettingOption([f"{key.flag}/--no-{key.flag[2:]}"], default=None, help=_help(key))
@@ -27,17 +27,17 @@ def option_of(key: Key) -> "SettingOption":
 
 
 class SettingOption(click.Option):
-    """The option of a setting: where `--help` lists it, and whether it does; else `--help-all` alone does."""
+    """The option of a setting: its heading in the help, and whether `--help` or only `--help-all` shows it."""
 
     heading: str = "Options"
     is_essential: bool = True
 
 
 class GroupedHelp(click.Command):
-    """A command of many settings: `--help` shows the essential ones, `--help-all` all, under their headings."""
+    """A command with many settings. `--help` shows the essential ones, `--help-all` all, under their headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what is no setting first, then the settings in the order of docs/settings.md."""
+        """Write the options that are not settings, then the settings in the order of docs/settings.md."""
         groups: dict[str, list[tuple[str, str]]] = {}
         left_out = 0
         for option in self.get_params(ctx):
@@ -69,7 +69,7 @@ def _show_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # n
 
 
 def with_form(form: Form[Any], essential: Collection[str]) -> Callable[[click.Command], click.Command]:
-    """Return a decorator that gives a command of `GroupedHelp` one option per setting of a daemon."""
+    """Return a decorator that adds one option per setting of a daemon to a `GroupedHelp` command."""
 
     def add(command: click.Command) -> click.Command:
         help_all = click.Option(
@@ -97,7 +97,7 @@ def _help(key: Key) -> str:
 
 
 def given(parameters: dict[str, object]) -> dict[str, object]:
-    """Keep what was given on the command line."""
+    """Return the parameters that were given on the command line."""
     return {name: value for name, value in parameters.items() if value is not None and value != ()}
 
 
@@ -105,7 +105,7 @@ with_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def with_settings(keys: Iterable[Key]) -> Callable[[click.Command], click.Command]:
-    """Return a decorator that gives a click command one option per key, and `--config` for the file."""
+    """Return a decorator that adds one option per key, and `--config` for the file, to a click command."""
 
     def add(command: click.Command) -> click.Command:
         ours, file = tuple(keys), click.Path(path_type=Path)
@@ -125,7 +125,7 @@ def with_settings(keys: Iterable[Key]) -> Callable[[click.Command], click.Comman
 
 
 def _refused(key: str) -> click.Option:
-    """Return an option that would hold a secret, which is no setting: its value is shown nowhere."""
+    """Return an option that refuses a secret on the command line. Its value is shown nowhere."""
 
     def refuse(_: click.Context, __: click.Parameter, value: str | None) -> None:
         if value is not None:
@@ -141,10 +141,10 @@ HINT = (
 
 
 class GlobCommand(GroupedHelp):
-    """Says what to do where a glob has become several arguments."""
+    """A command that gives advice if the shell has expanded a glob to several arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments as click does."""
+        """Parse the arguments as click does, and add advice to its usage errors."""
         has_glob = any(each.partition("=")[0] == "--glob" for each in args)
         try:
             return super().parse_args(ctx, args)

@@ -1,4 +1,4 @@
-"""`nncache proxies`: find the daemons by name, and ask each for its state."""
+"""`nncache proxies`: list the registered daemons, and ask each for its state."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import aiohttp
 import click
 
 from nncache.commands.options import given, with_json, with_settings
-from nncache.commands.registry_client import complain, see_root, with_registry
+from nncache.commands.registry_client import check_root, complain, with_registry
 from nncache.commands.registry_view import unreadable
 from nncache.logs import one_line
 from nncache.registry import paths
@@ -24,10 +24,10 @@ from nncache.registry.tree_reading import TreeReading, read_tree
 from nncache.settings.commands import PROXIES, load_settings
 
 TIMEOUT_S: Final = 3.0
-"""For the answer of a daemon."""
+"""Timeout in seconds of a daemon's answer."""
 
 MAX_ANSWER_BYTES: Final = 64 * 1024
-"""Of a page /ready; any client that may write the registry says what is asked for it."""
+"""The size limit of a page /ready: any client that may write to the registry chooses its server."""
 
 READY: Final = "ready"
 NOT_READY: Final = "not ready"
@@ -38,10 +38,10 @@ _OK: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A daemon that is registered.
+    """A registered daemon.
 
     Attributes:
-        state: as its page /ready says; SILENT if it cannot be asked from here.
+        state: the state on its page /ready; SILENT if it cannot be asked from here.
     """
 
     name: str
@@ -55,10 +55,10 @@ class Found:
 @click.command()
 @with_json
 def proxies(*, as_json: bool, config: Path | None, **flags: object) -> None:
-    """List the proxies and publishers that are registered, and ask each for its state.
+    """List the registered proxies and publishers, and ask each for its state.
 
-    One line for each: its name in the service registry, its state as its page /ready says, where it is reached. They
-    register with --registry. Entries that cannot be read are named on standard error.
+    Each line has the name in the service registry, the state on the page /ready, and the URLs. Daemons register with
+    --registry. Entries that cannot be read are named on standard error.
     """
     settings = load_settings(PROXIES, config, given(flags))
 
@@ -66,7 +66,7 @@ def proxies(*, as_json: bool, config: Path | None, **flags: object) -> None:
         try:
             reading = await read_tree(registry, PLACE)
         except PathNotFoundError as error:
-            await see_root(registry, error)
+            await check_root(registry, error)
             reading = TreeReading()
         timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
         async with aiohttp.ClientSession(timeout=timeout) as http:
@@ -79,14 +79,14 @@ def proxies(*, as_json: bool, config: Path | None, **flags: object) -> None:
 
 
 def lines(found: list[Found], *, as_json: bool) -> list[str]:
-    """Return a line for each; as JSON one for all."""
+    """Return a line for each daemon, or one line of JSON for all."""
     if as_json:
         return [json.dumps([asdict(each) for each in found])]
     return aligned([(each.name, each.state, " ".join(each.webhdfs or each.admin)) for each in found])
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a line for each row, its cells below each other."""
+    """Return a line for each row, with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         one_line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -117,7 +117,7 @@ async def _state(http: aiohttp.ClientSession, admin: str) -> str:
 
 
 async def _body(reply: aiohttp.ClientResponse) -> bytes:
-    """Return the body. Raises ValueError if it is longer than that of any page /ready."""
+    """Return the body. Raises ValueError if it is longer than MAX_ANSWER_BYTES."""
     body = bytearray()
     async for chunk in reply.content.iter_any():
         body += chunk

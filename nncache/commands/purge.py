@@ -1,4 +1,4 @@
-"""`nncache purge`: have a proxy forget a path, a subtree or what a filter matches."""
+"""`nncache purge`: make a proxy forget a path, a subtree or everything that a filter may match."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from nncache.settings.commands import PURGE
 
 
 def with_what(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a function of click's the parameters that say what is to be forgotten."""
+    """Add the click parameters that say what to purge."""
     for parameter in (
         click.option(
             "--filter",
@@ -35,7 +35,7 @@ def with_what(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def target_of(path: str | None, filter_: str | None, *, subtree: bool) -> str:
-    """Return what is posted. Raises click.UsageError."""
+    """Return the target of the POST request. Raises click.UsageError."""
     if (path is None) == (filter_ is None):
         raise click.UsageError("give a PATH or --filter NAME|GLOB, one of the two")
     if subtree and path is None:
@@ -61,13 +61,13 @@ def purge(
     config: Path | None,
     **flags: object,
 ) -> None:
-    """Have a running proxy forget PATH, so that the next read asks the NameNode. Harms no caller."""
+    """Make a running proxy forget PATH, so that the next read asks the NameNode. Safe for all callers."""
     answer = admin_port(PURGE, config, flags).ask(target_of(path, filter_, subtree=subtree), "POST")
     click.echo(json.dumps(answer, indent=2) if as_json else "\n".join(readable(answer)))
 
 
 def readable(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines for people."""
+    """Yield an answer as lines for people."""
     for each in answer["purged"]:
         what = each["path"] + (" and everything below" if each["is_subtree"] else "")
         yield one_line(f"forgotten: {what}" if each["was_held"] else f"nothing was cached: {what}")

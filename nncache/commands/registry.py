@@ -1,7 +1,7 @@
 """`nncache registry`: names bound to service records in ZooKeeper.
 
-Every command raises RegistryCommandError where ZooKeeper does not answer or the registry refuses, ConfigurationError
-where the login cannot be made.
+Every command raises RegistryCommandError if ZooKeeper does not answer or the registry refuses, and ConfigurationError
+if the login at ZooKeeper cannot be set up.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ import click
 
 from nncache.commands import registry_view
 from nncache.commands.options import given, with_json, with_settings
-from nncache.commands.registry_client import Work, complain, see_root, with_registry
+from nncache.commands.registry_client import Work, check_root, complain, with_registry
 from nncache.commands.registry_reaper import Reaper
 from nncache.errors import ConfigurationError, RegistryCommandError, RegistryNotReadError
 from nncache.logs import one_line
@@ -41,8 +41,8 @@ _with_recursive = click.option("--recursive", "-r", is_flag=True, help="All belo
 def registry() -> None:
     """Find services by name, and register them.
 
-    The registry is that of Hadoop's YARN: paths such as /services/hdfs and /users/joe/org-apache-hbase/demo1, bound to
-    service records in ZooKeeper. Hadoop's own clients read and write the same.
+    The registry is that of Hadoop's YARN: paths such as /services/hdfs and /users/joe/org-apache-hbase/demo1 are bound
+    to service records in ZooKeeper. Hadoop's own clients read and write the same records.
     """
 
 
@@ -54,8 +54,8 @@ def registry() -> None:
 def list_(path: str, *, recursive: bool, as_json: bool, config: Path | None, **flags: object) -> None:
     """List the entries below PATH.
 
-    One line for each: the number of entries below it, the bytes of its record, when it was made, its path. What
-    --recursive could not read is named on standard error.
+    Each line has the number of entries below an entry, the bytes of its record, its time of creation and its path.
+    Entries that --recursive cannot read are named on standard error.
     """
 
     async def work(registry: Registry) -> None:
@@ -92,9 +92,9 @@ def resolve(path: str, *, raw: bool, config: Path | None, **flags: object) -> No
 @_with_path
 @click.option("--parents", "-p", is_flag=True, help="The entries above it, too.")
 def mknode(path: str, *, parents: bool, config: Path | None, **flags: object) -> None:
-    """Make an entry without a record.
+    """Create an entry without a record.
 
-    It is no failure if it is there.
+    An existing entry is not an error.
     """
 
     async def work(registry: Registry) -> None:
@@ -116,8 +116,8 @@ def bind(
 ) -> None:
     """Bind the service record in FILE to PATH.
 
-    FILE is JSON of type JSONServiceRecord, as resolve prints it; - is standard input. The entry above PATH must be
-    there.
+    FILE is JSON of type JSONServiceRecord, as resolve prints it; - is standard input. The entry above PATH must
+    exist.
     """
     settings = load_settings(REGISTRY, config, given(flags))
     try:
@@ -141,12 +141,12 @@ def bind(
 def remove(path: str, *, recursive: bool, config: Path | None, **flags: object) -> None:
     """Remove the entry at PATH.
 
-    It is no failure if it is not there.
+    A missing entry is not an error.
     """
 
     async def work(registry: Registry) -> None:
         if not await registry.delete(path, recursive=recursive):
-            await see_root(registry)
+            await check_root(registry)
 
     _run(config, flags, work)
 
@@ -176,9 +176,9 @@ def find(
     config: Path | None,
     **flags: object,
 ) -> None:
-    """Find the service records below PATH with an endpoint of this kind.
+    """Find the service records at and below PATH with a matching endpoint.
 
-    One line for each: its path, and the addresses of the endpoints that match.
+    Each line has the path of a record, and the addresses of its matching endpoints.
     """
     try:
         wanted = EndpointQuery.parse(query)
@@ -198,10 +198,10 @@ def find(
 @_with_top
 @with_json
 def watch(path: str, *, as_json: bool, config: Path | None, **flags: object) -> None:
-    """Print what is below PATH and how it changes, until Ctrl-C (which is no failure).
+    """Print the entries at and below PATH, and their changes, until Ctrl-C (which is not an error).
 
-    Lines begin with + for an entry that is there or has another record, - for one that is gone. A line that begins with
-    -- says that everything has been printed, or that the connection was lost and changes may have gone by unseen.
+    A line begins with + for an entry that exists or has another record, and with - for a removed entry. A line with --
+    reports that all entries are printed, or that the connection was lost and changes may have been missed.
     """
 
     async def work(registry: Registry) -> None:
@@ -210,7 +210,7 @@ def watch(path: str, *, as_json: bool, config: Path | None, **flags: object) -> 
         assert task is not None
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, task.cancel)
-        await see_root(registry)
+        await check_root(registry)
         try:
             async for change in TreeWatch(session, registry.root, path).changes():
                 click.echo(registry_view.change(change, as_json=as_json))
@@ -225,9 +225,9 @@ def watch(path: str, *, as_json: bool, config: Path | None, **flags: object) -> 
 @_with_top
 @with_json
 def check(path: str, *, as_json: bool, config: Path | None, **flags: object) -> None:
-    """Look for broken records, names that are none, and wrong ACLs below PATH.
+    """Check the entries below PATH for broken records, invalid names and wrong ACLs.
 
-    Ends with 1 if there are any. ACLs are looked at with --registry-secure alone.
+    The exit code is 1 if there are any. ACLs are checked only with --registry-secure.
     """
     faults: dict[str, tuple[str, ...]] = {}
 
@@ -255,10 +255,10 @@ def check(path: str, *, as_json: bool, config: Path | None, **flags: object) -> 
 @_with_top
 @click.option("--yes", is_flag=True, help="Delete them; else it is only printed what would be deleted.")
 def purge(yarn_id: str, policy: str, path: str, *, yes: bool, config: Path | None, **flags: object) -> None:
-    """Delete the records below PATH that go with an application, an attempt or a container that has ended.
+    """Delete the records below PATH that belong to an application, an attempt or a container that has ended.
 
-    Without --yes it only prints what it would delete. An entry stays, and is named, where something below it cannot be
-    read or belongs to something else. YARN does this by itself where it runs its registry.
+    Without --yes, only prints what it would delete. An entry stays, and is named, if anything below it cannot be read
+    or belongs to something else. YARN does this itself if it runs its registry.
     """
 
     async def work(registry: Registry) -> None:
@@ -292,9 +292,8 @@ def reaper(
 ) -> None:
     """Delete the records below PATH of YARN's applications, attempts and containers that have ended.
 
-    The active ResourceManager is asked about each. Without --yes it is only printed what would be deleted, and, on
-    standard error, what stays and why. On any doubt a record stays. YARN does this by itself where it runs its
-    registry.
+    Asks the active ResourceManager about each. Without --yes, only prints what it would delete and, on standard error,
+    what it keeps and why. A record is kept if there is any doubt. YARN does this itself if it runs its registry.
     """
     if every_s is not None and not yes:
         raise click.UsageError("--every needs --yes: a dry run is printed once")

@@ -1,4 +1,4 @@
-"""Work with a registry for one command, and say why where that fails."""
+"""Access a registry for one command, and translate its errors for the terminal."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
@@ -21,19 +21,19 @@ Work = Callable[[Registry], Coroutine[Any, Any, None]]
 
 
 def with_registry(settings: SettingsOfRegistry, work: Work) -> None:
-    """Connect, and work with the registry that the settings name.
+    """Connect to the registry that the settings name, and run `work` with it.
 
     Raises:
         RegistryCommandError: ZooKeeper does not answer, or the registry refuses.
-        ConfigurationError: the login cannot be made.
+        ConfigurationError: the login at ZooKeeper cannot be set up.
     """
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(in_registry(settings, work))
 
 
 async def in_registry(settings: SettingsOfRegistry, work: Work) -> None:
-    """Do the same on a loop that runs. Raises as `with_registry`."""
-    set_up_logs(LogSettings(log_level="error"))  # the error says what is wrong
+    """Do the same in a running event loop. Raises as `with_registry`."""
+    set_up_logs(LogSettings(log_level="error"))  # the raised error names the fault
     async with AsyncExitStack() as opened:
         try:
             registry = await opened.enter_async_context(OpenRegistry(settings))
@@ -43,7 +43,7 @@ async def in_registry(settings: SettingsOfRegistry, work: Work) -> None:
             try:
                 await work(registry)
             except PathNotFoundError as error:
-                await see_root(registry, error)
+                await check_root(registry, error)
                 raise
         except ConnectionLostError as error:
             servers = ", ".join(settings.zookeeper.zookeeper)
@@ -52,8 +52,8 @@ async def in_registry(settings: SettingsOfRegistry, work: Work) -> None:
             raise RegistryCommandError(str(error)) from error
 
 
-async def see_root(registry: Registry, cause: PathNotFoundError | None = None) -> None:
-    """See that there is a registry.
+async def check_root(registry: Registry, cause: PathNotFoundError | None = None) -> None:
+    """Check that there is a registry.
 
     Raises:
         RegistryCommandError: there is no registry at its root.
@@ -66,6 +66,6 @@ async def see_root(registry: Registry, cause: PathNotFoundError | None = None) -
 
 
 def complain(lines: Iterable[str]) -> None:
-    """Print lines on standard error; what other clients wrote into the registry cannot steer the terminal."""
+    """Print lines on standard error, with control characters escaped: other clients write the registry."""
     for line in lines:
         click.echo(one_line(line), err=True)

@@ -1,4 +1,4 @@
-"""`nncache registry reaper`: delete the records of what YARN says has ended."""
+"""`nncache registry reaper`: delete the records of YARN applications, attempts and containers that have ended."""
 
 import asyncio
 import ssl
@@ -28,18 +28,18 @@ from nncache.settings.commands import SettingsOfReaper
 
 
 class Reaper:
-    """One registry and one YARN, as the settings name them."""
+    """Deletes records of one registry by the states in one YARN cluster."""
 
     def __init__(self, settings: SettingsOfReaper, top: str, *, as_json: bool) -> None:
-        """Prepare to look at the entries at and below `top`.
+        """Prepare to check the entries at and below `top`.
 
         Raises:
-            ConfigurationError: the authorities or the login cannot be used.
+            ConfigurationError: the certificate authorities or the Kerberos identity cannot be used.
         """
         self._settings = settings
         self._top = top
         self._as_json = as_json
-        self._kept: Sequence[KeptEntry] = ()  # as they were printed last
+        self._kept: Sequence[KeptEntry] = ()  # the kept entries of the last run
         try:
             self._tls: ssl.SSLContext | None = client_context("yarn_ca", settings.reaper.yarn_ca)
             self._identity = identity_of(settings.kerberos, boottime)
@@ -47,12 +47,12 @@ class Reaper:
             raise ConfigurationError(str(error)) from error
 
     def run(self, *, delete: bool, every_s: float | None) -> None:
-        """Look once, or again and again until SIGTERM or SIGINT.
+        """Check once, or every `every_s` seconds until SIGTERM or SIGINT.
 
         Raises:
-            RegistryCommandError: ZooKeeper or no ResourceManager answers, or the registry refuses; of a loop only if
-                it cannot begin.
-            ConfigurationError: the login cannot be made.
+            RegistryCommandError: ZooKeeper does not answer, no ResourceManager answers, or the registry refuses; with
+                `every_s` only if the first connection fails.
+            ConfigurationError: the login at ZooKeeper cannot be set up.
         """
 
         async def once(registry: Registry) -> None:
@@ -79,7 +79,7 @@ class Reaper:
 
     @asynccontextmanager
     async def _managers(self) -> AsyncIterator[ResourceManagers]:
-        """Yield the ResourceManagers, over one session: where Kerberos is asked for, it logs in once."""
+        """Yield the ResourceManagers on one HTTP session, which logs in once if they ask for Kerberos."""
         reaper = self._settings.reaper
         addresses = [URL(url).authority for url in reaper.yarn_rm]
         logins = () if self._identity is None else (WebLogin(self._identity, addresses, timeout_s=TIMEOUT_S),)
@@ -91,7 +91,7 @@ class Reaper:
         self._print(found, is_done=delete)
 
     def _print(self, reaping: Reaping, *, is_done: bool) -> None:
-        """Print what goes, and what stays if that is not what was printed before."""
+        """Print the entries to delete, and the kept entries that the last run did not print."""
         if self._as_json:
             click.echo(registry_view.reaping_as_json(reaping, is_done=is_done))
             return
@@ -103,7 +103,7 @@ class Reaper:
 
 
 async def _until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
-    """Do what ends by an error alone, until the event is set."""
+    """Run work that only an error ends, until the event is set."""
     try:
         async with asyncio.TaskGroup() as tasks:
             doing = tasks.create_task(work)

@@ -1,4 +1,4 @@
-"""How entries of the registry look: lines for people and `awk`, JSON."""
+"""The output of registry entries: lines for people and `awk`, or JSON."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from nncache.registry.tree_watch import Change, Current, Present, Removed, Watch
 
 
 def statuses(listed: Sequence[EntryStatus], *, as_json: bool) -> Iterator[str]:
-    """Yield a line for each entry: entries below it, bytes of its record, when it was made, its path."""
+    """Yield a line for each entry: the entries below it, bytes of its record, time of creation, path."""
     if as_json:
         yield json.dumps([status.as_json() for status in listed])
         return
@@ -28,7 +28,7 @@ def statuses(listed: Sequence[EntryStatus], *, as_json: bool) -> Iterator[str]:
 
 
 def found(entries: Iterable[RegistryEntry], query: EndpointQuery, *, as_json: bool) -> Iterator[str]:
-    """Yield a line for each record: its path, and the addresses of the endpoints that match."""
+    """Yield a line for each record: its path, and the addresses of its matching endpoints."""
     if as_json:
         yield json.dumps([{"path": entry.path, "record": _record(entry.record)} for entry in entries])
         return
@@ -79,26 +79,26 @@ def faults(by_path: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def gone(reaping: Reaping, *, is_done: bool) -> Iterator[str]:
-    """Yield a line for each entry that goes: what is done with it, its path, and what has ended."""
+    """Yield a line for each entry to delete: whether it was deleted, its path, and what has ended in YARN."""
     for each in reaping.gone:
         line = f"{'deleted' if is_done else 'would delete'} {each.path}"
         yield one_line(f"{line}: {each.why}" if each.why else line)
 
 
 def unreadable(entries: Iterable[Unreadable]) -> Iterator[str]:
-    """Yield a line for each entry that could not be read, or not below it."""
+    """Yield a line for each entry that could not be read, or could not be read below."""
     for each in entries:
         yield one_line(f"{each.path}: {each.why}")
 
 
 def kept(entries: Iterable[KeptEntry]) -> Iterator[str]:
-    """Yield a line for each entry that stays."""
+    """Yield a line for each entry that is kept."""
     for each in entries:
         yield one_line(f"{each.path}: kept: {each.why}")
 
 
 def reaping_as_json(reaping: Reaping, *, is_done: bool) -> str:
-    """Return both as one object."""
+    """Return the deleted and the kept entries as one JSON object."""
     return json.dumps(
         {
             "dryRun": not is_done,

@@ -1,4 +1,4 @@
-"""`nncache top`: what a running proxy does now, in a terminal."""
+"""`nncache top`: the current load of a running proxy, in a terminal."""
 
 import json
 import time
@@ -32,7 +32,7 @@ ROWS: Final = 10
     "-n", "rows", type=click.IntRange(1, 20), default=ROWS, show_default=True, help="Rows of each kind."
 )
 def top(*, rows: int, once: bool, as_json: bool, config: Path | None, **flags: object) -> None:
-    """Show what a running proxy answers: hottest paths, callers, addresses, and why the NameNode was asked."""
+    """Show the load of a running proxy: hottest paths, callers, addresses, and why the NameNode was asked."""
     port, console = admin_port(TOP, config, flags), Console()
     if as_json:
         click.echo(json.dumps(port.ask("/status"), indent=2))
@@ -43,10 +43,10 @@ def top(*, rows: int, once: bool, as_json: bool, config: Path | None, **flags: o
 
 
 def follow(port: AdminPort, rows: int, console: Console, pause: Callable[[float], None]) -> None:
-    """Show the status, again each second, until the user ends it.
+    """Show the status, refreshed each second, until Ctrl-C.
 
     Raises:
-        AdminError: the proxy did not answer the first time; later the screen says so.
+        AdminError: the first request failed. The screen shows later failures.
     """
     shown = screen(port.status_of_proxy(), rows)
     try:
@@ -63,7 +63,7 @@ def follow(port: AdminPort, rows: int, console: Console, pause: Callable[[float]
 
 
 def screen(status: Mapping[str, Any], rows: int) -> Group:
-    """Return what is shown; the keys are those of docs/status.md."""
+    """Return the screen for a status document, which docs/status.md describes."""
     hottest = status["hottest"]
     return Group(
         *_head(status),
@@ -93,7 +93,7 @@ def _head(status: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _edits(status: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """Return a line for each namespace whose edits are not read as they could be."""
+    """Yield a line for each namespace whose edits are not read from the best source or from all JournalNodes."""
     for each in (status, *status.get("namespaces", ())):
         edits = each.get("edits") or {"passed_over": (), "journalnodes": ()}
         reasons = [f"not from {one['source']}: {one['why']}" for one in edits["passed_over"]]
@@ -108,14 +108,14 @@ def _edits(status: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _saved(calls: int) -> str:
-    """Say what the proxy spares the NameNode, or costs it; few requests cannot make up for reading the edits."""
+    """Return the NameNode calls that the proxy saves or adds: with few requests, reading the edits costs more."""
     return (
         f"{-calls:,} NameNode calls more than without it" if calls < 0 else f"{calls:,} NameNode calls saved"
     )
 
 
 def hottest_table(kind: str, hot: Iterable[Mapping[str, Any]]) -> Table:
-    """Return the table of what is hottest, of one kind."""
+    """Return the table of the hottest names of one kind."""
     table = columns("requests/s", kind)
     for each in hot:
         table.add_row(text(f"{each['per_s']:,.1f}"), text(each["name"]))
@@ -123,7 +123,7 @@ def hottest_table(kind: str, hot: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def misses_table(misses: Iterable[Mapping[str, Any]]) -> Table:
-    """Return the table of why NameNodes were asked."""
+    """Return the table of forward reasons."""
     table = columns("requests/s", "asked the NameNode because", "since start")
     for each in misses:
         words = f"{each['reason']}: {each['meaning']}"
@@ -132,7 +132,7 @@ def misses_table(misses: Iterable[Mapping[str, Any]]) -> Table:
 
 
 _FIGURES: Final = frozenset({"requests/s", "since start", "from memory", "failed", "lag"})
-"""Headings of columns that hold a figure; the others get the room that is left."""
+"""Headings of columns with figures. The other columns get the remaining width."""
 
 
 def columns(*headings: str) -> Table:
@@ -147,12 +147,12 @@ def columns(*headings: str) -> Table:
 
 
 def text(words: str, style: str = "") -> Text:
-    """Return text that is neither markup nor steers the terminal: names come from clients."""
+    """Return text without markup and with control characters escaped: names come from clients."""
     return Text(one_line(words), style=style)
 
 
 def percent(ratio: float | None) -> str:
-    """Return a share for people; None is that of no requests."""
+    """Return a ratio for people; None means that there were no requests."""
     return "no requests" if ratio is None else f"{100 * ratio:.1f} %"
 
 

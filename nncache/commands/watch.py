@@ -42,18 +42,18 @@ from nncache.settings.commands import WATCH, load_settings
 def watch(
     filter_name: str, from_txid: int | None, *, as_json: bool, config: Path | None, **flags: object
 ) -> None:
-    """Print what happens to the paths that FILTER matches, from now on, until Ctrl-C (which is no failure).
+    """Print the events of the paths that FILTER matches, from now on, until Ctrl-C (which is not an error).
 
-    One line for each event, in order, as it is published in ZooKeeper; no NameNode is asked. Lines that begin with
-    `--` (after the time) say where it begins, which events are missing, and what is away. After a gap or an outage it
-    goes on by itself. After an interruption go on with --from and the last transaction seen.
+    Each event is one line, in order, as it is published in ZooKeeper; no NameNode is asked. Lines with `--` after the
+    time report the start of the stream, missing events, outages, and changes of the filter. After a gap or an outage
+    the command continues by itself. After an interruption, continue with --from and the last transaction seen.
     """
     settings = load_settings(WATCH, config, given(flags))
-    set_up_logs(LogSettings(log_level="error"))  # the lines say what is away
+    set_up_logs(LogSettings(log_level="error"))  # the printed lines report outages
 
     def tell(item: WatchItem) -> None:
         line = json_line(filter_name, item) if as_json else text_line(filter_name, item, datetime.now(UTC))
-        click.echo(line)  # which flushes: a program may read it
+        click.echo(line)  # flushes, since a program may read the line
 
     async def follow() -> None:
         task, loop = asyncio.current_task(), asyncio.get_running_loop()
@@ -72,20 +72,20 @@ def watch(
 
 
 class Telling:
-    """What `nncache watch` prints: events, gaps, and an outage once, until something else was printed."""
+    """Prints the items of a subscription. An outage is printed once, until another item was printed."""
 
     def __init__(self, subscription: Subscription, tell: Callable[[WatchItem], None]) -> None:
         self._subscription = subscription
         self._tell = tell
         self._has_begun = False
-        self._begun_after = -1  # what was printed last
-        self._outage = ""  # what was printed last
+        self._begun_after = -1  # the Position, if it was printed last; else -1
+        self._outage = ""  # the outage, if it was printed last
 
     async def run(self) -> NoReturn:
-        """Follow until cancelled.
+        """Print items until cancelled.
 
         Raises:
-            WatchError: there is nothing to follow; says what to do.
+            WatchError: the filter cannot be followed. The message says what to do.
         """
         while True:
             try:

@@ -1,4 +1,4 @@
-"""ZooKeeper for asyncio: a session, typed znodes, watches that are read again, distrust on one's own clock.
+"""ZooKeeper for asyncio: sessions, typed znodes, watches with repeated reads, session expiry by the local clock.
 
-Also what its callers do many calls with at the same time: `task_group.py`.
+`task_group.py` runs many calls concurrently.
 """

@@ -1,4 +1,4 @@
-"""ACLs of znodes, and their text as Hadoop writes it.
+"""ACLs of znodes, and their text form in Hadoop.
 
 Source: org.apache.zookeeper.ZooDefs.Perms; the text is that of `ha.zookeeper.acl` (org.apache.hadoop.util.ZKUtil,
 3.4.1): scheme:id:permissions, with the permissions c, d, r, w and a in any order.
@@ -13,7 +13,7 @@ ZOOKEEPER_BYTES_OF_AN_ENTRY: Final = 12  # permissions, and the lengths of schem
 
 
 class Right(enum.IntFlag):
-    """What an entry of an ACL allows; ZooKeeper's own numbers."""
+    """Permissions of an ACL entry, with ZooKeeper's own numbers."""
 
     READ = 1
     WRITE = 2
@@ -24,7 +24,7 @@ class Right(enum.IntFlag):
 
 ALL: Final = Right.READ | Right.WRITE | Right.CREATE | Right.DELETE | Right.ADMIN
 CHANGES: Final = ALL & ~Right.READ
-"""Each right but that to read."""
+"""All permissions except READ."""
 
 _LETTERS: Final[Mapping[str, Right]] = {
     "c": Right.CREATE,
@@ -37,11 +37,11 @@ _LETTERS: Final[Mapping[str, Right]] = {
 
 @dataclass(frozen=True, slots=True)
 class AclEntry:
-    """What one identity may do with a znode; nothing of it holds for the znode's children."""
+    """The permissions of one identity on a znode; they do not apply to the znode's children."""
 
-    scheme: str  # `sasl`, `x509`, `digest`, `ip`, `world`; `auth` when a znode is made: all identities of its maker
+    scheme: str  # `sasl`, `x509`, `digest`, `ip`, `world`; `auth` on creation: all the creator's identities
     id: str  # within the scheme, such as `alice@EXAMPLE.COM`
-    rights: Right  # what it allows; DELETE and CREATE are about the znode's children
+    rights: Right  # CREATE and DELETE concern the znode's children
 
     def __str__(self) -> str:
         letters = "".join(letter for letter, right in _LETTERS.items() if right in self.rights)
@@ -49,21 +49,21 @@ class AclEntry:
 
     @property
     def is_known_identity(self) -> bool:
-        """Whether it names someone whom ZooKeeper has authenticated, and not everybody or an address."""
+        """Whether ZooKeeper has authenticated the identity; False for every client (`world`) or an address (`ip`)."""
         return self.scheme not in {"world", "ip"}
 
 
 Acl: TypeAlias = tuple[AclEntry, ...]
 
 OPEN: Final[Acl] = (AclEntry("world", "anyone", ALL),)
-"""Every client may do everything."""
+"""Every client has all permissions."""
 
 OF_ITS_MAKER: Final[Acl] = (AclEntry("auth", "", ALL),)
-"""Only who makes the znode; ZooKeeper refuses it to a client that it has not authenticated."""
+"""All permissions for the creator alone; ZooKeeper refuses this ACL to a client that it has not authenticated."""
 
 
 def parse_acl_entry(text: str) -> AclEntry:
-    """Read one entry. Raises ValueError: it is invalid; says what is allowed."""
+    """Parse one entry. Raises ValueError if it is invalid; the message says what is allowed."""
     scheme, _, rest = text.partition(":")
     id_, _, letters = rest.rpartition(":")
     if not scheme or not id_ or not letters or not set(letters) <= _LETTERS.keys():
@@ -78,22 +78,22 @@ def parse_acl_entry(text: str) -> AclEntry:
 
 
 def shown(acl: Iterable[AclEntry]) -> str:
-    """Return an ACL for people."""
+    """Return an ACL as text for people."""
     return ", ".join(map(str, acl)) or "no one"
 
 
 def is_same(one: Acl, other: Acl) -> bool:
-    """Tell whether both allow the same; ZooKeeper lets any entry of an identity allow something."""
+    """Return whether two ACLs grant the same permissions; an identity has those of all its entries."""
     return _merged(one) == _merged(other)
 
 
 def merged(acl: Iterable[AclEntry]) -> Acl:
-    """Return the ACL with one entry for each identity."""
+    """Return an equivalent ACL with one entry per identity."""
     return tuple(AclEntry(scheme, id_, rights) for (scheme, id_), rights in _merged(acl).items())
 
 
 def size_bytes(acl: Iterable[AclEntry]) -> int:
-    """Return what an ACL takes in a request."""
+    """Return the size of an ACL in a request."""
     return sum(
         len(entry.scheme.encode()) + len(entry.id.encode()) + ZOOKEEPER_BYTES_OF_AN_ENTRY for entry in acl
     )

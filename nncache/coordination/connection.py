@@ -1,6 +1,6 @@
-"""The connection to ZooKeeper, made again and again.
+"""Keeps this process connected to ZooKeeper.
 
-It distrusts silence, by its own clock: see `coordination/session_expiry.py`.
+It gives up a session by the local clock: see `coordination/session_expiry.py`.
 """
 
 import asyncio
@@ -31,22 +31,22 @@ from nncache.coordination.tls import tls_of
 _log = logging.getLogger(__name__)
 
 CLOSE_S: Final = 2.0
-"""How long `close` may take; a ZooKeeper that does not answer is not waited for."""
+"""Limit of `close`, which does not wait for a ZooKeeper that does not answer."""
 
-_TICK_S: Final = 0.25  # between two looks at the clock while there is no connection
-_RESTART_S: Final = 1.0  # before another client takes the place of one that has failed
-_LOGIN_AGAIN_S: Final = 5.0  # before another client tries to log in
+_TICK_S: Final = 0.25  # interval of the timer while there is no connection
+_RESTART_S: Final = 1.0  # delay before a failed client is replaced
+_LOGIN_AGAIN_S: Final = 5.0  # delay before another client tries to log in
 _SESSION_BITS: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
 class ZooKeeperConnection:
-    """Keeps one client connected from `start` to `close`, and takes another one when its session is past hope.
+    """Keeps one client connected from `start` to `close`, and replaces it if its session cannot be resumed.
 
     Invariants:
-        N1  At most one client is in use; what the others tell counts for nothing.
+        N1  At most one client is in use; events of other clients serve only to close these clients.
         N2  From `start` to `close`, the timer runs whenever there is no connection.
-        N3  A session that was given up is closed at the next connection, in case that ZooKeeper still holds it: its
-            ephemeral znodes go then, and not only when it expires.
+        N3  A session that was given up is closed once there is a new connection, in case ZooKeeper still holds it: its
+            ephemeral znodes are deleted then, instead of when it expires.
     """
 
     def __init__(
@@ -58,39 +58,39 @@ class ZooKeeperConnection:
         on_connected: Callable[[], None],
         login: Login | None = None,
     ) -> None:
-        """Prepare one; with a `login` each client logs in with it.
+        """Prepare the connection; with a `login`, each client logs in.
 
-        Raises SettingError: a file for TLS cannot be used.
+        Raises SettingError if a file for TLS is unusable.
         """
         self.timeout_s = settings.zookeeper_session_timeout_s
         self.name = f"ZooKeeper at {', '.join(settings.zookeeper)}"
-        self.connections = 0  # counts; also the id of the present one
-        self.sessions = 0  # counts
-        self.sessions_given_up = 0  # counts
-        self.session_id = 0  # 0: there is none
+        self.connections = 0  # since start; also the id of the current connection
+        self.sessions = 0  # since start
+        self.sessions_given_up = 0  # since start
+        self.session_id = 0  # 0: no session
         self._hosts = ",".join(settings.zookeeper)
         self._clock = clock
-        self._label = f"{log_name}: " if log_name else ""  # of each line in the log
+        self._label = f"{log_name}: " if log_name else ""  # prefix of each log line
         self._on_connected = on_connected
         self._login = login
         self._tls = tls_of(settings)
-        self._distrust: set[str] = set()  # what the log has said of servers with which TLS fails
-        self._login_failure = ""  # of the last login; "" after one that has not failed
+        self._distrust: set[str] = set()  # TLS failures that were logged since the last connection
+        self._login_failure = ""  # of the last login; "" if it did not fail
         self._client: Client | None = None  # the one in use
-        self._leaving: set[Client] = set()  # the others, as long as anything is left of them
-        self._client_id: ClientId | None = None  # of the present session
-        self._orphan: ClientId | None = None  # a session that was given up
+        self._leaving: set[Client] = set()  # other clients, until they are closed
+        self._client_id: ClientId | None = None  # of the current session
+        self._orphan: ClientId | None = None  # a session that was given up and is not closed yet
         self._connected = asyncio.Event()
         self._expiry = SessionExpiry(self.timeout_s)
-        self._lost_at = 0.0  # since when there is no connection
-        self._failure = "not started"  # why there is none, as far as is known
-        self._is_logged = False  # the log has said that there has been none for long
-        self._replace_at = math.inf  # when to replace a client that has failed
+        self._lost_at = 0.0  # when the connection was lost
+        self._failure = "not started"  # why there is no connection, as far as is known
+        self._is_logged = False  # the long absence of a connection was logged
+        self._replace_at = math.inf  # when a failed client is replaced
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is a connection, as far as is known."""
+        """Whether there is a connection, as far as this client knows."""
         return self._connected.is_set()
 
     @property
@@ -99,14 +99,14 @@ class ZooKeeperConnection:
         return bool(self._login_failure)
 
     def start(self) -> None:
-        """Begin to connect; returns at once."""
+        """Start to connect, without waiting."""
         self._failure = "no answer yet"
         self._lost_at = self._clock()
         self._client = self._new_client()
         self._tick()
 
     async def close(self) -> None:
-        """Close the session, within CLOSE_S; there is no connection from now on."""
+        """Close the session, within CLOSE_S; from now on there is no connection."""
         self._lose(self._clock(), "closed")
         if self._timer is not None:
             self._timer.cancel()
@@ -125,18 +125,18 @@ class ZooKeeperConnection:
             _log.warning("%scould not close the session with %s in time", self._label, self.name)
 
     def client(self) -> Client:
-        """Return the client, which is connected. Raises ConnectionLostError: there is no connection."""
+        """Return the connected client. Raises ConnectionLostError if there is no connection."""
         if self._client is None or not self.is_connected:
             raise ConnectionLostError(self.complaint)
         return self._client
 
     @property
     def complaint(self) -> str:
-        """Why nothing can be asked while there is no connection."""
+        """The reason why there is no connection, for messages."""
         return f"no connection to {self.name}: {self._failure}"
 
     async def wait(self) -> None:
-        """Return when there is a connection."""
+        """Wait for a connection."""
         await self._connected.wait()
 
     def _hear(self, client: Client, event: ClientEvent) -> None:
@@ -162,7 +162,7 @@ class ZooKeeperConnection:
                 if self.is_connected:
                     _log.warning("%slost the connection to %s: %s", self._label, self.name, self._failure)
                 elif self._login is not None and not self._login_failure:
-                    self._refused(self._failure)  # said by a server that wants SASL (enforce.auth.schemes)
+                    self._refused(self._failure)  # the server requires SASL (enforce.auth.schemes)
                 self._lose(now, self._failure)
                 self._replace_at = now + (_LOGIN_AGAIN_S if self._login_failure else _RESTART_S)
             case Closed():
@@ -172,7 +172,7 @@ class ZooKeeperConnection:
 
     def _hear_leaving(self, client: Client, event: ClientEvent) -> None:
         match event:
-            case Connected() | Ended():  # it can be closed now; if there was no orphan, that is a new session
+            case Connected() | Ended():  # it can be closed now; this is a new session if the orphan was gone
                 client.retire()
             case Closed():
                 self._leaving.discard(client)
@@ -182,7 +182,7 @@ class ZooKeeperConnection:
                 assert_never(event)
 
     def _refused(self, why: str) -> None:
-        """Say once what is wrong with the login and what to do; it may pass, so that another client tries again."""
+        """Log a login failure and its remedy, once per reason. A later login may succeed, so another client tries."""
         assert self._login is not None
         self._login.recheck()
         failure = f"the login as {self._login.who} failed: {why}"
@@ -198,13 +198,13 @@ class ZooKeeperConnection:
         self._failure = self._login_failure = failure
 
     def _attempted(self, failure: str, now: float, *, is_distrusted: bool) -> None:
-        """Take note of a server that was reached, if there is no failure, or of one that was not."""
+        """Record an attempt: a server was reached if there is no failure."""
         if failure:
             self._expiry.not_reached()
         else:
             self._expiry.reached(now)
         self._failure = failure or self._login_failure or "it is there, and grants no session"
-        if is_distrusted and failure not in self._distrust:  # said of each server, though another one may do
+        if is_distrusted and failure not in self._distrust:  # even if another server works
             self._distrust.add(failure)
             _log.warning("%sZooKeeper at %s; it is tried again", self._label, failure)
 
@@ -246,7 +246,7 @@ class ZooKeeperConnection:
         self.session_id, self._client_id = 0, None
 
     def _tick(self) -> None:
-        """Look at the clock, and again a little later."""
+        """Check the deadlines, and schedule the next check."""
         self._timer = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
         now = self._clock()
         if self._expiry.is_over(now) or now >= self._replace_at:
@@ -256,7 +256,7 @@ class ZooKeeperConnection:
             _log.warning("%sstill %s", self._label, self.complaint)
 
     def _restart(self, now: float) -> None:
-        """Put another client in the place of this one, and ask for a new session."""
+        """Replace the client, and request a new session."""
         self._replace_at = math.inf
         if self._client_id is not None:
             self._is_logged = True
@@ -276,12 +276,12 @@ class ZooKeeperConnection:
                 self._leaving.add(former)
                 former.retire()
             self._client = self._new_client()
-        except Exception as error:  # noqa: BLE001 - whatever it is, such as too many files: nothing else would try again
+        except Exception as error:  # noqa: BLE001 - such as too many open files; nothing else would try again
             self._replace_at = now + _RESTART_S
             self._not_made(error)
 
     def _not_made(self, error: Exception) -> None:
-        """Take note that there is no client, and say so once for each reason."""
+        """Record that no client could be started; log each new reason once."""
         failure = f"no client can be started: {str(error) or type(error).__name__}"
         if failure != self._failure:
             _log.warning(
@@ -295,7 +295,7 @@ class ZooKeeperConnection:
         )
 
     def _close_orphan(self) -> None:
-        """Take up the session that was given up, in order to close it."""
+        """Resume the session that was given up, in order to close it."""
         if self._orphan is None:
             return
         try:
@@ -310,5 +310,5 @@ class ZooKeeperConnection:
         asyncio.get_running_loop().call_later(self.timeout_s, closer.retire)
 
     def _shown_session(self) -> str:
-        """Return the session's id as ZooKeeper's own logs have it."""
+        """Return the session's id in the format of ZooKeeper's own logs."""
         return f"0x{self.session_id & _SESSION_BITS:x}"

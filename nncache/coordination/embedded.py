@@ -1,8 +1,8 @@
-"""Znodes without ZooKeeper: kept in this process, and in a file if it is to last.
+"""Znodes without ZooKeeper: in this process's memory, and optionally in a file.
 
-What it does with a transaction is what org.apache.zookeeper.server.PrepRequestProcessor (3.8) does: which check comes
-first, and what the later operations of a transaction see of the earlier ones. There are no sessions, hence no
-ephemeral znodes, and no ACLs. `tests/contracts/test_zookeeper.py` holds it against ZooKeeper.
+Transactions behave as in org.apache.zookeeper.server.PrepRequestProcessor (3.8): the order of the checks, and the
+effects of earlier operations that later operations of a transaction see. There are no sessions, so no ephemeral znodes,
+and no ACLs. `tests/contracts/test_zookeeper.py` compares it with ZooKeeper.
 """
 
 import sqlite3
@@ -31,31 +31,31 @@ class _Node:
     data: bytes
     created_zxid: int
     version: int = 0
-    made: int = 0  # children so far, those that are gone included
-    children_zxid: int = 0  # in memory alone: it is compared with what the same process has read before
+    made: int = 0  # children created so far, including deleted ones
+    children_zxid: int = 0  # not in the file: only values of one process are compared
 
 
 @dataclass(slots=True)
 class _Draft:
-    """What a transaction has done so far."""
+    """The effects of a transaction so far."""
 
-    nodes: dict[str, _Node | None] = field(default_factory=dict)  # None: it has deleted that one
-    names: dict[str, dict[str, bool]] = field(default_factory=dict)  # of children, made (True) or deleted
+    nodes: dict[str, _Node | None] = field(default_factory=dict)  # None: deleted by the transaction
+    names: dict[str, dict[str, bool]] = field(default_factory=dict)  # of children, created (True) or deleted
 
     def name(self, path: str, *, is_there: bool) -> None:
-        """Take down that a znode has been made or deleted."""
+        """Record that a znode was created or deleted."""
         self.names.setdefault(_parent(path), {})[_name(path)] = is_there
 
 
 class EmbeddedZnodes:
     """The `nncache.coordination.zookeeper.Znodes` of one process. All of them are in memory.
 
-    With a file they are in a SQLite database as well: a transaction that was answered is there after the process was
-    killed or the machine lost its power, one that was not answered is there as a whole or not at all.
+    With a file they are also in a SQLite database. An acknowledged transaction survives the kill of the process and a
+    loss of power. One that was not acknowledged is in the file either completely or not at all.
     """
 
     def __init__(self, file: Path | None = None) -> None:
-        """Open it; a missing file is made."""
+        """Open the file, which is created if it is missing."""
         self._nodes: dict[str, _Node] = {ROOT: _Node(b"", 0)}
         self._children: dict[str, set[str]] = {ROOT: set()}
         self._zxid = 0  # of the last transaction
@@ -77,7 +77,7 @@ class EmbeddedZnodes:
         return znode
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return many znodes, as they are at one moment."""
+        """Return many znodes, at one moment."""
         return tuple(self._read(path) for path in paths)
 
     async def children(self, path: str) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ class EmbeddedZnodes:
         draft.name(path, is_there=True)
 
     def _drafted(self, path: str, draft: _Draft) -> _Node | None:
-        """Return a znode as the transaction has left it so far."""
+        """Return a znode with the transaction's effects so far."""
         return draft.nodes[path] if path in draft.nodes else self._nodes.get(path)
 
     def _has_children(self, path: str, draft: _Draft) -> bool:
@@ -172,7 +172,7 @@ class EmbeddedZnodes:
             "CREATE TABLE IF NOT EXISTS znodes"
             " (path TEXT PRIMARY KEY, data BLOB, version INTEGER, created_zxid INTEGER, made INTEGER) WITHOUT ROWID"
         )
-        # The shorter first, so that a parent comes before its children.
+        # Shorter paths first, so that a parent precedes its children.
         rows = database.execute(
             "SELECT path, data, version, created_zxid, made FROM znodes ORDER BY length(path)"
         )

@@ -1,36 +1,36 @@
-"""What can go wrong between this process and ZooKeeper.
+"""Errors between this process and ZooKeeper.
 
-Named after org.apache.zookeeper.KeeperException (ZooKeeper 3.8).
+The names are those of org.apache.zookeeper.KeeperException (ZooKeeper 3.8).
 """
 
 from typing import ClassVar
 
 
 class CoordinationError(Exception):
-    """Root of this room's errors. Caught only where a stream's or a publisher's run is supervised."""
+    """Root of this room's errors. Caught only where the run of a stream or a publisher is supervised."""
 
 
 class ConnectionLostError(CoordinationError):
-    """There is no connection, or it was lost under the call: whether a write was carried out is not known."""
+    """There is no connection, or it was lost during the call: whether a write was carried out is unknown."""
 
 
 class OutcomeUnknownError(CoordinationError):
-    """Whether a transaction was carried out could not be found out in time (coordination/linearizable.py)."""
+    """The outcome of a transaction could not be determined in time (coordination/linearizable.py)."""
 
 
 class TooLargeError(CoordinationError):
-    """ZooKeeper does not take so large a transaction; nothing was sent."""
+    """The transaction is too large for ZooKeeper; nothing was sent."""
 
 
 class UnknownCallError(ConnectionLostError):
-    """The server's release does not have this call (KeeperException.Unimplemented); it closes the connection."""
+    """The server's release does not implement this call (KeeperException.Unimplemented); it closes the connection."""
 
 
 class ZnodeError(CoordinationError):
-    """The tree is not as the call supposed it; nothing was changed. `path` names the znode."""
+    """The tree does not match the call's assumptions; nothing was changed. `path` names the znode."""
 
     what: ClassVar[str] = "ZooKeeper refuses the call"
-    """What a kind says that always says the same."""
+    """The default message of a class."""
 
     def __init__(self, path: str, what: str | None = None) -> None:
         super().__init__(f"{path}: {self.what if what is None else what}")
@@ -38,13 +38,13 @@ class ZnodeError(CoordinationError):
 
 
 class NoNodeError(ZnodeError):
-    """The znode, or for a creation its parent, is not there."""
+    """The znode, or the parent of a new znode, does not exist."""
 
     what = "there is no such znode"
 
 
 class NodeExistsError(ZnodeError):
-    """The znode to be created is there already."""
+    """The znode to be created exists already."""
 
     what = "the znode is there already"
 
@@ -62,7 +62,7 @@ class NotEmptyError(ZnodeError):
 
 
 class NotAllowedError(ZnodeError):
-    """ZooKeeper's ACL refuses it to this client; only an administrator can help."""
+    """ZooKeeper's ACL refuses the operation to this client; only an administrator can change that."""
 
     what = (
         "ZooKeeper's ACL refuses it to this client: see zookeeper_sasl here, and at the publisher zookeeper_acl "

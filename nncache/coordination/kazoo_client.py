@@ -1,13 +1,13 @@
-"""One KazooClient from its start to its end, as the event loop sees it.
+"""The lifecycle of one KazooClient, as the event loop sees it.
 
-Read with kazoo 2.11, some of whose ways are held off here:
-- A call made while there is no connection waits in kazoo's queue and goes out over the next one, long after it has
-  failed for its caller. Here such a call fails at once, and what slipped into the queue is thrown away before a new
-  connection is used.
-- `stop` waits for the connection's thread, which may wait for the network. Here that happens on a thread of its own,
-  and the network is interrupted after GRACE_S.
-- One byte per call goes through a blocking socket to the connection's thread; with too many calls under way that would
-  block the event loop. MAX_IN_FLIGHT is far from that.
+Based on kazoo 2.11, some of whose behaviour is avoided here:
+- kazoo queues a call that is made without a connection, and sends it over the next one, long after the call has failed
+  for its caller. Here such a call fails immediately, and calls that are in the queue all the same are dropped before a
+  new connection is used.
+- `stop` waits for the connection's thread, which may wait for the network. Here `stop` runs in a thread of its own, and
+  the network wait is interrupted after GRACE_S.
+- kazoo wakes the connection's thread by one byte per call through a blocking socket; too many calls in flight would
+  block the event loop. MAX_IN_FLIGHT is far below that number.
 """
 
 import asyncio
@@ -30,67 +30,67 @@ from nncache.coordination.loop_handler import LoopHandler
 from nncache.coordination.tls import ZooKeeperTls
 
 MAX_IN_FLIGHT: Final = 64
-"""Calls that kazoo has and ZooKeeper has not answered; the others wait here."""
+"""Limit of calls that ZooKeeper has not answered; further calls wait here."""
 
 GRACE_S: Final = 1.0
-"""What ZooKeeper has to confirm the end of a session."""
+"""Time for ZooKeeper to confirm the end of a session."""
 
 RETRY_FIRST_S: Final = 0.1
 RETRY_MOST_S: Final = 0.25
-"""Between two attempts to connect, give or take two fifths (KazooRetry.max_jitter)."""
+"""Seconds between two connection attempts, plus or minus two fifths (KazooRetry.max_jitter)."""
 
 ClientId: TypeAlias = tuple[int, bytes]
-"""A session's id and password: a client that has both may take the session up."""
+"""A session's id and password, with which another client can resume the session."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """There is a connection, and a session: a new one, or the previous one."""
+    """There is a connection with a session, a new one or the previous one."""
 
     client_id: ClientId
 
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """The connection is lost; kazoo tries to take the session up again."""
+    """The connection is lost; kazoo tries to resume the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """A server said that the session has ended; kazoo asks for a new one."""
+    """A server has reported the session as expired; kazoo requests a new one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempted:
-    """A server was reached, or not."""
+    """A connection attempt has ended."""
 
-    failure: str  # empty: reached
+    failure: str  # empty: a server was reached
 
 
 @dataclass(frozen=True, slots=True)
 class Distrusted:
     """A server was reached, and TLS with it has failed."""
 
-    why: str  # begins with its address
+    why: str  # begins with the server's address
 
 
 @dataclass(frozen=True, slots=True)
 class LoginFailed:
-    """A server was reached and the login failed; kazoo takes that for final, and Ended follows."""
+    """A server was reached and the login failed; kazoo does not try again, and Ended follows."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """kazoo has given up or failed, unasked; this client is of no use any more."""
+    """kazoo has stopped on its own, or failed; this client cannot be used any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """It was retired, and nothing is left of it."""
+    """The client was retired, and all its resources are released."""
 
 
 ClientEvent: TypeAlias = (
@@ -99,12 +99,12 @@ ClientEvent: TypeAlias = (
 
 
 class Client:
-    """A KazooClient that has been started.
+    """A started KazooClient.
 
     Invariants:
-        C1  A call is handed to kazoo only while there is a connection, and fails when that is lost.
-        C2  At most MAX_IN_FLIGHT calls are under way.
-        C3  Every event is delivered on the loop, in the order of the wire; after `retire` only Closed.
+        C1  A call is passed to kazoo only while there is a connection, and fails when the connection is lost.
+        C2  At most MAX_IN_FLIGHT calls are in flight.
+        C3  Every event is delivered on the loop, in the order of the wire; after `retire` only Closed is.
     """
 
     def __init__(
@@ -117,10 +117,10 @@ class Client:
         login: Login | None = None,
         tls: ZooKeeperTls | None = None,
     ) -> None:
-        """Start one, on the running loop; with a `login` it is connected once the server has let it in.
+        """Start a client on the running loop; with a `login`, it is connected once the server has accepted the login.
 
-        `resume` is a session to be taken up; if that is no more, it becomes a new one, and only its id tells.
-        Where that fails, for want of a file or a thread, nothing stays open.
+        `resume` is the session to resume. If it no longer exists, a new session replaces it, and only the id shows it.
+        If the start fails, for lack of a file or a thread, nothing stays open.
         """
         self._loop = asyncio.get_running_loop()
         self._on_event = on_event
@@ -164,12 +164,12 @@ class Client:
         )
 
     async def begin(self, send: Callable[[KazooClient], IAsyncResult]) -> asyncio.Future[IAsyncResult | None]:
-        """Make a call as soon as fewer than MAX_IN_FLIGHT are under way; return what will hold its reply.
+        """Send a call once fewer than MAX_IN_FLIGHT are in flight; return a future of its reply.
 
-        The reply is None if the connection was lost under it; mostly kazoo gets to say so itself (ConnectionLoss).
-        A future that is cancelled drops the reply.
+        The reply is None if the connection was lost during the call; usually kazoo reports it itself (ConnectionLoss).
+        Cancelling the future drops the reply.
 
-        Raises ConnectionLostError: there is no connection; nothing was sent.
+        Raises ConnectionLostError if there is no connection; nothing was sent.
         """
         await self._slots.acquire()
         if not (self._is_connected and self._kazoo.connected):
@@ -177,7 +177,7 @@ class Client:
             raise ConnectionLostError("the connection was lost")
         try:
             reply = send(self._kazoo)
-        except BaseException:  # a bug of the caller's, such as a path that is no text
+        except BaseException:  # the caller's bug, such as a path that is no text
             self._slots.release()
             raise
         future: asyncio.Future[IAsyncResult | None] = self._loop.create_future()
@@ -186,7 +186,7 @@ class Client:
         return future
 
     def retire(self) -> None:
-        """Begin to close the session and to end the threads; returns at once. May be called again."""
+        """Start to close the session and to end the threads, without waiting. May be called again."""
         if self._is_retired:
             return
         self._is_retired = True
@@ -197,11 +197,11 @@ class Client:
         threading.Thread(target=self._stop, name="zookeeper-stop", daemon=True).start()
 
     async def wait_closed(self) -> None:
-        """Return when nothing is left of it; after `retire`."""
+        """Wait until all resources are released; call `retire` first."""
         await self._closed.wait()
 
     def _replied(self, future: asyncio.Future[IAsyncResult | None], reply: IAsyncResult | None) -> None:
-        if future in self._in_flight:  # else it was given up when the connection was lost
+        if future in self._in_flight:  # else it was failed when the connection was lost
             self._in_flight.remove(future)
             self._slots.release()
         if not future.done():
@@ -227,7 +227,7 @@ class Client:
     def _on_state(self, state: KazooState) -> None:
         if state == KazooState.CONNECTED:
             self._handler.granted()
-            if not self._is_retired:  # else the request to close the session is in there
+            if not self._is_retired:  # else the queue holds the request to close the session
                 self._kazoo._queue.clear()  # noqa: SLF001 - see the module's docstring
             if self._attempt is None:
                 self._connected()
@@ -246,13 +246,13 @@ class Client:
         try:
             self._kazoo.stop()
             self._kazoo.close()
-        except Exception:  # noqa: BLE001 - the border: a thread's exception goes nowhere else
+        except Exception:  # noqa: BLE001 - a thread's exception would be lost otherwise
             _log.exception("could not close a ZooKeeper client")
         finally:
             self._handler.post(self._stopped, threading.current_thread())
 
     def _stopped(self, stopper: threading.Thread) -> None:
-        stopper.join()  # this was the last thing that it did
+        stopper.join()  # `_stop` has just ended
         if self._interruption is not None:
             self._interruption.cancel()
         self._handler.close()
@@ -261,19 +261,19 @@ class Client:
 
 
 _UNRESOLVED: Final = "Cannot resolve %s: %s"
-"""kazoo says nowhere else that a host has no address (ConnectionHandler._expand_client_hosts, 2.11)."""
+"""kazoo reports an unresolved host nowhere else (ConnectionHandler._expand_client_hosts, 2.11)."""
 
 
 class KazooLog(logging.Logger):
-    """The logger of one KazooClient: warnings and errors become lines for debugging."""
+    """The logger of one KazooClient: its warnings and errors are logged at debug level."""
 
     def __init__(self, on_unresolved: Callable[[str], None]) -> None:
-        """Make a logger; the function is called, in kazoo's thread, when a host has no address."""
+        """Create the logger; `on_unresolved` is called, in kazoo's thread, when a host cannot be resolved."""
         super().__init__("kazoo", level=logging.WARNING)
         self._on_unresolved = on_unresolved
 
     def handle(self, record: logging.LogRecord) -> None:
-        """Take what kazoo says."""
+        """Log kazoo's message, and report an unresolved host."""
         text = record.getMessage()
         if record.msg == _UNRESOLVED:
             self._on_unresolved(text)

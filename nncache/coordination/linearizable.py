@@ -1,13 +1,13 @@
-"""Znodes below a root of ZooKeeper, as if there were one copy and one moment for each call.
+"""Znodes below a root of ZooKeeper, linearizable: as if there were one copy, and each call took effect at one moment.
 
-ZooKeeper answers reads from the server at hand, which may be behind, and a lost connection leaves open whether a
-transaction was carried out. Here a read is sent behind a `sync` that was sent after it was asked for, without waiting
-for its reply, and a transaction whose reply was lost is settled before its caller goes on.
+ZooKeeper answers reads from the connected server, which may lag behind, and a lost connection leaves the outcome of a
+transaction open. Here each read is sent after a `sync` that was itself sent after the caller's request, without waiting
+for the sync's reply. The outcome of a transaction whose reply was lost is determined before its call returns.
 
-Each transaction sets a mark, with the version that the mark had: a znode of this process's own that no other
-transaction under way uses. If the reply is lost, the mark is set again with the same version. Either that succeeds, and
-the transaction can never be carried out; or the version has gone up, and the data say whose doing that was. No guess
-about connections and sessions comes into it.
+Each transaction also sets a mark, on condition of the mark's version. A mark is a znode of this process alone, and one
+transaction at a time uses it. If the reply is lost, the mark is set again on condition of the same version. If that
+succeeds, the transaction can never be carried out. Otherwise the version is higher, and the mark's data tell which
+transaction raised it. No assumption about connections and sessions is involved.
 """
 
 import asyncio
@@ -33,55 +33,55 @@ from nncache.coordination.zookeeper import Create, Operation, SetData, SyncedZno
 _T = TypeVar("_T")
 
 MARKS: Final = "/marks"
-"""Below the root: the marks of each process, by its name."""
+"""Parent, below the root, of each process's znode with its marks."""
 
 MOST_AT_ONE_MOMENT: Final = 3_100
-"""Znodes of one read; more are read in several, each at a moment of its own."""
+"""Limit of znodes in one snapshot; larger reads take several, each at a moment of its own."""
 
 MOST_BYTES: Final = 1_000_000
-"""Of a transaction. At 1,048,575 a server cuts the connection (jute.maxbuffer)."""
+"""Limit of a transaction's size. At 1,048,575 bytes a server closes the connection (jute.maxbuffer)."""
 
 MOST_SHARED: Final = 400
-"""Znodes that several reads ask for in one call."""
+"""Limit of znodes in a call that several reads share."""
 
 _BYTES_OF_AN_OPERATION: Final = 64
 _VOID: Final = b"void"
 _ATTEMPTS: Final = 10
-_PAUSE_S: Final = 0.05  # after a lost call
+_PAUSE_S: Final = 0.05  # after a call with a lost connection
 
 
 @dataclass(slots=True, kw_only=True)
 class ZnodesStats:
-    """What was read and changed since the process began."""
+    """Figures since the start of the process."""
 
-    reads: int = 0  # reads that were asked for
-    syncs: int = 0  # syncs that were answered: reads share them
-    read_s: float = 0.0  # seconds that all reads took, their waiting for a sync included
+    reads: int = 0  # reads that were requested
+    syncs: int = 0  # answered syncs; several reads share one
+    read_s: float = 0.0  # total time of the reads, including the wait for a sync
     commits: int = 0  # transactions carried out
-    commit_s: float = 0.0  # seconds that these took, what was sent again included
-    settled: int = 0  # transactions whose reply was lost, and was found out about
-    unknown: int = 0  # the same, in vain
+    commit_s: float = 0.0  # total time of these, including retries
+    settled: int = 0  # transactions with a lost reply whose outcome was determined
+    unknown: int = 0  # ... could not be determined
 
 
 @dataclass(slots=True)
 class _Mark:
     path: str
-    version: int | None  # None: it has to be read
+    version: int | None  # None: it must be read
 
 
 @dataclass(slots=True)
 class _Round:
-    """One sync, and one call for all the znodes that are read behind it; other calls may be sent behind it, too."""
+    """One sync, and one call for the znodes to be read after it. Further calls may be sent after the same sync."""
 
     paths: list[str] = field(default_factory=list)
     found: tuple[Znode | None, ...] = ()
-    sent: asyncio.Event = field(default_factory=asyncio.Event)  # the sync was, or never will be
+    sent: asyncio.Event = field(default_factory=asyncio.Event)  # the sync was sent, or will never be
     over: asyncio.Event = field(default_factory=asyncio.Event)
-    connection: int = 0  # over which all of it was answered; 0: it was not
-    error: CoordinationError | None = None  # why not, where that is known
+    connection: int = 0  # the connection over which everything was answered; 0: it was not
+    error: CoordinationError | None = None  # the reason, if it is known
 
     def check(self) -> None:
-        """Raise why it was not answered, if it is known."""
+        """Raise the reason why it was not answered, if it is known."""
         if self.error is not None:
             raise self.error
 
@@ -90,15 +90,15 @@ class LinearizableZnodes:
     """The `nncache.coordination.zookeeper.Znodes` below a root, linearizable.
 
     Invariants:
-        X1  A read is sent behind a sync that was sent after the read was asked, and both are answered over one
-            connection. A server carries out what comes over a connection in the order in which it comes.
-        X2  One sync at a time; all reads that wait share the next one, and small ones its call as well.
-        X3  `commit` returns if the transaction was carried out, once; it raises OutcomeUnknownError if that could not
-            be found out in time, and otherwise it was not carried out and never will be.
+        X1  A read is sent after a sync that was itself sent after the caller's request, and both are answered over one
+            connection. A server processes the requests of a connection in order.
+        X2  One sync is in flight at a time. All waiting reads share the next one; small reads also share its call.
+        X3  `commit` returns if the transaction was carried out, exactly once. It raises OutcomeUnknownError if that
+            could not be determined in time. After any other error it was not carried out and never will be.
     """
 
     def __init__(self, zookeeper: SyncedZnodes, root: str, name: str, patience_s: float) -> None:
-        """Prepare it; `name` is this process's alone, and each call ends within about twice `patience_s`."""
+        """Prepare it; `name` is unique to this process, and each call ends within about twice `patience_s` seconds."""
         self._zookeeper = zookeeper
         self._root = root
         self._marks = f"{root}{MARKS}/{name}"
@@ -107,21 +107,21 @@ class LinearizableZnodes:
         self._free: list[_Mark] = []
         self._numbers = itertools.count()  # of marks
         self._tokens = itertools.count()
-        self._next: _Round | None = None  # the one that has not begun
+        self._next: _Round | None = None  # the round that has not begun
         self._one_sync = asyncio.Lock()
         self._counts = ZnodesStats()
 
     async def begin(self) -> None:
-        """See that the root is there, and what is needed below it."""
+        """Create the root, and this process's znode for marks, if they are missing."""
         await self._zookeeper.ensure(self._marks)
 
     def stats(self) -> ZnodesStats:
-        """Return the figures."""
+        """Return a copy of the figures."""
         return replace(self._counts)
 
     @property
     def session_id(self) -> int:
-        """The session of what is ephemeral; 0 without one."""
+        """The session that owns the ephemeral znodes; 0 without a session."""
         return self._zookeeper.session_id
 
     # ---- reads ---------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class LinearizableZnodes:
         return znode
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return many znodes, as they are at one moment (up to MOST_AT_ONE_MOMENT)."""
+        """Return many znodes, at one moment (up to MOST_AT_ONE_MOMENT)."""
         found: list[Znode | None] = []
         for start in range(0, len(paths), MOST_AT_ONE_MOMENT):
             asked = paths[start : start + MOST_AT_ONE_MOMENT]
@@ -155,11 +155,11 @@ class LinearizableZnodes:
             return await self._read(lambda: self._zookeeper.children(self._root + path))
 
     async def _read(self, read: Callable[[], Awaitable[_T]]) -> _T:
-        """Read behind a sync."""
+        """Read after a sync."""
         return await self._in_time(partial(self._follow, read))
 
     async def _in_time(self, attempt: Callable[[], Awaitable[_T | None]]) -> _T:
-        """Attempt a read; None: it was in vain, as a read over a lost connection is, and is begun again."""
+        """Repeat an attempt to read until it succeeds; None or ConnectionLostError means that it failed."""
         began = asyncio.get_running_loop().time()
         self._counts.reads += 1
         try:
@@ -178,7 +178,7 @@ class LinearizableZnodes:
             raise ConnectionLostError("ZooKeeper does not answer") from late
 
     async def _follow(self, read: Callable[[], Awaitable[_T]]) -> _T | None:
-        """Read by a call that is sent behind the next sync."""
+        """Read by a call of its own, sent after the next sync."""
         found: list[_T] = []
         is_leader = self._next is None
         joined = self._next = self._next or _Round()
@@ -196,7 +196,7 @@ class LinearizableZnodes:
         return found[0] if joined.connection and joined.connection == self._zookeeper.connection_id else None
 
     async def _share(self, placed: Sequence[str]) -> tuple[Znode | None, ...] | None:
-        """Read by the one call of the next round."""
+        """Read by the shared call of the next round."""
         joined = self._next
         is_leader = joined is None or len(joined.paths) + len(placed) > MOST_SHARED
         if joined is None or is_leader:
@@ -211,10 +211,10 @@ class LinearizableZnodes:
         return joined.found[begin : begin + len(placed)] if joined.connection else None
 
     async def _lead(self, joined: _Round) -> None:
-        """Sync, and read what those that have joined by then want."""
+        """Sync, and read the znodes of all requests that have joined by then."""
 
         async def sync() -> None:
-            joined.sent.set()  # those that wait for it go on in a later turn of the loop, when the sync was sent
+            joined.sent.set()  # waiting reads continue in a later iteration of the loop: after the sync
             await self._sync()
 
         async def read() -> None:
@@ -224,7 +224,7 @@ class LinearizableZnodes:
 
         try:
             async with self._one_sync:
-                await asyncio.sleep(0)  # who reads in this turn of the loop joins
+                await asyncio.sleep(0)  # reads of this iteration of the loop join
                 if self._next is joined:
                     self._next = None
                 connection = self._zookeeper.connection_id
@@ -248,13 +248,13 @@ class LinearizableZnodes:
     # ---- transactions --------------------------------------------------------------------------------------------
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Carry out a transaction, once.
+        """Carry out a transaction, exactly once.
 
         Raises:
-            ZnodeError: in one of its kinds: nothing was changed.
-            ConnectionLostError: nothing was changed, and will not be.
-            OutcomeUnknownError: it is not known.
-            TooLargeError: ZooKeeper does not take so much at once.
+            ZnodeError: a subclass; nothing was changed.
+            ConnectionLostError: nothing was changed, and never will be.
+            OutcomeUnknownError: the outcome could not be determined.
+            TooLargeError: the transaction exceeds ZooKeeper's limit; nothing was sent.
         """
         if not operations:
             return
@@ -273,7 +273,7 @@ class LinearizableZnodes:
 
     @asynccontextmanager
     async def _mark(self) -> AsyncIterator[_Mark]:
-        """Lend a mark."""
+        """Reserve a mark for one transaction."""
         mark = self._free.pop() if self._free else _Mark(f"{self._marks}/{next(self._numbers)}", None)
         try:
             yield mark
@@ -285,7 +285,7 @@ class LinearizableZnodes:
             await self._zookeeper.wait_connected(self._patience_s)
             version = await self._version(mark)
             token = f"{self._name} {next(self._tokens)}".encode()
-            mark.version = None  # until there is an answer
+            mark.version = None  # until there is a reply
             try:
                 await self._zookeeper.commit([*operations, SetData(mark.path, token, version)])
             except ConnectionLostError as lost:
@@ -298,10 +298,10 @@ class LinearizableZnodes:
                 except (TimeoutError, ConnectionLostError, ZnodeError):
                     self._counts.unknown += 1
                     raise OutcomeUnknownError(f"whether it was carried out is not known: {lost}") from lost
-                continue  # it was not, and never will be
+                continue  # it was not carried out, and never will be
             except ZnodeError as refused:
                 if refused.path == mark.path:
-                    continue  # it was not read after a transaction that was given up, or was swept
+                    continue  # the version was outdated after an abandoned transaction, or the mark was swept
                 mark.version = version
                 raise
             mark.version = version + 1
@@ -309,7 +309,7 @@ class LinearizableZnodes:
         raise ConnectionLostError("the connection was lost under each attempt of a transaction")
 
     async def _version(self, mark: _Mark) -> int:
-        """Return the mark's version. If it is not the last, no harm is done: the transaction is refused for it."""
+        """Return the mark's version. An outdated one does no harm: ZooKeeper then refuses the transaction."""
         if mark.version is None:
             try:
                 mark.version = (await self._zookeeper.get(mark.path)).version
@@ -319,7 +319,7 @@ class LinearizableZnodes:
         return mark.version
 
     async def _was_done(self, mark: _Mark, version: int, token: bytes) -> bool:
-        """Find out whether the transaction with that mark was carried out; if not, see that it never is."""
+        """Return whether the transaction with this mark was carried out; if not, ensure that it never will be."""
         while True:
             try:
                 await self._zookeeper.wait_connected(self._patience_s)
@@ -335,7 +335,7 @@ class LinearizableZnodes:
 
     @contextmanager
     def _below(self) -> Iterator[None]:
-        """Let errors name paths below the root."""
+        """Strip the root from the paths in errors."""
         try:
             yield
         except ZnodeError as error:
@@ -344,10 +344,10 @@ class LinearizableZnodes:
 
 
 async def check_snapshots(writer: SyncedZnodes, reader: SyncedZnodes, path: str, rounds: int = 100) -> bool:
-    """Tell whether a multiRead of this ensemble is a snapshot: two znodes, written together, read together.
+    """Return whether this ensemble's multiRead is a snapshot. Two znodes are written together, and read together.
 
-    Servers promise it nowhere (CommitProcessor lets reads and writes alternate "in the current implementation"), so
-    that it is seen at each start.
+    ZooKeeper does not promise it (CommitProcessor lets reads and writes alternate "in the current implementation"), so
+    each start checks it.
     """
     pair = [f"{path}/{name}" for name in ("one", "other")]
     await writer.ensure(path)

@@ -1,6 +1,6 @@
-"""What logs in at ZooKeeper, as its connection sees it.
+"""The login at ZooKeeper, as the connection uses it.
 
-`nncache.coordination.sasl` makes them.
+`nncache.coordination.sasl` implements it.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,12 +13,12 @@ class Login(Protocol):
 
     @property
     def who(self) -> str:
-        """For messages."""
+        """The identity's name in messages."""
         ...
 
     @property
     def subscriber(self) -> str:
-        """How ZooKeeper knows a user that logs in the same way: scheme:id, `{user}` for their name; "" if unknown."""
+        """The ACL identity of a user who logs in the same way: scheme:id, with `{user}` for the name; "" if unknown."""
         ...
 
     def options(self, attempt: "Attempt") -> Mapping[str, Any]:
@@ -26,13 +26,13 @@ class Login(Protocol):
         ...
 
     def recheck(self) -> None:
-        """Take it that a server has refused what was shown."""
+        """Handle a login that a server refused: renew the credentials, if that is possible."""
 
 
 @dataclass(slots=True)
 class Attempt:
-    """The login of one client, in kazoo's thread."""
+    """The login of one client; used in kazoo's thread."""
 
-    on_success: Callable[[], None]  # called when the server has let it in, each time that the client connects
-    # Why it failed, as far as this side knows; else the server has just closed the connection.
+    on_success: Callable[[], None]  # called on each connection, once the server has accepted the login
+    # Why it failed, if this side knows; otherwise the server has just closed the connection.
     failure: str = ""

@@ -1,8 +1,8 @@
-"""kazoo's threads meet the event loop here, and nowhere else.
+"""The only place where kazoo's threads meet the event loop.
 
-A handler is kazoo's own seam for how a client runs what it runs (kazoo.interfaces.IHandler, kazoo 2.11). Its stock
-handler calls back on two threads, completions on one and watches on the other, so that it is not known which came
-first. This one has no thread for that: it hands everything to the event loop in the order of the wire.
+A handler is kazoo's interface for threads and callbacks (kazoo.interfaces.IHandler, kazoo 2.11). The stock handler runs
+completions in one thread and watches in another, so their order is lost. This handler has no callback threads: it
+passes every callback to the event loop in the order of the wire.
 """
 
 import asyncio
@@ -25,41 +25,41 @@ from nncache.coordination.tls import WORDS, ReportingSocket, ZooKeeperTls
 from nncache.net.tls_failure import why_no_tls
 
 CONNECT_TIMEOUT_S: Final = 2.0
-"""For TCP to connect: a host that is gone without a word is left for the next one, or asked again."""
+"""TCP connect timeout: after it a host that does not answer is retried, or the next one is tried."""
 
 TLS_S: Final = 3.0
-"""For a TLS handshake, which is a matter of CPU on both sides."""
+"""Timeout of a TLS handshake, whose duration is CPU time on both sides."""
 
 HANDSHAKE_S: Final = 1.0
-"""For a server to answer whether it grants a session; doubled each time it does not, up to what kazoo would wait.
+"""Timeout of a server's answer whether it grants a session. Each timeout doubles the next, up to kazoo's own.
 
-Who connects at the wrong moment of a server's start is never answered (3.8.6: NullPointerException in
-ZooKeeperServer.removeCnxn, and the connection stays open), while the next one is at once.
+A client that connects at the wrong moment of a server's start never gets an answer (3.8.6: NullPointerException in
+ZooKeeperServer.removeCnxn, and the connection stays open), while the next client gets one immediately.
 """
 
 
 class _Posts:
-    """What kazoo takes for a queue of completions."""
+    """Replaces kazoo's queue of completions."""
 
     def __init__(self, post: Callable[..., None]) -> None:
         self.put = post
 
 
 class LoopHandler:
-    """Runs one KazooClient: the thread of its connection, and callbacks on the event loop.
+    """Runs one KazooClient: its connection in a thread, its callbacks on the event loop.
 
-    Called from kazoo's thread, but for `interrupt` and `close`. Only what kazoo's client needs is here; its recipes,
-    which nothing here uses, would need more.
+    kazoo's thread calls all methods except `interrupt` and `close`. The class implements only what KazooClient needs;
+    kazoo's recipes, which are not used here, would need more.
 
     Invariants:
-        H1  Whatever the connection's thread tells (replies, watches, states) runs on the loop, in that order.
-        H2  After `interrupt` the connection's thread waits for no network any more.
+        H1  All callbacks of the connection's thread (replies, watches, states) run on the loop, in that order.
+        H2  After `interrupt` the connection's thread does not wait for the network any more.
     """
 
     name = "loop_handler"
     timeout_exception = KazooTimeoutError
     sleep_func = staticmethod(time.sleep)
-    running = True  # kazoo calls completions back through `completion_queue` as long as this is so
+    running = True  # while True, kazoo passes completions to `completion_queue`
 
     def __init__(
         self,
@@ -71,61 +71,61 @@ class LoopHandler:
         tls: ZooKeeperTls | None = None,
         on_distrust: Callable[[str], None] | None = None,
     ) -> None:
-        """Make a handler.
+        """Create a handler.
 
         Args:
-            loop: on which the functions are called.
-            on_attempt: called after each attempt to reach a server, with what failed, or with nothing.
+            loop: runs the callbacks.
+            on_attempt: called after each attempt to reach a server, with the failure, or "" for success.
             on_thread_ended: called when the connection's thread has ended.
             handshake_s: see HANDSHAKE_S.
-            tls: how servers are reached over TLS; None: without.
-            on_distrust: called with the reason why TLS with a server has failed, before `on_attempt` is.
+            tls: TLS to the servers; None: plain connections.
+            on_distrust: called with the reason why TLS failed, instead of `on_attempt`, or later, as TLS 1.3 may do.
         """
         self._tls = tls
         self._on_distrust = on_distrust or on_attempt
         self._loop = loop
         self._on_attempt = on_attempt
         self._on_thread_ended = on_thread_ended
-        self._alarm, self._alarm_bell = socket.socketpair()  # readable: `interrupt` was called
+        self._alarm, self._alarm_bell = socket.socketpair()  # readable after `interrupt`
         self._is_interrupted = False
         self._is_in_handshake = False  # a server was reached and has not answered yet
         self._first_handshake_s = handshake_s
-        self._handshake_s = handshake_s  # for the next answer
+        self._handshake_s = handshake_s  # timeout of the next answer
         self.completion_queue = _Posts(self.post)
 
     def post(self, tell: Callable[..., object], *arguments: object) -> None:
-        """Have it called on the event loop; from any thread."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: there is no one to call
+        """Call `tell` on the event loop; from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no callback can run
             self._loop.call_soon_threadsafe(tell, *arguments)
 
     def interrupt(self) -> None:
-        """Make each wait for the network fail, now and from now on; from any thread."""
+        """Make the current wait for the network fail, and all later ones; from any thread."""
         self._is_interrupted = True
-        with contextlib.suppress(OSError):  # closed: no thread is left that waits
+        with contextlib.suppress(OSError):  # closed: no thread waits
             self._alarm_bell.send(b"\0")
 
     def granted(self) -> None:
-        """A server has granted a session; from kazoo's thread."""
+        """Record that a server has granted a session; from kazoo's thread."""
         self._is_in_handshake = False
         self._handshake_s = self._first_handshake_s
 
     def close(self) -> None:
-        """Free what is held, when the threads have ended."""
+        """Close the sockets, after the threads have ended."""
         self._alarm.close()
         self._alarm_bell.close()
 
-    # ---- what kazoo calls ----------------------------------------------------------------------------------------
+    # ---- methods that kazoo calls --------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Do nothing: there are no worker threads."""
 
     def stop(self) -> None:
-        """Do nothing: what is on its way to the loop is still delivered."""
+        """Do nothing: callbacks already posted to the loop still run."""
 
     def dispatch_callback(self, callback: Callback) -> None:
-        """Tell a watcher, without arguments, that its watch has fired.
+        """Call a watcher, without arguments, because its watch has fired.
 
-        kazoo also tells watchers of a lost connection; here that is heard from the connection itself.
+        kazoo also calls watchers when the connection is lost. That is ignored: the connection itself reports the loss.
         """
         (event,) = callback.args
         if event.type != EventType.NONE:
@@ -140,7 +140,7 @@ class LoopHandler:
     ) -> tuple[list[socket.socket], list[socket.socket], list[socket.socket]]:
         """Wait until one of the sockets is ready, as `select.select` does.
 
-        Raises KazooTimeoutError: `interrupt` was called.
+        Raises KazooTimeoutError if `interrupt` was called.
         """
         if self._is_in_handshake and timeout is not None:
             timeout = min(timeout, self._handshake_s)
@@ -150,7 +150,7 @@ class LoopHandler:
         for writer in writers:
             poll.register(writer, select.POLLOUT)
         poll.register(self._alarm, select.POLLIN)
-        # What TLS has decrypted already no socket tells: without this a reply would wait for the next one.
+        # Bytes that TLS has already decrypted make no socket readable: a reply would wait for the next one.
         decrypted = {
             reader.fileno() for reader in readers if isinstance(reader, ssl.SSLSocket) and reader.pending()
         }
@@ -171,9 +171,9 @@ class LoopHandler:
     def create_connection(
         self, address: tuple[str, int], timeout: float, hostname: str = "", **_: object
     ) -> socket.socket:
-        """Connect to an address of numbers, whose host is called `hostname`; what else kazoo says is about its TLS.
+        """Connect to a numeric address of the host `hostname`; kazoo's further arguments, about its TLS, are ignored.
 
-        Raises OSError: no connection.
+        Raises OSError if there is no connection.
         """
         self._is_in_handshake = False
         try:
@@ -191,7 +191,7 @@ class LoopHandler:
         return connection
 
     def create_socket_pair(self) -> tuple[socket.socket, socket.socket]:
-        """Return the two ends by which kazoo wakes its thread."""
+        """Return the two sockets by which kazoo wakes its thread."""
         return socket.socketpair()
 
     def event_object(self) -> threading.Event:
@@ -199,11 +199,11 @@ class LoopHandler:
         return threading.Event()
 
     def async_result(self) -> AsyncResult:
-        """Return what holds a reply once it is there; its callbacks run on the loop."""
+        """Return a future of a reply, in kazoo's form; its callbacks run on the loop."""
         return AsyncResult(self)
 
     def spawn(self, run: Callable[[], None]) -> threading.Thread:
-        """Start the thread of the connection."""
+        """Start the thread of the connection, and return it."""
         thread = threading.Thread(target=self._run, args=(run,), name="zookeeper", daemon=True)
         thread.start()
         return thread
@@ -211,15 +211,15 @@ class LoopHandler:
     def _run(self, run: Callable[[], None]) -> None:
         try:
             run()
-        except Exception as exc:  # noqa: BLE001 - the border: the client's owner makes another one
+        except Exception as exc:  # noqa: BLE001 - the client's owner replaces the client
             self.post(self._on_attempt, f"{type(exc).__name__}: {exc}")
         finally:
             self.post(self._on_thread_ended)
 
     def _secured(self, connection: socket.socket, tls: ZooKeeperTls, host: str) -> socket.socket:
-        """Make the handshake of TLS with the server of that name.
+        """Perform the TLS handshake with the server of that name.
 
-        Raises OSError: the server is silent; ssl.SSLError: or it is not believed.
+        Raises OSError if the server does not answer, ssl.SSLError if TLS fails.
         """
         where = f"{host}:{connection.getpeername()[1]}"
         deadline = time.monotonic() + TLS_S
@@ -234,7 +234,7 @@ class LoopHandler:
         return secured
 
     def _has_shaken_hands(self, secured: ReportingSocket, timeout_s: float) -> bool:
-        """Go on with a handshake; return whether it is over."""
+        """Continue a handshake; return whether it is complete."""
         try:
             secured.do_handshake()
         except ssl.SSLWantReadError:

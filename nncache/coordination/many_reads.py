@@ -1,8 +1,8 @@
-"""Read many znodes in one call of ZooKeeper.
+"""Reads many znodes in one call of ZooKeeper.
 
 The call is multiRead of ZooKeeper 3.6 (ZOOKEEPER-1407, `MultiOperationRecord` and `MultiResponse`), which kazoo 2.11
-does not have. A server answers each read by itself, so that one refused read costs no other. One call for a hundred
-znodes takes a tenth of the client's CPU time of a hundred calls.
+does not have. A server answers each read separately, so one refused read does not affect the others. One call for a
+hundred znodes takes a tenth of the client's CPU time of a hundred calls.
 """
 
 from collections.abc import Sequence
@@ -23,18 +23,18 @@ from kazoo.protocol.serialization import (
 from kazoo.protocol.states import ZnodeStat
 
 AT_ONCE: Final = 100
-"""Znodes of one call; with ZooKeeper's default limit of 1 MiB each, that bounds the memory."""
+"""Znodes per call. ZooKeeper's default limit is 1 MiB each, so this bounds the memory of a reply."""
 
 _ERROR: Final = -1
-"""The type of an error's header (ZooDefs.OpCode.error)."""
+"""The type in the header of an error (ZooDefs.OpCode.error)."""
 
 Reply: TypeAlias = tuple[bytes | None, ZnodeStat] | Exception
-"""What kazoo gives for getData: data and status, or an exception of kazoo."""
+"""kazoo's value for getData: data and status, or one of kazoo's exceptions."""
 
 
 @dataclass(frozen=True, slots=True)
 class MultiRead:
-    """The request, as kazoo's connection sends and reads it."""
+    """The request, as kazoo's connection encodes it and decodes its reply."""
 
     type: ClassVar[int] = 22  # ZooDefs.OpCode.multiRead
     paths: Sequence[str]
@@ -48,7 +48,7 @@ class MultiRead:
         return bytes(parts + multiheader_struct.pack(-1, True, -1))  # noqa: FBT003 - the same
 
     def deserialize(self, data: bytes, offset: int) -> list[Reply]:
-        """Return the replies, in the order of the paths. Raises ValueError: they are not as many as the paths."""
+        """Return the replies, in the order of the paths. Raises ValueError if there are more or fewer than paths."""
         replies: list[Reply] = []
         header, offset = MultiHeader.deserialize(data, offset)
         while not header.done:
@@ -67,7 +67,7 @@ class MultiRead:
 
 
 def send_many_reads(kazoo: KazooClient, paths: Sequence[str]) -> IAsyncResult:
-    """Send one multiRead; its value is a list of `Reply`."""
+    """Send one multiRead; the result's value is a list of `Reply`."""
     reply = kazoo.handler.async_result()
-    kazoo._call(MultiRead(paths), reply)  # noqa: SLF001 - kazoo has no public way for a request of its user's
+    kazoo._call(MultiRead(paths), reply)  # noqa: SLF001 - kazoo has no public method for a custom request
     return reply

@@ -1,9 +1,9 @@
-"""Log in at ZooKeeper by SASL, with Kerberos or with a password.
+"""Logs in at ZooKeeper by SASL, with Kerberos or with a password.
 
-kazoo takes a mechanism of PyPI's pure-sasl by its name. Those here are two of pure-sasl's registry: Kerberos by this
-service's own identity, so that tickets are renewed and a replaced keytab is taken up (pure-sasl's own needs another C
-library, and takes what the environment of the whole process names); and pure-sasl's DIGEST-MD5. Both say how it ended,
-which kazoo does not: it tells CONNECTED before the login, and after one that fails it never tries again.
+kazoo selects a SASL mechanism of PyPI's pure-sasl by name. This module registers two. The Kerberos one uses the
+service's own identity, so that tickets are renewed and a replaced keytab is read. pure-sasl's own one needs another C
+library, and uses the identity in the environment of the whole process. The other one is pure-sasl's DIGEST-MD5. Both
+report the outcome, which kazoo does not: it reports CONNECTED before the login, and never retries after a failed one.
 Source: ZooKeeperSaslClient of ZooKeeper 3.8; RFC 4752 and 2831.
 """
 
@@ -25,48 +25,48 @@ from nncache.net.secret_file import fault_of, shown
 from nncache.net.setting_error import SettingError
 
 KDC_ANSWER_S: Final = 3.0
-"""For all that the KDC is asked for one login."""
+"""Timeout of all requests to the KDC for one login."""
 
 _KERBEROS: Final = "NNCACHE-KERBEROS"
 _DIGEST: Final = "NNCACHE-DIGEST-MD5"
-_NO_LAYER: Final = b"\x01\x00\x00\x00"  # RFC 4752: authentication alone, which is all that ZooKeeper has
-_DIGEST_HOST: Final = "zk-sasl-md5"  # SecurityUtils of ZooKeeper: all its servers have this one name
+_NO_LAYER: Final = b"\x01\x00\x00\x00"  # RFC 4752: authentication only, the only mode of ZooKeeper
+_DIGEST_HOST: Final = "zk-sasl-md5"  # SecurityUtils of ZooKeeper: the one name of all its servers
 
 
 class KerberosLogin:
-    """The service's own Kerberos identity."""
+    """A login with the service's own Kerberos identity."""
 
     def __init__(self, identity: KerberosIdentity) -> None:
         self._identity = identity
-        self._loop: asyncio.AbstractEventLoop | None = None  # that the identity is used on
+        self._loop: asyncio.AbstractEventLoop | None = None  # uses the identity
 
     @property
     def who(self) -> str:
-        """The principal."""
+        """The principal's name."""
         return self._identity.name
 
     @property
     def subscriber(self) -> str:
-        """Principals of the same realm, as servers name them unless kerberos.removeRealmFromPrincipal is set."""
+        """A principal of the same realm, as servers name it unless kerberos.removeRealmFromPrincipal is set."""
         _, at, realm = self._identity.name.rpartition("@")
         return f"sasl:{{user}}@{realm}" if at and " " not in realm else ""
 
     def options(self, attempt: Attempt) -> Mapping[str, Any]:
-        """Return what kazoo needs. Call it on the event loop."""
+        """Return kazoo's `sasl_options`. Call it on the event loop."""
         self._loop = asyncio.get_running_loop()
         mechanisms.setdefault(_KERBEROS, _Kerberos)
         return {"mechanism": _KERBEROS, "login": self, "attempt": attempt}
 
     def recheck(self) -> None:
-        """Have tickets got again."""
+        """Request new tickets before the next login."""
         self._identity.recheck()
 
     def begin(self, server: Principal) -> tuple[Initiator, bytes]:
-        """Return a context with this server and its first token; blocks, at most for KDC_ANSWER_S or so.
+        """Return a context with this server and its first token; blocks for at most about twice KDC_ANSWER_S.
 
-        Raises KerberosError: there is no ticket for it.
+        Raises KerberosError if there is no ticket for the server.
         """
-        assert self._loop is not None  # options
+        assert self._loop is not None  # set by `options`
         return asyncio.run_coroutine_threadsafe(self._begin(server), self._loop).result(2 * KDC_ANSWER_S)
 
     async def _begin(self, server: Principal) -> tuple[Initiator, bytes]:
@@ -76,32 +76,32 @@ class KerberosLogin:
 
 @dataclass(frozen=True, slots=True)
 class DigestLogin:
-    """A user of the servers' JAAS configuration (`user_NAME="password"`)."""
+    """A login as a user of the servers' JAAS configuration (`user_NAME="password"`)."""
 
     user: str
     password: str = field(repr=False)
 
     @property
     def who(self) -> str:
-        """The user."""
+        """The user's name."""
         return f"user {self.user}"
 
     @property
     def subscriber(self) -> str:
-        """Other users of the JAAS configuration."""
+        """Another user of the JAAS configuration."""
         return "sasl:{user}"
 
     def options(self, attempt: Attempt) -> Mapping[str, Any]:
-        """Return what kazoo needs."""
+        """Return kazoo's `sasl_options`."""
         mechanisms.setdefault(_DIGEST, _Digest)
         return {"mechanism": _DIGEST, "login": self, "attempt": attempt}
 
     def recheck(self) -> None:
-        """Do nothing: the password is read at the start."""
+        """Do nothing: the password is read only at the start."""
 
 
 class _Kerberos(Mechanism):  # type: ignore[misc] # pure-sasl ships no types
-    """Three messages: the first token; nothing, as the server's completes the context; which protection is wanted."""
+    """Three messages: the first token; an empty one, since the server's completes the context; the security layer."""
 
     name = _KERBEROS
 
@@ -113,7 +113,7 @@ class _Kerberos(Mechanism):  # type: ignore[misc] # pure-sasl ships no types
         self._initiator: Initiator | None = None
 
     def process(self, challenge: bytes | None = None) -> bytes:
-        """Answer what the server says; None: nothing yet."""
+        """Return the answer to the server's challenge, which is None at the start."""
         try:
             return self._answer(challenge)
         except Exception as exc:
@@ -132,12 +132,12 @@ class _Kerberos(Mechanism):  # type: ignore[misc] # pure-sasl ships no types
         return context.wrap(_NO_LAYER, encrypts=False)
 
     def dispose(self) -> None:
-        """The server has let it in."""
+        """Report success: the server has accepted the login."""
         self._attempt.on_success()
 
 
 class _Digest(DigestMD5Mechanism):  # type: ignore[misc] # pure-sasl ships no types
-    """pure-sasl's own, which says when the server has let it in."""
+    """pure-sasl's own mechanism, which also reports success."""
 
     name = _DIGEST
 
@@ -147,17 +147,17 @@ class _Digest(DigestMD5Mechanism):  # type: ignore[misc] # pure-sasl ships no ty
         self._attempt = attempt
 
     def dispose(self) -> None:
-        """Forget the password; the server has let it in."""
+        """Forget the password, and report success: the server has accepted the login."""
         super().dispose()
         self._attempt.on_success()
 
 
 def login_of(settings: ZooKeeperSettings, identity: KerberosIdentity | None) -> Login | None:
-    """Return the login that the settings name; None for none.
+    """Return the login that the settings configure; None if they configure none.
 
-    Raises SettingError: it cannot be: there is no identity, or a file of the password or for TLS cannot be used.
+    Raises SettingError if there is no identity, or a file for the password or for TLS is unusable.
     """
-    tls_of(settings)  # what the first connection would find is reported at the start
+    tls_of(settings)  # reports at the start a fault that would fail the first connection
     match settings.zookeeper_sasl:
         case "kerberos":
             if identity is None:

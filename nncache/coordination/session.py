@@ -1,6 +1,6 @@
-"""A session with ZooKeeper for asyncio, over kazoo.
+"""A session with ZooKeeper for asyncio, based on kazoo.
 
-The real thing behind `coordination/zookeeper.py`.
+The implementation of the protocols in `coordination/zookeeper.py`.
 """
 
 import asyncio
@@ -33,12 +33,12 @@ _Send: TypeAlias = Callable[[KazooClient], IAsyncResult]
 
 
 class Session:
-    """The ZooKeeper of `nncache.coordination.zookeeper`, for as long as it is entered.
+    """The ZooKeeper of `nncache.coordination.zookeeper`, while it is entered.
 
-    Entering does not wait for a connection; it connects by itself, again and again. Leaving closes the session, in 2
-    seconds at most. One task may enter it and another leave it, on one event loop.
+    Entering does not wait for a connection; the session connects, and reconnects, by itself. Leaving closes the
+    session in at most 2 seconds. One task may enter it and another leave it, on one event loop.
 
-    Every call ends within the session's timeout, `get_many` within that time for each hundred znodes.
+    Every call ends within the session's timeout, `get_many` within this time for each hundred znodes.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class Session:
         log_name: str = "",
         login: Login | None = None,
     ) -> None:
-        """Prepare a session; `log_name` tells in the log whose it is, and each connection logs in with `login`."""
+        """Prepare a session; `log_name` prefixes its log lines, and each connection logs in with `login`."""
         self._watches = ZnodeWatches(self)
         self._connection = ZooKeeperConnection(
             settings, clock, log_name=log_name, on_connected=self._watches.reconnected, login=login
         )
         self._counters = SessionStats()
-        self._reads_many = True  # until a server, before ZooKeeper 3.6, has no such call
+        self._reads_many = True  # until a server older than ZooKeeper 3.6 rejects the call
 
     async def __aenter__(self) -> Self:
         self._connection.start()
@@ -68,17 +68,17 @@ class Session:
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is a connection, as far as is known."""
+        """Whether there is a connection, as far as this client knows."""
         return self._connection.is_connected
 
     @property
     def connection_id(self) -> int:
-        """Counts up with every connection, and with every session; 0 before the first."""
+        """Incremented by every connection and every new session; 0 before the first connection."""
         return self._connection.connections
 
     @property
     def session_id(self) -> int:
-        """The present session's id; 0 without one."""
+        """The current session's id; 0 without a session."""
         return self._connection.session_id
 
     def stats(self) -> SessionStats:
@@ -93,7 +93,7 @@ class Session:
         )
 
     async def wait_connected(self, timeout_s: float) -> None:
-        """Return when there is a connection. Raises ConnectionLostError after `timeout_s` seconds."""
+        """Wait for a connection. Raises ConnectionLostError after `timeout_s` seconds."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._connection.wait()
@@ -105,24 +105,24 @@ class Session:
         return await self.read(path, None)
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return many znodes, in few calls; None for those that are not there."""
+        """Return many znodes, in few calls; None for each that does not exist."""
         found: list[Znode | None] = []
         for start in range(0, len(paths), AT_ONCE):
             found += await self._chunk(paths[start : start + AT_ONCE])
         return tuple(found)
 
     async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return znodes as they are at one moment, in one call; see SyncedZnodes.snapshot."""
+        """Return the znodes at one moment, in one call; see SyncedZnodes.snapshot."""
         return tuple(await self._many(paths)) if paths else ()
 
     async def sync(self, path: str) -> None:
-        """Return when the server has carried out all that was committed before; see SyncedZnodes.sync."""
+        """Wait until the server has applied all earlier transactions; see SyncedZnodes.sync."""
         await self._call(path, lambda kazoo: kazoo.sync_async(path))
 
     async def children(self, path: str, watcher: Watcher | None = None) -> tuple[str, ...]:
-        """Return the names of the children, in no order; with a watcher, set a watch on them.
+        """Return the names of the children, in any order; with a watcher, set a watch on them.
 
-        Raises NoNodeError, NotAllowedError: and no watch is set.
+        Raises NoNodeError, NotAllowedError; no watch is set then.
         """
         return tuple(await self._call(path, lambda kazoo: kazoo.get_children_async(path, watcher)))
 
@@ -139,7 +139,7 @@ class Session:
         self._counters.writes += 1
 
     async def ensure(self, path: str, acl: Acl = OPEN) -> None:
-        """See that a znode is there, and those above it; see ZooKeeper.ensure."""
+        """Create a znode and its ancestors where they are missing; see ZooKeeper.ensure."""
         missing: list[str] = []
         while path and not await self._is_there(path):
             missing.append(path)
@@ -148,7 +148,7 @@ class Session:
             try:
                 await self.commit([Create(absent, b"", acl=acl)])
             except NodeExistsError:
-                continue  # another client has made it meanwhile
+                continue  # another client has created it in between
 
     async def acl(self, path: str) -> ZnodeAcl:
         """Return a znode's ACL; see ZooKeeper.acl."""
@@ -160,7 +160,7 @@ class Session:
         await self._call(path, lambda kazoo: kazoo.set_acls_async(path, entries, version))
 
     def watch(self, path: str) -> WatchHandle:
-        """Return a look at the data of a path."""
+        """Return a watch on the data of a path."""
         return self._watches.look(path)
 
     async def read(self, path: str, watcher: Watcher | None) -> Znode:
@@ -168,17 +168,17 @@ class Session:
         return translation.znode(path, await self._call(path, lambda kazoo: kazoo.get_async(path, watcher)))
 
     async def exists(self, path: str, watcher: Watcher | None) -> bool:
-        """Tell whether a znode is there; see WatchedReads."""
+        """Return whether a znode exists; see WatchedReads."""
         return await self._call(path, lambda kazoo: kazoo.exists_async(path, watcher)) is not None
 
     async def _is_there(self, path: str) -> bool:
         try:
             return await self.exists(path, None)
         except NotAllowedError:
-            return True  # only what is there can be forbidden (ZOOKEEPER-2590)
+            return True  # only an existing znode can be refused (ZOOKEEPER-2590)
 
     async def _call(self, path: str, send: _Send) -> Any:  # noqa: ANN401 - kazoo has no types
-        """Make a call and return kazoo's value, in time."""
+        """Make a call and return kazoo's value, within the timeout."""
         self._counters.calls += 1
         try:
             return self._value(path, await self._reply(path, send))

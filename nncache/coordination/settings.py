@@ -1,4 +1,4 @@
-"""Settings: where ZooKeeper is, and how long it may be silent."""
+"""Settings of the connection to ZooKeeper."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ _ROOT = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*)+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZooKeeperSettings:
-    """One ZooKeeper ensemble, and the place in its tree.
+    """One ZooKeeper ensemble, and the root znode in it.
 
-    Raises SettingError: a value is outside what its key allows.
+    Raises SettingError if a value is outside what its key allows.
     """
 
     zookeeper: tuple[str, ...] = field(
@@ -79,7 +79,7 @@ class ZooKeeperSettings:
 
     @property
     def has_identity(self) -> bool:
-        """Whether ZooKeeper knows who this is."""
+        """Whether this client authenticates to ZooKeeper, by SASL or by a certificate."""
         return self.zookeeper_sasl != "none" or bool(self.zookeeper_certificate)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Do several things at the same time, and end together."""
+"""Runs several coroutines concurrently, and ends them together."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -8,25 +8,25 @@ from typing import Final, TypeVar
 _ItemT = TypeVar("_ItemT")
 
 AT_ONCE: Final = 16
-"""Works of `each_bounded` at the same time, unless it is given another number."""
+"""Default of the concurrent calls of `each_bounded`."""
 
 AGAIN_S: Final = 1.0
-"""Seconds after which work that did not end when it was cancelled is cancelled again."""
+"""Interval in seconds at which a coroutine that survives its cancellation is cancelled again."""
 
 
 class UnaskedCancellationError(Exception):
-    """A work ended by a cancellation that was not meant for it, such as that of a future for which it waited."""
+    """A coroutine was cancelled from elsewhere, for example because a future that it awaited was cancelled."""
 
 
 async def run_all(*works: Callable[[], Awaitable[object]]) -> None:
-    """Run all; return when all have ended. The first error ends the others, and is raised.
+    """Run all concurrently; return when all have ended. The first error cancels the others, and is raised.
 
-    Three things differ from a bare asyncio.TaskGroup of Python 3.11: the error comes as it is, not in a group; a
-    cancellation that meets an error is not lost (the group would raise the error, and its task live on); and where
-    one work ends by a cancellation that came from elsewhere the others do not go on without it.
+    It differs from asyncio.TaskGroup of Python 3.11 in three ways. The error is raised itself, not in a group. A
+    cancellation that coincides with an error is not lost: the group would raise the error, and its task would continue.
+    If one coroutine ends by a cancellation from elsewhere, the others are cancelled too.
 
     Raises:
-        UnaskedCancellationError: such a cancellation; its cause is where it came.
+        UnaskedCancellationError: a coroutine was cancelled from elsewhere; its cause is that cancellation.
     """
     failures: list[Exception] = []
     try:
@@ -34,14 +34,14 @@ async def run_all(*works: Callable[[], Awaitable[object]]) -> None:
         if failures:
             raise failures[0]
     except asyncio.CancelledError as exc:
-        exc.__traceback__ = None  # its frames lead to it, by the group and its task: all would stay
+        exc.__traceback__ = None  # its frames refer to it, through the group and its task: a cycle
         raise
     finally:
-        failures.clear()  # and an error's frames to this list
+        failures.clear()  # its frames refer to this list
 
 
 async def _run(works: Iterable[Callable[[], Awaitable[object]]], failures: list[Exception]) -> None:
-    """Run all until all have ended; the first that is added to `failures` ends the others."""
+    """Run all until all have ended; the first failure, added to `failures`, cancels the others."""
     is_ending = False
 
     async def guarded(work: Callable[[], Awaitable[object]]) -> None:
@@ -71,7 +71,7 @@ async def _run(works: Iterable[Callable[[], Awaitable[object]]], failures: list[
 
 
 class _EndedError(Exception):
-    """One of several works has ended."""
+    """One of several coroutines has ended."""
 
 
 async def run_until_first(*works: Callable[[], Awaitable[object]]) -> None:
@@ -90,7 +90,7 @@ async def run_until_first(*works: Callable[[], Awaitable[object]]) -> None:
 async def each_bounded(
     items: Iterable[_ItemT], act: Callable[[_ItemT], Awaitable[None]], *, at_once: int = AT_ONCE
 ) -> None:
-    """Act on all items, `at_once` of them at a time; the first failure ends the others and is raised."""
+    """Call `act` on all items, at most `at_once` concurrently; the first failure cancels the others and is raised."""
     waiting = iter(items)
 
     async def work() -> None:

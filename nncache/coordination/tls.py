@@ -1,7 +1,7 @@
-"""How ZooKeeper's servers are reached over TLS, and whom of them this client believes.
+"""TLS connections to ZooKeeper's servers, and the certificates that this client trusts.
 
-Its settings are ZooKeeper's own client's (ZKConfig of 3.8: ssl.trustStore.*, ssl.keyStore.*), as PEM. Host names are
-checked always; ZooKeeper's client does so by default, kazoo does not.
+Its settings correspond to those of ZooKeeper's own client (ZKConfig of 3.8: ssl.trustStore.*, ssl.keyStore.*), in PEM.
+Host names are always verified. ZooKeeper's client does so by default; kazoo does not.
 """
 
 import logging
@@ -31,15 +31,15 @@ WORDS: Final = TlsWords(
 
 
 class ReportingSocket(ssl.SSLSocket):
-    """A connection that says what is wrong with TLS when that shows only after the handshake.
+    """A TLS socket that also reports failures of TLS after the handshake.
 
-    With TLS 1.3 a server refuses a client's certificate, or the lack of one, when the client believes all is done.
+    With TLS 1.3 a server refuses a client's certificate, or a missing one, after the client's handshake is complete.
     """
 
     on_failure: Callable[[str], None] | None = None
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
-        """Receive as any socket does."""
+        """Receive like any socket."""
         try:
             return super().recv(buflen, flags)
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
@@ -51,26 +51,26 @@ class ReportingSocket(ssl.SSLSocket):
 
 
 class ZooKeeperTls:
-    """Makes TLS connections. Files that have changed are read when the next one is made.
+    """Creates TLS connections. Changed files are read again for the next connection.
 
-    One that has become unusable is logged, and those read before it stay in force.
+    If a changed file is unusable, that is logged, and the previous files stay in force.
     """
 
     def __init__(self, settings: ZooKeeperSettings) -> None:
-        """Read the files. Raises SettingError: one cannot be used; names it, and what it must hold."""
+        """Read the files. Raises SettingError if one is unusable; the message names it, and what it must contain."""
         self._settings = settings
         self._states = self._seen()
         self._context = _context(settings)
 
     def wrap(self, connection: socket.socket, host: str) -> ReportingSocket:
-        """Return a connection to the server of that name; its handshake is still to be made. From any thread."""
+        """Return a TLS socket to the server of that name, before its handshake. From any thread."""
         made = self.context.wrap_socket(connection, server_hostname=host, do_handshake_on_connect=False)
         assert isinstance(made, ReportingSocket)
         return made
 
     @property
     def context(self) -> ssl.SSLContext:
-        """With which a connection is made now. Costs a look at the files."""
+        """The context of the next connection. Costs a stat of each file."""
         states = self._seen()
         if states != self._states:
             self._states = states
@@ -94,7 +94,7 @@ class ZooKeeperTls:
 
 
 def tls_of(settings: ZooKeeperSettings) -> ZooKeeperTls | None:
-    """Return how ZooKeeper is reached over TLS; None without. Raises SettingError: as `ZooKeeperTls`."""
+    """Return TLS as configured, None if it is off. Raises SettingError as `ZooKeeperTls` does."""
     return ZooKeeperTls(settings) if settings.zookeeper_tls else None
 
 
@@ -122,5 +122,5 @@ def _context(settings: ZooKeeperSettings) -> ssl.SSLContext:
 
 
 def _no_password() -> NoReturn:
-    """Refuse to ask on a terminal."""
+    """Prevent OpenSSL from asking for a password on the terminal."""
     raise OSError("zookeeper_key is encrypted: it must be a key without a password")

@@ -1,4 +1,4 @@
-"""Between kazoo's values and exceptions and this room's."""
+"""Translates between kazoo's values and exceptions and this room's."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -24,15 +24,15 @@ from nncache.coordination.errors import (
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZnodeAcl
 
 _NOT_REACHED = (kazoo_errors.RolledBackError, kazoo_errors.RuntimeInconsistency)
-"""What ZooKeeper says of the operations before and after the one that made it refuse a transaction."""
+"""ZooKeeper's results for the other operations of a refused transaction, before and after the failed one."""
 
 
 def znode(path: str, reply: tuple[bytes | None, ZnodeStat]) -> Znode:
-    """Return a reply to getData."""
+    """Return the znode in a reply to getData."""
     data, stat = reply
     return Znode(
         path=path,
-        data=data or b"",  # a znode can be made with no data at all
+        data=data or b"",  # a znode may be created without data
         version=stat.version,
         created_zxid=stat.czxid,
         children=stat.numChildren,
@@ -43,7 +43,7 @@ def znode(path: str, reply: tuple[bytes | None, ZnodeStat]) -> Znode:
 
 
 def znode_acl(reply: tuple[Sequence[ACL], ZnodeStat]) -> ZnodeAcl:
-    """Return a reply to getACL."""
+    """Return the ACL in a reply to getACL."""
     entries, stat = reply
     return ZnodeAcl(
         tuple(AclEntry(entry.id.scheme, entry.id.id or "", Right(entry.perms)) for entry in entries),
@@ -52,12 +52,12 @@ def znode_acl(reply: tuple[Sequence[ACL], ZnodeStat]) -> ZnodeAcl:
 
 
 def kazoo_acl(acl: Acl) -> list[ACL]:
-    """Return an ACL as kazoo takes it."""
+    """Return an ACL in kazoo's form."""
     return [ACL(int(entry.rights), Id(entry.scheme, entry.id)) for entry in acl]
 
 
 def failure(path: str, error: Exception) -> CoordinationError:
-    """Return what an exception of kazoo is in this room's words."""
+    """Return this room's error for an exception of kazoo."""
     match error:
         case kazoo_errors.NoNodeError():
             return NoNodeError(path)
@@ -91,7 +91,7 @@ def failure(path: str, error: Exception) -> CoordinationError:
 
 
 def begin_transaction(kazoo: KazooClient, operations: Sequence[Operation]) -> IAsyncResult:
-    """Send a transaction; its reply goes to `refusal`."""
+    """Send a transaction; pass its results to `refusal`."""
     transaction = kazoo.transaction()
     for operation in operations:
         match operation:
@@ -109,7 +109,7 @@ def begin_transaction(kazoo: KazooClient, operations: Sequence[Operation]) -> IA
 
 
 def refusal(operations: Sequence[Operation], results: Sequence[Any]) -> CoordinationError | None:
-    """Return why a transaction was not carried out, None if it was."""
+    """Return why a transaction was refused; None if it was carried out."""
     for operation, result in zip(operations, results, strict=True):
         if isinstance(result, Exception) and not isinstance(result, _NOT_REACHED):
             return failure(operation.path, result)

@@ -1,7 +1,7 @@
-"""Looks at single paths, over watches that fire once.
+"""Watches single paths with ZooKeeper watches, which fire once.
 
-A ZooKeeper watch says once that something has changed, not what, and is lost with the connection: kazoo, unlike
-ZooKeeper's own client, does not set it again. So a look is read, waits for news, and is read again.
+A ZooKeeper watch signals one change, without saying which, and is lost with the connection: kazoo, unlike ZooKeeper's
+own client, does not restore it. So a path is read, waits for a signal, and is read again.
 """
 
 import asyncio
@@ -13,34 +13,34 @@ from nncache.coordination.errors import NoNodeError
 from nncache.coordination.zookeeper import Znode
 
 Watcher: TypeAlias = Callable[[], None]
-"""Called on the loop when a watch fires. Given twice for one path, it is called once."""
+"""Called on the loop when a watch fires. A watcher that is set twice on one path is called once."""
 
 
 class WatchedReads(Protocol):
-    """What looks need of a session."""
+    """The operations of a session that watches need."""
 
     @property
     def connection_id(self) -> int:
-        """Counts the connections; a watch is lost with its connection."""
+        """Number of connections so far; a watch is lost with its connection."""
 
     async def read(self, path: str, watcher: Watcher | None) -> Znode:
-        """Return a znode; with a watcher, set a watch on it. Raises NoNodeError, and sets none then."""
+        """Return a znode; with a watcher, set a watch on it. Raises NoNodeError, and sets no watch then."""
 
     async def exists(self, path: str, watcher: Watcher | None) -> bool:
-        """Tell whether a znode is there; with a watcher, set a watch either way."""
+        """Return whether a znode exists; with a watcher, set a watch in either case."""
 
 
 class WatchedPath:
-    """The one watch that a session has on a path, shared by all who look at it."""
+    """A session's one watch on a path, shared by all its handles."""
 
     def __init__(self, path: str, on_fire: Watcher) -> None:
         self.path = path
-        self.fired = 0  # how often it has fired
-        self.armed_in = 0  # the connection in which it is set; 0: it is not, as far as is known
+        self.fired = 0  # since start
+        self.armed_in = 0  # the connection in which it is set; 0: not set, as far as this client knows
         self._on_fire = on_fire
 
     def fire(self) -> None:
-        """Take note that it has fired."""
+        """Record that the watch has fired, and notify."""
         self.fired += 1
         self.armed_in = 0
         self._on_fire()
@@ -50,31 +50,30 @@ class ZnodeWatches:
     """All watches of one session.
 
     Invariants:
-        W1  At most one watch is set on a path, however many look at it and however often.
-        W2  A look that does not say that there is news has its watch set, and that has not fired since it was
-            read.
+        W1  At most one watch is set on a path, however many handles there are and however often they read.
+        W2  If a handle reports no change, its watch is set, and has not fired since the handle's last read.
     """
 
     def __init__(self, reads: WatchedReads) -> None:
         self._reads = reads
-        self._paths: WeakValueDictionary[str, WatchedPath] = WeakValueDictionary()  # looked at, or watched
-        self._news = asyncio.Event()  # set, and replaced, whenever a watch may have news
-        self.armed = 0  # counts
+        self._paths: WeakValueDictionary[str, WatchedPath] = WeakValueDictionary()  # by path; while in use
+        self._news = asyncio.Event()  # set, and replaced by a new event, whenever a watch may have fired
+        self.armed = 0  # watches set since start
         self.fired = 0
 
     def look(self, path: str) -> "WatchHandle":
-        """Return a look at a path."""
+        """Return a handle on a path."""
         watched = self._paths.get(path)
         if watched is None:
             watched = self._paths[path] = WatchedPath(path, self._tell_fired)
         return WatchHandle(self, watched)
 
     def reconnected(self) -> None:
-        """All watches that were set are lost, and with them perhaps changes."""
+        """Notify all handles: all watches are lost, and changes may have been missed."""
         self._tell()
 
     async def read(self, path: WatchedPath) -> tuple[Znode | None, tuple[int, int]]:
-        """Return the znode, and what `news` was when it was asked for; a watch is set now."""
+        """Return the znode, and the value of `news` before the read; a watch is set on the path."""
         news = self.news(path)
         if path.armed_in == self._reads.connection_id:
             return await self._find(path), news
@@ -90,11 +89,11 @@ class ZnodeWatches:
         return znode, news
 
     def news(self, path: WatchedPath) -> tuple[int, int]:
-        """Return what changes when the znode may be another."""
+        """Return a value that differs from an earlier one if the znode may have changed."""
         return (self._reads.connection_id, path.fired)
 
     async def wait(self) -> None:
-        """Return when a watch has news."""
+        """Wait until a watch may have fired."""
         await self._news.wait()
 
     async def _find(self, path: WatchedPath) -> Znode | None:
@@ -113,20 +112,20 @@ class ZnodeWatches:
 
 
 class WatchHandle:
-    """One user's look at one path; a `nncache.coordination.zookeeper.ZnodeWatch`."""
+    """One user's watch on one path: a `nncache.coordination.zookeeper.ZnodeWatch`."""
 
     def __init__(self, watches: ZnodeWatches, path: WatchedPath) -> None:
         self._watches = watches
         self._path = path
-        self._seen: tuple[int, int] | None = None  # the news when it was last read; None before
+        self._seen: tuple[int, int] | None = None  # `news` at the last read; None before the first
 
     async def read(self) -> Znode | None:
-        """Return the znode as it is; see ZnodeWatch."""
+        """Return the current znode; see ZnodeWatch."""
         znode, self._seen = await self._watches.read(self._path)
         return znode
 
     async def changed(self, timeout_s: float) -> bool:
-        """Wait until it may be another; see ZnodeWatch."""
+        """Wait until the znode may have changed; see ZnodeWatch."""
         try:
             async with asyncio.timeout(timeout_s):
                 while self._watches.news(self._path) == self._seen:

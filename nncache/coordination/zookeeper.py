@@ -1,6 +1,6 @@
-"""What the rooms above need of ZooKeeper.
+"""The interface of ZooKeeper for the rooms above.
 
-Shapes and values; `nncache.coordination.session.Session` is the real thing.
+Protocols and values; `nncache.coordination.session.Session` implements them.
 """
 
 from collections.abc import Sequence
@@ -13,21 +13,21 @@ from nncache.coordination.acl import OPEN, Acl
 
 @dataclass(slots=True, kw_only=True)
 class SessionStats:
-    """What a session with ZooKeeper did since it was started, and its present state."""
+    """Figures of a session with ZooKeeper since start, and its current state."""
 
     is_connected: bool = False
     is_login_failing: bool = False
-    connections: int = 0  # connections made, the first included
-    sessions: int = 0  # sessions that ZooKeeper has granted
-    sessions_given_up: int = 0  # of these, such as we gave up: too long without a connection, or refused
-    calls: int = 0  # calls made; a read of many znodes is one for each
-    calls_failed: int = 0  # times that a call found no connection, lost it, or got no answer in time
+    connections: int = 0  # including the first one
+    sessions: int = 0  # sessions that ZooKeeper granted
+    sessions_given_up: int = 0  # sessions abandoned by this client: too long without a connection, or refused
+    calls: int = 0  # each znode of a read of many counts
+    calls_failed: int = 0  # calls without a connection, with a lost one, or without an answer in time
     writes: int = 0  # transactions carried out
-    writes_refused: int = 0  # transactions that ZooKeeper refused: the tree was not as supposed
+    writes_refused: int = 0  # transactions that ZooKeeper refused: the tree did not match
 
 
 ANY_VERSION: Final = -1
-"""For writes that may replace whatever is there."""
+"""For writes that replace any version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,30 +36,28 @@ class Znode:
 
     path: str
     data: bytes
-    version: int  # counts up with each change of the data
-    created_zxid: int  # tells a znode from one of the same path that was deleted and made again
+    version: int  # incremented by each change of the data
+    created_zxid: int  # differs if a znode of the same path was deleted and created again
     children: int
-    owner_session: int  # of an ephemeral znode; else 0
+    owner_session: int  # of an ephemeral znode; 0 for others
     created_ms: int = 0  # since 1970, by ZooKeeper's clock
-    children_zxid: int = (
-        0  # of the last transaction that made or deleted a child; of its own creation before that
-    )
+    children_zxid: int = 0  # last transaction that created or deleted a child; its own creation before that
 
 
 @dataclass(frozen=True, slots=True)
 class ZnodeAcl:
-    """Who may do what with a znode, as it was read."""
+    """A znode's ACL as it was read."""
 
     acl: Acl
-    version: int  # counts up with each change of the ACL
+    version: int  # incremented by each change of the ACL
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Make a znode; its parent must be there.
+    """Create a znode; its parent must exist.
 
-    A sequential one gets a number behind its path (`sequential_name`): of how many children have been made below that
-    parent before it, whatever has become of them.
+    A number is appended to the path of a sequential znode (`sequential_name`): the number of children that the parent
+    has had before, including deleted ones.
     """
 
     path: str
@@ -71,7 +69,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class SetData:
-    """Replace the data of a znode of this version."""
+    """Replace the data of a znode that has this version."""
 
     path: str
     data: bytes
@@ -80,7 +78,7 @@ class SetData:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete a znode of this version; it must have no children."""
+    """Delete a znode that has this version and no children."""
 
     path: str
     version: int = ANY_VERSION
@@ -88,7 +86,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """See that a znode has this version."""
+    """Require that a znode has this version."""
 
     path: str
     version: int
@@ -98,124 +96,124 @@ Operation: TypeAlias = Create | SetData | Delete | Check
 
 
 def sequential_name(path: str, number: int) -> str:
-    """Return the path of a sequential znode by its number (PrepRequestProcessor: ten digits at least)."""
+    """Return the path of a sequential znode by its number (PrepRequestProcessor: at least ten digits)."""
     return f"{path}{number:010}"
 
 
 class ZnodeWatch(Protocol):
-    """Looks at the data of one path. Holds one ZooKeeper watch at most, whatever happens."""
+    """Watches the data of one path. It holds at most one ZooKeeper watch at any time."""
 
     async def read(self) -> Znode | None:
-        """Return the znode as it is, None if there is none; from here on `changed` looks for a change.
+        """Return the current znode, None if there is none; `changed` waits for a change after this read.
 
         Raises:
             ConnectionLostError: no answer.
-            NotAllowedError: ZooKeeper's ACL forbids it.
+            NotAllowedError: ZooKeeper's ACL refuses the read.
         """
 
     async def changed(self, timeout_s: float) -> bool:
-        """Return True as soon as the data may be other than last read, False after `timeout_s` seconds.
+        """Return True as soon as the data may differ from the last read, False after `timeout_s` seconds.
 
-        A notification is one reason, a connection lost and found again is another: a watch may have been lost
-        with it. False proves nothing.
+        The cause is a fired watch, or a new connection: the watch was lost with the old one. False proves nothing: the
+        data may have changed.
         """
 
 
 class Znodes(Protocol):
-    """A tree of znodes: read, and changed by guarded transactions. `nncache.coordination.embedded` is one, too."""
+    """A tree of znodes: read, and changed by conditional transactions. `nncache.coordination.embedded` is another."""
 
     async def get(self, path: str) -> Znode:
         """Return a znode. Raises NoNodeError, NotAllowedError."""
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return many znodes, pipelined and bounded in flight; None for those that are not there."""
+        """Return many znodes, pipelined with a bounded number in flight; None for each that does not exist."""
 
     async def children(self, path: str) -> tuple[str, ...]:
-        """Return the names of the children, in no order. Raises NoNodeError, NotAllowedError."""
+        """Return the names of the children, in any order. Raises NoNodeError, NotAllowedError."""
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Carry out all of the operations or none (one ZooKeeper transaction).
+        """Carry out all of the operations or none, in one ZooKeeper transaction.
 
         Raises:
-            ZnodeError: in one of its kinds, for the first operation that can't be carried out; nothing was changed.
-            ConnectionLostError: it is not known whether it was carried out.
+            ZnodeError: a subclass, for the first operation that cannot be carried out; nothing was changed.
+            ConnectionLostError: whether it was carried out is unknown.
         """
 
 
 class SyncedZnodes(Znodes, Protocol):
-    """What `nncache.coordination.linearizable` needs of a session with ZooKeeper. All calls may lose the connection.
+    """A session with ZooKeeper, as `nncache.coordination.linearizable` needs it. Every call may lose the connection.
 
-    Calls are sent in the order in which they are begun, and over one connection carried out in that order.
+    Calls are sent in the order in which they begin; those over one connection are carried out in that order.
     """
 
     @property
     def connection_id(self) -> int:
-        """Counts up with every connection, and with every session; 0 before the first."""
+        """Incremented by every connection and every new session; 0 before the first connection."""
 
     @property
     def session_id(self) -> int:
-        """The present session's id, as in `Znode.owner_session`; 0 without one."""
+        """The current session's id, as in `Znode.owner_session`; 0 without a session."""
 
     async def sync(self, path: str) -> None:
-        """Return when this session's server has carried out all that was committed before the call.
+        """Wait until this session's server has applied all transactions that were committed before the call.
 
-        Later reads over the same connection see that.
+        Later reads over the same connection see them.
         """
 
     async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return znodes as they are at one moment, in one call; None for those that are not there.
+        """Return the znodes at one moment, in one call; None for each that does not exist.
 
-        Raises UnknownCallError: the server, before ZooKeeper 3.6, has no such call.
+        Raises UnknownCallError if the server is older than ZooKeeper 3.6, which introduced the call.
         """
 
     async def wait_connected(self, timeout_s: float) -> None:
-        """Return when there is a connection. Raises ConnectionLostError after `timeout_s` seconds."""
+        """Wait for a connection. Raises ConnectionLostError after `timeout_s` seconds."""
 
     async def ensure(self, path: str, acl: Acl = OPEN) -> None:
-        """See that a znode is there, and those above it; those that are missing are made empty, with this ACL."""
+        """Create a znode and its ancestors where they are missing, without data, with this ACL."""
 
 
 class ZooKeeper(SyncedZnodes, Protocol):
-    """One session with ZooKeeper. Every call has a deadline and may be cancelled.
+    """A session with ZooKeeper. Every call has a deadline and can be cancelled.
 
-    All calls raise ConnectionLostError when there is no connection or it was lost meanwhile; others as said.
+    All calls raise ConnectionLostError if there is no connection or it is lost during the call; others are listed.
     """
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is a connection, as far as is known."""
+        """Whether there is a connection, as far as this client knows."""
 
     async def acl(self, path: str) -> ZnodeAcl:
-        """Return a znode's ACL, which needs the right to read or to administer it.
+        """Return a znode's ACL. This requires READ or ADMIN permission.
 
         Raises:
-            NoNodeError: there is no such znode.
-            NotAllowedError: ZooKeeper's ACL forbids it.
+            NoNodeError: the znode does not exist.
+            NotAllowedError: ZooKeeper's ACL refuses it.
         """
 
     async def set_acl(self, path: str, acl: Acl, version: int) -> None:
-        """Replace the ACL of this version. ZooKeeper has no transaction that can do so.
+        """Replace the ACL that has this version. ZooKeeper's transactions do not support this.
 
         Raises:
-            NoNodeError, BadVersionError: the znode is not there, or another client has set its ACL in between.
-            NotAllowedError: ZooKeeper's ACL forbids it.
-            ZnodeError: ZooKeeper knows no identities of such a scheme.
+            NoNodeError, BadVersionError: the znode does not exist, or another client has set its ACL in between.
+            NotAllowedError: ZooKeeper's ACL refuses it.
+            ZnodeError: ZooKeeper has no identities of such a scheme.
         """
 
     def watch(self, path: str) -> ZnodeWatch:
-        """Return a look at the data of a path."""
+        """Return a watch on the data of a path."""
 
 
 class ZooKeeperSession(ZooKeeper, Protocol):
-    """A ZooKeeper that its user begins and ends."""
+    """A ZooKeeper session that its user starts and ends."""
 
     async def __aenter__(self) -> Self:
-        """Begin to connect; do not wait for it."""
+        """Start to connect, without waiting."""
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the session, in bounded time."""
+        """End the session in bounded time."""
 
     def stats(self) -> SessionStats:
         """Return the session's figures."""

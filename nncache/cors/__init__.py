@@ -1,1 +1,1 @@
-"""Pages of other origins: CORS."""
+"""CORS: reads by pages of other origins."""

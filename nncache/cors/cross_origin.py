@@ -1,8 +1,8 @@
-"""Lets pages of other origins read what the proxy serves: CORS, as the Fetch standard has it (section 3.2).
+"""CORS: pages of other origins may read from the proxy (Fetch standard, section 3.2).
 
-Hadoop's own is `hadoop.http.cross-origin.enabled` (CrossOriginFilter, 3.4.1), which this takes the place of for the
-origins that are named here: their `Origin` does not go to the NameNode, which would answer it with fields of its own.
-No answer with fields for an origin is kept: the cache keeps the NameNode's, and the fast path takes no such head.
+For the configured origins this replaces Hadoop's own `hadoop.http.cross-origin.enabled` (CrossOriginFilter, 3.4.1):
+the NameNode does not get their `Origin`, since it would answer with CORS fields of its own. No answer with CORS fields
+is cached: the cache keeps the NameNode's reply, and the fast path does not remember these heads.
 """
 
 from collections.abc import Awaitable
@@ -27,10 +27,10 @@ _MAX_AGE_S: Final = 1_800  # as CrossOriginFilter's
 
 
 class CrossOrigin:
-    """Answers the preflights of named origins, and adds to the answers to their reads who may see them."""
+    """Answers preflights of the configured origins, and adds CORS fields to the answers to their reads."""
 
     def __init__(self, settings: CorsSettings, traffic: Traffic, others: Handler) -> None:
-        """Answer for these origins; all else `others` does."""
+        """Answer preflights of the configured origins; `others` answers all other requests."""
         self._origins = frozenset(settings.cors_origins)
         self._traffic = traffic
         self._others = others
@@ -44,7 +44,7 @@ class CrossOrigin:
             if request.method in _READS:
                 request.fields = tuple(each for each in request.fields if each[0].lower() != b"origin")
                 request.names -= {b"origin"}
-                request.whole = None  # the same bytes from another connection are for this place again
+                request.whole = None  # the same head must come here again, not to the fast path
                 request.adds = (*_of_origin(origin), (b"Access-Control-Expose-Headers", _MAY_SEE))
         return self._others(request)
 
@@ -61,7 +61,7 @@ class CrossOrigin:
 
 
 def _origin_of(request: Request) -> str:
-    """Return the origin that a request names; "": none, or several."""
+    """Return the origin of a request; "": it names none, or several."""
     if b"origin" not in request.names:
         return ""
     named = [value for name, value in request.fields if name.lower() == b"origin"]

@@ -1,4 +1,4 @@
-"""Settings: which pages of other origins may read."""
+"""Settings of CORS."""
 
 import re
 from dataclasses import dataclass, field
@@ -7,15 +7,15 @@ from typing import Final
 from nncache.net.setting_error import SettingError
 
 _ORIGIN: Final = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
-"""As a browser writes one: scheme and host in small letters (RFC 6454, section 6.2)."""
+"""An origin as browsers send it: scheme and host in lower case (RFC 6454, section 6.2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorsSettings:
-    """Which pages may read.
+    """The origins whose pages may read.
 
     Raises:
-        SettingError: a value is no origin.
+        SettingError: a value is not an origin.
     """
 
     cors_origins: tuple[str, ...] = field(

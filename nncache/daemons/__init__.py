@@ -1,1 +1,1 @@
-"""The two daemons: their parts put together, run, and watched. (nncache/daemons/)"""
+"""Wiring, start and supervision of the daemons: proxy, publisher and DNS. (nncache/daemons/)"""

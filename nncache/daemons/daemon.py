@@ -14,12 +14,12 @@ _log = logging.getLogger(__name__)
 
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 _IGNORED: Final = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGVTALRM)
-"""Any of these would end a process that has no use for it, without a word."""
+"""By default, each of these signals ends the process without a message."""
 
 
 @dataclass(slots=True)
 class Signals:
-    """What signals do.
+    """The effects of signals on a daemon.
 
     Attributes:
         stop: set by SIGTERM and SIGINT.
@@ -30,14 +30,14 @@ class Signals:
     on_reload: Callable[[], None] = lambda: _log.info("SIGHUP: ignored, nothing is served yet")
 
     def reload(self) -> None:
-        """Act on SIGHUP."""
+        """Handle SIGHUP."""
         self.on_reload()
 
 
 def run_until_signal(serve: Callable[[Signals], Awaitable[None]], on_signal: str) -> None:
-    """Run `serve` to its end; SIGTERM and SIGINT set the event, and `on_signal` says what that does.
+    """Run `serve` until it returns. SIGTERM and SIGINT set `stop`; `on_signal` is the effect of that, for the log.
 
-    SIGQUIT writes to standard error what each thread is doing, as a JVM does. An error of `serve` leaves as it is.
+    SIGQUIT writes the stack of each thread to standard error, as in a JVM. An error of `serve` propagates unchanged.
     """
     faulthandler.register(signal.SIGQUIT, all_threads=True)
     try:

@@ -1,6 +1,6 @@
 """Build the parts of the DNS daemon and run them.
 
-It starts whether or not ZooKeeper is there.
+It starts even if ZooKeeper is unavailable.
 """
 
 import asyncio
@@ -44,13 +44,13 @@ from nncache.settings.commands import SettingsOfDns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DnsState:
-    """What the log and /ready tell about.
+    """The state that the log and /ready report.
 
     Attributes:
-        is_loaded: the registry has been read; it answers.
-        is_current: the registry is followed.
+        is_loaded: the registry has been read once, so that questions are answered.
+        is_current: the registry is being followed.
         is_zookeeper_connected: there is a connection to ZooKeeper.
-        missing_root: registry_root, if there is no such znode; empty: there is.
+        missing_root: the registry_root if there is no such znode; empty if the znode exists.
     """
 
     is_loaded: bool
@@ -60,19 +60,19 @@ class DnsState:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it answers; also while ZooKeeper is away, from what was last known."""
+        """Whether questions are answered; while ZooKeeper is unavailable, from the last known records."""
         return self.is_loaded
 
     @property
     def reason(self) -> Literal["", "no-zookeeper", "not-loaded"]:
-        """What is out of order, for everybody."""
+        """The fault, as a fixed word that every client may see; "" if there is none."""
         if not self.is_zookeeper_connected:
             return "no-zookeeper"
         return "" if self.is_loaded else "not-loaded"
 
     @property
     def state(self) -> str:
-        """The same in words."""
+        """One line for operators."""
         if self.is_current and self.missing_root:
             return f"there is no registry at {self.missing_root} in ZooKeeper: no name is found"
         if self.is_current:
@@ -83,7 +83,7 @@ class DnsState:
 
 
 def lines(before: DnsState | None, now: DnsState) -> tuple[StateChange, ...]:
-    """Return the log lines of the change from one state to the next; None: nothing was logged yet."""
+    """Return the log lines for a change of state. `before` is None until a state has been logged."""
     if before is not None and before.state == now.state:
         return ()
     if now.is_current and not now.missing_root:
@@ -95,19 +95,19 @@ def lines(before: DnsState | None, now: DnsState) -> tuple[StateChange, ...]:
 
 
 AT_ONCE: Final = 16
-"""Entries that are taken in before questions are answered again."""
+"""How many changes are applied before the event loop answers questions again."""
 
 
 class DnsFollowing:
-    """Carries the changes of the registry into the zone; what was known stays while there are none."""
+    """Applies the changes of the registry to the zone. While no changes arrive, the known records stay."""
 
     def __init__(self, zone: Zone) -> None:
         self._zone = zone
-        self.is_current = False  # all that was there when it was last read has been taken in
-        self.has_root = False  # the registry itself is there
+        self.is_current = False  # the zone holds everything that the last read found
+        self.has_root = False  # the root znode of the registry exists
 
     async def follow(self, changes: AsyncIterator[Change]) -> None:
-        """Take in the changes of a new watch until they end. What it does not find is gone."""
+        """Apply the changes of a new watch until they end. Entries that the watch does not find are removed."""
         seen: set[str] | None = set()
         taken = 0
         self.is_current = self.has_root = False
@@ -136,7 +136,7 @@ class DnsFollowing:
                         self._zone.is_loaded = self.is_current = True
                 taken += 1
                 if taken % AT_ONCE == 0:
-                    await asyncio.sleep(0)  # a registry that is read at once must not hold up answers
+                    await asyncio.sleep(0)  # the first read of a registry must not delay answers
         finally:
             self.is_current = False
 
@@ -144,12 +144,12 @@ class DnsFollowing:
 _log = logging.getLogger(__name__)
 
 REFUSED_S = 10.0
-"""After which it is tried again to read a registry whose ACL refuses it."""
+"""Seconds until the registry is read again after its ACL has refused the read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DnsStats:
-    """What was answered from what since the start."""
+    """The state of the zone, and counters since start."""
 
     is_loaded: bool = False
     is_current: bool = False
@@ -162,10 +162,10 @@ class DnsStats:
 def run_dns(settings: SettingsOfDns, load: Callable[[], SettingsOfDns]) -> None:
     """Serve the registry as DNS until SIGTERM or SIGINT.
 
-    At SIGHUP the settings are loaded again.
+    SIGHUP reloads the settings.
 
     Raises:
-        StartError: this start cannot succeed; one line says why.
+        StartError: the daemon cannot start. The message says why, in one line.
     """
     try:
         access = access_of(settings.admin, settings.dns.admin_at.host)
@@ -184,7 +184,7 @@ def run_dns(settings: SettingsOfDns, load: Callable[[], SettingsOfDns]) -> None:
 
 
 class DnsSystem:
-    """The DNS daemon: all its parts, and the order in which they begin and end."""
+    """The DNS daemon: its parts, and the order in which they start and stop."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class DnsSystem:
             settings.dns.domain,
             settings.dns.dns_name_server or socket.getfqdn(),
             ttl_s=settings.dns.dns_ttl_s,
-            serial=int(unix_time()),  # grows with each start
+            serial=int(unix_time()),  # increases with each start
         )
         self._zone = Zone(authority.domain_bytes)
         self._answers = DnsResponder(self._zone, authority)
@@ -223,19 +223,19 @@ class DnsSystem:
 
     @property
     def address(self) -> ListenAddress:
-        """Where questions are answered."""
+        """The address at which questions are answered."""
         return self._server.address
 
     @property
     def admin_url(self) -> str:
-        """The pages."""
+        """The URL of the operators' pages."""
         return self._admin.url
 
     async def serve(self, stop: asyncio.Event) -> None:
         """Run until `stop` is set.
 
         Raises:
-            StartError: an address cannot be listened on.
+            StartError: the daemon cannot listen on one of its addresses.
         """
         async with self._admin, self._server, self._session, background(self._works()):
             self._say_where()
@@ -245,7 +245,7 @@ class DnsSystem:
             self._manager.stopping()
 
     def take(self, settings: SettingsOfDns, changed: AbstractSet[str]) -> None:
-        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloader`)."""
+        """Apply new settings. `changed` are the keys with new values (`nncache.daemons.reloader`)."""
         if "log_level" in changed:
             set_log_level(settings.log)
 
@@ -279,7 +279,7 @@ class DnsSystem:
         _log.info("health, readiness and metrics on %s", self._admin.url)
 
     def figures(self) -> Mapping[str, object]:
-        """Return each room's figures of now; the keys are those of `nncache.metrics.metric.ROOMS`."""
+        """Return the current figures of each room, by the keys of `nncache.metrics.metric.ROOMS`."""
         return {
             "admin": self._admin.stats(),
             "dns": self._stats(),

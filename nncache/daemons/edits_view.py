@@ -1,10 +1,10 @@
-"""The source of edits as operators see it: which is read, and how its JournalNodes do."""
+"""The operators' view of the edits: which source is read, and the state of its JournalNodes."""
 
 from nncache.invalidation.stats import ChannelStats
 
 
 def edits_view(channel: ChannelStats) -> dict[str, object]:
-    """Return what /status says of it, as JSON."""
+    """Return the view as JSON, for /status."""
     journal = channel.journal
     return {
         "source": channel.source or None,

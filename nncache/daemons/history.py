@@ -1,6 +1,6 @@
-"""What a daemon did lately: totals of the last minutes, and when it began or ceased to do its work.
+"""A daemon's recent history: totals of the last minutes, and the times at which it started or stopped working.
 
-Pure: the wiring looks every so often and hands in what it saw. What comes and goes between two looks is not seen.
+Pure: the wiring passes in regular samples. A state that begins and ends between two samples is not recorded.
 """
 
 from collections import deque
@@ -10,31 +10,31 @@ from typing import Any, Final, Generic, TypeVar
 
 SAMPLE_EVERY_S: Final = 5.0
 SAMPLES: Final = 121
-"""Ten minutes of them."""
+"""Samples of ten minutes."""
 
 MINUTE_S: Final = 60.0
 TRANSITIONS: Final = 20
-"""Transitions that are remembered."""
+"""How many transitions are kept."""
 
 _JUST_S: Final = 0.5
-"""Looks come a little early or late."""
+"""Tolerance: samples come a little early or late."""
 
 
 F = TypeVar("F")
-"""A dataclass of figures since the start: each only grows, or is a mapping of such."""
+"""A dataclass of counters since start. Each field is a counter, or a mapping of counters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Those of a proxy.
+    """The counters of a proxy.
 
     Attributes:
-        requests: of clients.
-        from_memory: of these, answered from memory or with the reply to the same caller's identical request.
-        failed: of these, answered with an error of the proxy.
-        refused: of these, refused by the proxy.
-        own_calls: calls to the NameNodes on the proxy's own account.
-        forwarded: requests for which a NameNode was asked, by the word of the reason.
+        requests: requests of clients.
+        from_memory: requests answered from memory, or with the reply to the same caller's identical request.
+        failed: requests answered with an error of the proxy.
+        refused: requests that the proxy refused.
+        own_calls: calls to the NameNodes that the proxy makes for itself.
+        forwarded: requests for which a NameNode was asked, by forward reason.
     """
 
     requests: int = 0
@@ -47,7 +47,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Span(Generic[F]):
-    """What happened from one moment to another, in so many seconds."""
+    """The increase of the counters over a period."""
 
     seconds: float
     totals: F
@@ -55,7 +55,7 @@ class Span(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """The daemon began or ceased to do its work, and why; `at` is local time in seconds."""
+    """A moment at which the daemon started or stopped working, and why; `at` is local time in seconds."""
 
     at: float
     is_well: bool
@@ -63,20 +63,20 @@ class Transition:
 
 
 class History(Generic[F]):
-    """Remembers what was seen, for a bounded time.
+    """Samples of the last ten minutes, and the latest transitions.
 
     Invariants:
-        R1  `_samples` holds at least one, the oldest first, each `SAMPLE_EVERY_S` or so after the one before.
-        R2  Transitions alternate between well and not, unless only the reason of not being well has changed.
+        R1  `_samples` is not empty, and in order of time. Samples are about `SAMPLE_EVERY_S` apart.
+        R2  Transitions alternate between well and not well, unless only the reason for not being well has changed.
     """
 
     def __init__(self, now: float, nothing: F) -> None:
-        """Begin with a process that has done `nothing`; `now` is local time in seconds."""
+        """Start with the zero counters `nothing`; `now` is local time in seconds."""
         self._samples: deque[tuple[float, F]] = deque([(now, nothing)], maxlen=SAMPLES)
         self._transitions: deque[Transition] = deque(maxlen=TRANSITIONS)
 
     def look(self, now: float, totals: F, *, is_well: bool, state: str) -> None:
-        """Take note of what is seen now."""
+        """Record the current counters and state."""
         if now - self._samples[-1][0] >= SAMPLE_EVERY_S:
             self._samples.append((now, totals))
         last = self._transitions[-1] if self._transitions else None
@@ -89,7 +89,7 @@ class History(Generic[F]):
         return tuple(reversed(self._transitions))
 
     def last_minute(self, now: float, totals: F) -> Span[F]:
-        """Return what happened in the last minute or so, or since the start if that is less."""
+        """Return the span of about the last minute, or since start if that is shorter."""
         at, before = self._samples[0]
         for each in self._samples:
             if now - each[0] < MINUTE_S - _JUST_S:
@@ -98,7 +98,7 @@ class History(Generic[F]):
         return Span(now - at, _grown(totals, before))
 
     def spans(self) -> Iterator[tuple[float, Span[F]]]:
-        """Yield when each span between two samples ended, and what happened in it, the oldest first."""
+        """Yield each span between two samples with the time of its end, the oldest first."""
         before: tuple[float, F] | None = None
         for at, totals in self._samples:
             if before is not None:
@@ -107,7 +107,7 @@ class History(Generic[F]):
 
 
 def _grown(now: F, before: F) -> F:
-    """Return by how much each figure has grown since then; of a mapping what has not grown is left out."""
+    """Return the increase of each counter since `before`. Mappings omit counters that have not increased."""
     grown = dict[str, Any]()
     for each in fields(now):  # type: ignore[arg-type] # a TypeVar can't say that it is a dataclass
         figure, earlier = getattr(now, each.name), getattr(before, each.name)
@@ -120,5 +120,5 @@ def _grown(now: F, before: F) -> F:
 
 
 def _kind(state: str) -> str:
-    """Return the reason without its figures: those differ at each look."""
+    """Return the reason without its digits: figures differ from sample to sample."""
     return "".join(char for char in state if not char.isdecimal())

@@ -1,31 +1,31 @@
-"""Work beside the requests: reclaiming what was forgotten, collecting garbage."""
+"""Background work: reclaim the memory of forgotten entries, and collect garbage."""
 
 import asyncio
 import gc
 from collections.abc import Callable
 
 SLICE_ITEMS = 500
-"""Items taken apart at once: well under a millisecond, so that no request notices."""
+"""Items reclaimed in one slice: well under a millisecond, so that requests are not delayed."""
 
 IDLE_S = 0.05
-"""How long detached parts may lie before they are looked for again; they count as used bytes meanwhile."""
+"""Seconds between two checks for detached parts. Until they are reclaimed, they count as used bytes."""
 
 THRESHOLDS = (5_000, 5, 2**30)
-"""Of the collector's generations; Python's own are 700, 10, 10. The oldest is left to `tend_collector`.
+"""Thresholds of the collector's generations; Python's defaults are 700, 10, 10. `tend_collector` does the oldest.
 
-The cache leaves no reference cycles behind, so its objects die when the last reference goes, and the collector
-finds nothing among them however often it looks. What it looks at costs, though: a full collection with 1,000,000
-statuses holds the loop for about half a second.
+The cache creates no reference cycles, so its objects are freed with their last reference, and the collector finds no
+garbage among them. Each scan still costs time: a full collection with 1,000,000 statuses blocks the event loop for
+about half a second.
 """
 
 TEND_S = 0.25
-"""Between two looks of `tend_collector`: 5,000 fills a second leave about 10,000 objects behind in that time."""
+"""Seconds between two scans of `tend_collector`. 5,000 fills a second leave about 10,000 objects in that time."""
 
 
 def calm_collector() -> None:
-    """Spare the collector what lives as long as the process; call it once, when all is built.
+    """Exclude objects that live as long as the process from garbage collection. Call it once, after start.
 
-    After `freeze` no collection looks at modules, classes and tables again: about 100,000 objects.
+    After `freeze` no collection scans modules, classes and tables again: about 100,000 objects.
     """
     gc.collect()
     gc.freeze()
@@ -33,11 +33,10 @@ def calm_collector() -> None:
 
 
 async def tend_collector() -> None:
-    """Look once at all that has grown old since the last look, forever, and then never again.
+    """Scan the objects that have grown old since the last scan, and exclude them from later scans. Never returns.
 
-    So each look costs what is new, a few milliseconds, and not what is kept. A cycle that is still in use when it is
-    looked at, and dies later, is not found: on uvloop connections and flights make none (tests/
-    test_housekeeping.py).
+    So each scan costs only what is new: a few milliseconds. A cycle that is in use during its scan, and becomes garbage
+    later, is not found. On uvloop connections and flights create no cycles (tests/test_housekeeping.py).
     """
     while True:
         await asyncio.sleep(TEND_S)
@@ -47,9 +46,9 @@ async def tend_collector() -> None:
 
 
 async def reclaim_in_slices(reclaim: Callable[[int], bool]) -> None:
-    """Take apart what changes have detached, forever; requests go first between any two slices.
+    """Reclaim the parts that changes have detached, forever. Requests are served between two slices.
 
-    `reclaim` takes apart at most so many items, and returns true while more is left.
+    `reclaim` takes the maximum number of items to reclaim, and returns true while more are left.
     """
     while True:
         is_more_left = reclaim(SLICE_ITEMS)

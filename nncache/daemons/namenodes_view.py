@@ -1,4 +1,4 @@
-"""The NameNodes as operators see them."""
+"""The operators' view of the NameNodes."""
 
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenodes.pool import NameNodePool
@@ -6,7 +6,7 @@ from nncache.hadoop.namespace import NamespaceCheck
 
 
 def namenodes_view(pool: NameNodePool) -> tuple[dict[str, object], ...]:
-    """Return the addresses, namespaces and state of each, as JSON."""
+    """Return the addresses, namespaces and state of each NameNode, as JSON."""
     return tuple(
         about_namenode(each, pool.namespace_check(each))
         | {"state": "unreachable" if (state := pool.state_of(each)) is None else state.name.lower()}
@@ -15,7 +15,7 @@ def namenodes_view(pool: NameNodePool) -> tuple[dict[str, object], ...]:
 
 
 def about_namenode(namenode: NameNode, check: NamespaceCheck) -> dict[str, object]:
-    """Return the addresses of a NameNode, and the namespace that each serves; None while that is not known."""
+    """Return the addresses of a NameNode, and the namespace at each address; None if it is not known yet."""
     over_http, over_rpc = check.over_http, check.over_rpc
     return {
         "http": namenode.http,

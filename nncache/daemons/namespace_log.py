@@ -1,7 +1,7 @@
-"""Name the namespace that a line of the log is about, where there are several.
+"""Prefix each log line with the name of its namespace, in a proxy of several namespaces.
 
-The parts of a namespace do not know its name: what they do, they do in a context that has it (PEP 567), which the tasks
-and callbacks that they begin inherit.
+The parts of a namespace do not know its name. They run in a context that holds the name (PEP 567), and their tasks and
+callbacks inherit this context.
 """
 
 import logging
@@ -18,7 +18,7 @@ Asked = TypeVar("Asked")
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Name lines by this namespace for as long as the block lasts."""
+    """Prefix log lines with this namespace inside the block."""
     token = _NAMESPACE.set(name)
     try:
         yield
@@ -27,13 +27,13 @@ def naming(name: str) -> Iterator[None]:
 
 
 async def run_named(name: str, work: Callable[[], Awaitable[T]]) -> T:
-    """Do some work for the namespace of this name; returns its result."""
+    """Run `work` in the context of a namespace, and return its result."""
     with naming(name):
         return await work()
 
 
 def named(name: str, handle: Callable[[Asked], Awaitable[T]]) -> Callable[[Asked], Awaitable[T]]:
-    """Return what does the same for the namespace of this name."""
+    """Return a handler that calls `handle` in the context of a namespace."""
 
     async def handle_named(asked: Asked) -> T:
         with naming(name):
@@ -43,7 +43,7 @@ def named(name: str, handle: Callable[[Asked], Awaitable[T]]) -> Callable[[Asked
 
 
 def name_lines() -> None:
-    """Have each line that is logged in such a context begin with the name of its namespace, from now on."""
+    """Make the log handlers prefix each line with the namespace of its context."""
     for handler in logging.getLogger().handlers:
         handler.addFilter(_add_name)
 

@@ -1,7 +1,7 @@
-"""Build what lies behind the clients' connections for one namespace.
+"""Build the parts that serve one namespace, behind the clients' connections.
 
-Its NameNodes and their changes, its cache and gate, its front end and quick ways: nothing of it is shared with another
-namespace, so that a trouble in one leaves the others alone (docs/decisions/0024).
+They are its NameNodes and their changes, cache, gate, front end, fast path and direct calls. Namespaces share no part,
+so that trouble in one does not affect the others (docs/decisions/0024).
 """
 
 import socket
@@ -56,12 +56,12 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Security:
-    """As whom a proxy acts, and how it knows others.
+    """The identity of a proxy, and its means to authenticate clients.
 
     Attributes:
-        identity: of the service itself, on a secured cluster.
-        login: at ZooKeeper, if that wants one.
-        web: how the NameNodes' web servers are reached.
+        identity: the service's own identity, on a secured cluster.
+        login: the login at ZooKeeper, if ZooKeeper needs one.
+        web: the way to the NameNodes' web servers.
         clients: authenticates clients; None: the NameNodes do.
     """
 
@@ -77,7 +77,7 @@ NO_SECURITY: Final = Security()
 def _edits(
     pool: NameNodePool, settings: SettingsOfProxy, security: Security, clock: Clock
 ) -> EditsSource | None:
-    """Return the source of the direct channel; None for others."""
+    """Return the edits source of the direct channel; None for other channels."""
     if settings.channel_name != DIRECT:
         return None
     access = journal_access(settings.edits, settings.namenodes, security.identity, security.web)
@@ -85,21 +85,20 @@ def _edits(
 
 
 class NamespaceStack:
-    """One namespace. Use it as an async context: leaving it waits for the questions under way to its NameNodes.
+    """The parts of one namespace, an async context manager. Leaving it waits for in-flight calls to its NameNodes.
 
     Attributes:
-        settings: in force.
-        cache: what may be answered from memory.
-        consumer: of its changes.
-        traffic: what became of its requests.
-        front_end: answers its requests.
-        events: streams of its filters' events.
-        handle: answers its requests, those for events as well.
-        fast_path: answers those that are known.
-        direct_calls: begins requests that need no task; None where the proxy itself authenticates.
-        upstream: the way to its NameNodes.
-        sample: some of the paths that the cache holds.
-        purger: has the cache forget.
+        settings: the settings in force.
+        cache: the metadata cache.
+        consumer: applies changes to the cache.
+        traffic: counts requests and their results.
+        front_end: answers requests.
+        events: the endpoint that streams the events of filters.
+        handle: answers requests, including requests for events.
+        fast_path: answers requests with a known head.
+        direct_calls: starts requests that need no task; None if the proxy itself authenticates clients.
+        upstream: sends calls to the NameNodes.
+        purger: purges cached paths for operators.
     """
 
     def __init__(
@@ -110,7 +109,7 @@ class NamespaceStack:
         security: Security = NO_SECURITY,
         observers: tuple[Observer, ...] = (),
     ) -> None:
-        """Build it; `clock` is that of CLOCK_BOOTTIME, `observers` see its requests."""
+        """Build the parts. `clock` reads CLOCK_BOOTTIME, in seconds; `observers` are shown the requests."""
         self.settings = settings
         self._clock = clock
         self._pool = NameNodePool(settings.namenodes, clock, security.identity, security.web)
@@ -134,7 +133,7 @@ class NamespaceStack:
         queries = PoolQueries(
             self._pool,
             timeout_s=settings.proxy.namenode_query_timeout_s,
-            asks_txid_over_jmx=settings.channel_name in {FEED, ZOOKEEPER},  # no superuser is needed then
+            asks_txid_over_jmx=settings.channel_name in {FEED, ZOOKEEPER},  # these need no superuser
             clock=clock,
         )
         traffic = self.traffic = Traffic(clock)
@@ -194,13 +193,13 @@ class NamespaceStack:
         await self._under_way.__aexit__(kind, exc, trace)
 
     async def close(self) -> None:
-        """Ask its NameNodes nothing more."""
+        """Shut down the stream of changes and the pool of NameNodes."""
         await self._stream.shut_down()
         await self._pool.close()
 
     @property
     def background(self) -> tuple[tuple[str, Callable[[], Awaitable[object]]], ...]:
-        """Return the work beside the requests. None of it is needed to forward a call."""
+        """Return the background work. None of it is needed to forward a call."""
         return (
             ("the watch over the NameNodes", self._pool.run),
             ("the stream of changes", self.consumer.run),
@@ -211,16 +210,16 @@ class NamespaceStack:
         )
 
     def sample(self, limit: int, filter_: str | None) -> tuple[str, ...]:
-        """Return some of the paths that are held. Raises RefusedQueryError: no such filter is in force."""
+        """Return a random sample of cached paths. Raises RefusedQueryError if no such filter is in force."""
         return held_paths(self.cache, self._filter_names(), limit, filter_)
 
     def take_globs(self, settings: SettingsOfProxy) -> None:
-        """Keep what the globs of these settings match from now on, and nothing else."""
+        """Make the globs of these settings the only filters of the cache."""
         self.cache.set_filters({glob: glob for glob in settings.cache.glob})
         warn_of_globs(settings)
 
     def figures(self) -> dict[str, object]:
-        """Return the figures of now of each room that is the namespace's own."""
+        """Return the current figures of each room that belongs to the namespace."""
         stream = self.consumer.stats()
         return {
             "audit": self._auditor.stats(),
@@ -239,7 +238,7 @@ class NamespaceStack:
         }
 
     def readiness(self, *, is_listening: bool, is_stopping: bool) -> ProxyReadiness:
-        """Say whether it can serve, and whether from memory; the arguments are about the whole proxy."""
+        """Return whether it can serve, and whether from memory. The arguments concern the whole proxy."""
         now = self._state()
         return ProxyReadiness(
             is_listening=is_listening,
@@ -251,9 +250,9 @@ class NamespaceStack:
         )
 
     def explain(self, path: str) -> Mapping[str, object]:
-        """Say what is known of a canonical path."""
+        """Return the cache's state for a canonical path, and why it is or is not answered from memory."""
         explanation = self.cache.explain(path, self._clock())
-        self.consumer.request_probe()  # the next explanation can say what is applied by now
+        self.consumer.request_probe()  # so that the next explanation is more recent
         return asdict(explanation) | {
             "meaning": MEANINGS.get(explanation.answer, ""),
             "gate": self._state().gate,
@@ -261,7 +260,7 @@ class NamespaceStack:
         }
 
     def seen(self, readiness: ProxyReadiness, *, loop: LoopStats, hottest: HottestStats) -> StatusSnapshot:
-        """Return what the document of its status is made of; `loop` and `hottest` are those of the whole proxy."""
+        """Return the data for the status document. `loop` and `hottest` are those of the whole proxy."""
         now = self._clock()
         return StatusSnapshot(
             version=version("nncache"),
@@ -291,12 +290,12 @@ class NamespaceStack:
         return self.consumer.stats().channel.records.filter_names
 
     def totals(self) -> Totals:
-        """Return its requests since the start, and what became of them."""
+        """Return the counters of requests and their results."""
         channel = self.consumer.stats().channel
         return totals_of(self.traffic.stats(), self.front_end.stats(), self._pool.stats(), channel)
 
     def _look(self) -> ProxyState:
-        """Return the state, and take note of it for the status page."""
+        """Return the current state, and record it for the status page."""
         now = self._state()
         self._history.look(self._clock(), self.totals(), is_well=now.is_gate_open, state=now.gate)
         return now

@@ -1,6 +1,6 @@
-"""The namespaces that a proxy serves, by its mount table: one alone is the table with one row.
+"""The namespaces that a proxy serves, by its mount table. A single namespace is a table with one row.
 
-What operators see of one alone are its own documents; of several they are the sums, and each beside them.
+For a single namespace operators see its own documents. For several they see the sums, and each namespace as well.
 """
 
 import asyncio
@@ -39,16 +39,16 @@ T = TypeVar("T")
 Clock: TypeAlias = Callable[[], float]
 Work: TypeAlias = tuple[str, Callable[[], Awaitable[object]]]
 First: TypeAlias = Callable[[Traffic, Handler], Handler]
-"""Puts what answers some requests, and counts them, before what answers all others."""
+"""Returns a handler that answers and counts some requests, and passes all others to the given handler."""
 
 
 class Namespaces:
-    """All of them.
+    """All namespaces of a proxy.
 
     Attributes:
-        stacks: by name; that of one alone is "".
-        server: of the clients.
-        balancers: in front of it, that are believed.
+        stacks: by name; a single namespace has the name "".
+        server: accepts the clients' connections.
+        balancers: the trusted load balancers in front of the server.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Namespaces:
         observers: tuple[Observer, ...],
         first: First | None = None,
     ) -> None:
-        """Build them; `security` is that of each, and `first` answers some requests before they do."""
+        """Build the stacks. `security` is by name; `first` makes a handler that answers some requests before them."""
         self.stacks: Mapping[str, NamespaceStack] = MappingProxyType(
             {
                 name: NamespaceStack(settings, clock, security=security[name], observers=observers)
@@ -72,7 +72,7 @@ class Namespaces:
         self._history = History(clock(), Totals())  # of the sums
         limits, self.balancers = federation.of_proxy.limits, Balancers(federation.of_proxy.balancers)
         balancers = self.balancers if federation.of_proxy.balancers.real_ip_from else None
-        if self._alone is not None:  # nothing lies between the connections and its parts
+        if self._alone is not None:  # connections reach its parts directly
             stack, traffic = self._alone, self._alone.traffic
             handle, known, direct = stack.handle, stack.fast_path, stack.direct_calls
             behind = _behind(federation.of_proxy.cors, first, traffic, handle)
@@ -90,11 +90,11 @@ class Namespaces:
             behind = _behind(federation.of_proxy.cors, first, traffic, handle)
             heads, calls = MountedHeads(self._mounts, members), MountedCalls(self._mounts, members)
             self.server = Server(behind, heads, limits, calls, traffic, balancers)
-        self._traffic = traffic  # of several, what is about none of them
+        self._traffic = traffic  # with several namespaces, the requests that concern none
 
     @property
     def background(self) -> Sequence[Work]:
-        """The work beside the requests. None of it is needed to forward a call."""
+        """The background work. None of it is needed to forward a call."""
         if self._alone is not None:
             return self._alone.background
         works = [
@@ -105,15 +105,15 @@ class Namespaces:
         return (*works, ("the course of all namespaces", partial(self._look_on, LOOK_EVERY_S)))
 
     def figures(self) -> Figures:
-        """Return the figures of what there is one of: of one namespace alone all, of several what is about none."""
+        """Return all figures of a single namespace; of several, the figures that concern none of them."""
         return {"traffic": self._traffic.stats()} if self._alone is None else self._alone.figures()
 
     def figures_of_each(self) -> Mapping[str, Figures]:
-        """Return the figures of each of several, by name."""
+        """Return the figures of each of several namespaces, by name; none for a single namespace."""
         return {name: stack.figures() for name, stack in self.stacks.items() if name}
 
     def readiness(self, *, is_listening: bool, is_stopping: bool) -> ProxyReadiness | ReadinessOfAll:
-        """Say whether each can serve, and whether from memory."""
+        """Return whether each namespace can serve, and whether from memory."""
         found = {
             name: stack.readiness(is_listening=is_listening, is_stopping=is_stopping)
             for name, stack in self.stacks.items()
@@ -121,10 +121,10 @@ class Namespaces:
         return readiness_of(found) if self._alone is None else found[""]
 
     def explain(self, path: str) -> Mapping[str, object]:
-        """Say what is known of a canonical path, by the namespace that holds it.
+        """Return the explanation of a canonical path by the namespace that holds it.
 
         Raises:
-            NoNamespaceError: none does.
+            NoNamespaceError: no namespace holds the path.
         """
         if self._alone is not None:
             return self._alone.explain(path)
@@ -151,7 +151,7 @@ class Namespaces:
         return status_of_all(seen, self._mounts.points, self._traffic.stats().total, self._history)
 
     async def _look_on(self, every_s: float) -> NoReturn:
-        """Take note of the sums for the status page so often, until cancelled."""
+        """Record the sums for the status page every `every_s` seconds, until cancelled."""
         while True:
             await asyncio.sleep(every_s)
             totals = total_of(stack.totals() for stack in self.stacks.values())
@@ -164,15 +164,15 @@ class Namespaces:
             )
 
     def sample(self, limit: int, filter_: str | None) -> tuple[str, ...]:
-        """Return paths that some cache holds, of each namespace as many as of the others.
+        """Return a random sample of cached paths, taken from the namespaces in turn.
 
         Raises:
-            RefusedQueryError: no filter of this name or glob is in force in any.
+            RefusedQueryError: no filter of this name or glob is in force in any namespace.
         """
         return _interleaved(self._where_possible(lambda stack: stack.sample(limit, filter_)), limit)
 
     def path(self, path: str, *, is_subtree: bool, peer: str) -> tuple[Purged, ...]:
-        """Forget a canonical path, or everything at and below it, in each namespace that has a part of it."""
+        """Purge a canonical path, or its subtree, in each namespace that has a part of it."""
         names = self._mounts.within(path) if is_subtree else (self._mounts.find(path),)
         purged = [
             self.stacks[name].purger.path(path, is_subtree=is_subtree, peer=peer)
@@ -184,16 +184,16 @@ class Namespaces:
         return tuple(each for part in purged for each in part)
 
     def filter(self, name: str, *, peer: str) -> tuple[Purged, ...]:
-        """Forget all that a filter may match, in each namespace that has one of this name or glob.
+        """Purge everything that a filter may match, in each namespace that has a filter of this name or glob.
 
         Raises:
-            RefusedQueryError: it is in force in none.
+            RefusedQueryError: no namespace has such a filter in force.
         """
         purged = self._where_possible(lambda stack: stack.purger.filter(name, peer=peer))
         return tuple(each for part in purged for each in part)
 
     def _where_possible(self, ask: Callable[[NamespaceStack], T]) -> list[T]:
-        """Return the answers of the namespaces that have one; at least one has, or the first error is raised."""
+        """Return the results of the namespaces that do not refuse. If all refuse, raise the first error."""
         found, errors = list[T](), list[RefusedQueryError]()
         for stack in self.stacks.values():
             try:
@@ -206,12 +206,12 @@ class Namespaces:
 
 
 def _behind(cors: CorsSettings, first: First | None, traffic: Traffic, handle: Handler) -> Handler:
-    """Return what answers all requests: pages of other origins, what is first, and the rest."""
+    """Return the handler of all requests: CORS, then the handler that `first` makes, then `handle`."""
     handler = handle if first is None else first(traffic, handle)
     return CrossOrigin(cors, traffic, handler).handle if cors.cors_origins else handler
 
 
 def _interleaved(found: Sequence[Sequence[str]], limit: int) -> tuple[str, ...]:
-    """Return so many at most, one of each in turn."""
+    """Return at most `limit` paths, one of each sequence in turn."""
     longest = max(map(len, found))
     return tuple([each[place] for place in range(longest) for each in found if place < len(each)])[:limit]

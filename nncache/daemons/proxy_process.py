@@ -1,4 +1,4 @@
-"""Run a proxy as a process: what its start reads, and its signals."""
+"""Run a proxy as a process: read what the start needs, and handle signals."""
 
 from collections.abc import Callable
 from functools import partial
@@ -26,10 +26,10 @@ from nncache.spnego.clients_authentication import clients_authentication_of
 
 
 def run_proxy(settings: Federation, load: Callable[[], Federation]) -> None:
-    """Serve until SIGTERM or SIGINT, then let what is under way finish. At SIGHUP the settings are loaded again.
+    """Serve until SIGTERM or SIGINT, then finish in-flight requests. SIGHUP reopens the logs and reloads the settings.
 
     Raises:
-        StartError: this start cannot succeed; one line says why.
+        StartError: the proxy cannot start. The message says why, in one line.
     """
     by_name, of_proxy = settings.settings, settings.of_proxy
     set_up_logs(of_proxy.log)
@@ -72,10 +72,10 @@ def run_proxy(settings: Federation, load: Callable[[], Federation]) -> None:
 
 
 def _security_of(settings: SettingsOfProxy) -> Security:
-    """Return the identity with which a namespace's parts act.
+    """Return the identity and the logins of a namespace's parts.
 
     Raises:
-        SettingError: a keytab or a certificate cannot be used; says what to do.
+        SettingError: a keytab or a certificate cannot be used. The message says what to do.
     """
     identity = identity_of(settings.kerberos, boottime)
     web = NameNodeWeb(settings.namenode_tls)
@@ -96,10 +96,10 @@ def _security_of(settings: SettingsOfProxy) -> Security:
 
 
 def loaded_again(load: Callable[[], Federation], begun: Federation, name: str) -> SettingsOfProxy:
-    """Return the settings of a namespace, loaded again; `begun` are those of the start.
+    """Reload the settings, and return those of a namespace; `begun` are the settings at start.
 
     Raises:
-        ConfigurationError: they are wrong, or the namespaces are others.
+        ConfigurationError: a setting is invalid, or the namespaces or their mount points have changed.
     """
     wanted = load()
     if wanted.settings.keys() != begun.settings.keys() or wanted.mounts.points != begun.mounts.points:

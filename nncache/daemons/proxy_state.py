@@ -1,4 +1,4 @@
-"""State of a proxy for operators: who is active, and why the gate is closed."""
+"""State of a proxy for operators: the active NameNode, and why the gate is closed."""
 
 from dataclasses import dataclass
 
@@ -11,20 +11,20 @@ OPEN = "open"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """What opens and closes the gate, as far as it can be seen."""
+    """The observable conditions that open or close the gate."""
 
     is_open: bool
     is_stream_open: bool
     trouble: str
-    """Why the stream could not be opened; "" if nothing is known."""
+    """Why the stream could not be opened; "" if no reason is known."""
     applied_txid: int
     last_probe: Probe | None
     session: SessionStats | None
-    """Of the channel, if it goes through ZooKeeper."""
+    """The ZooKeeper session of the channel; None for a channel without ZooKeeper."""
 
 
 def gate_text(gate: Gate) -> str:
-    """Return `open`, or why it is closed: the first thing on the way from the NameNode that is out of order."""
+    """Return `open`, or `closed` with the reason: the first fault on the way of changes to the cache."""
     if gate.is_open:
         return OPEN
     return f"closed: {_why_closed(gate)}"
@@ -47,14 +47,14 @@ def _why_closed(gate: Gate) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyState:
-    """What the log of a proxy tells about.
+    """The state that the log of a proxy reports.
 
     Attributes:
-        active: the active NameNode, when known.
-        gate: as `gate_text` says.
-        namenodes: what each NameNode says of itself.
-        not_taken_s: after so long a call that no NameNode takes gets 503.
-        silent_s: after so long a call that a NameNode has taken and does not answer gets 504.
+        active: the active NameNode, if known.
+        gate: the result of `gate_text`.
+        namenodes: what each NameNode reports about itself.
+        not_taken_s: seconds until a call that no NameNode accepts gets 503.
+        silent_s: seconds until a call that a NameNode has accepted, but does not answer, gets 504.
     """
 
     active: Active | None
@@ -70,7 +70,7 @@ class ProxyState:
 
 
 def lines(before: ProxyState | None, now: ProxyState) -> tuple[StateChange, ...]:
-    """Return the log lines of the change from one state to the next; None: nothing was logged yet."""
+    """Return the log lines for a change of state. `before` is None until a state has been logged."""
     of_active = about_active(
         None if before is None else before.active,
         now.active,

@@ -1,6 +1,6 @@
-"""The document at `/status` of a proxy: all that its page and `nncache top` show.
+"""The document at `/status` of a proxy, which its page and `nncache top` show.
 
-Pure. Described in docs/status.md; times are Unix seconds, durations seconds, rates a second.
+Pure. docs/status.md describes it. Times are Unix seconds, durations are seconds, rates are per second.
 """
 
 import dataclasses
@@ -30,18 +30,18 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusSnapshot:
-    """What the document is made of, all of one moment.
+    """The data of the document, all from one moment.
 
     Attributes:
-        now: local time in seconds, as all moments of `history` and `changes`.
+        now: local time in seconds, as are all times of `history` and `changes`.
         boot_at: Unix time at which the local time was 0.
-        started_at: local time.
-        globs: of the filters in force, by id.
-        filter_names: of these, by id; a filter without has its id for a name.
-        channel: through which its changes come.
-        changes: that cost something, the latest one last.
-        namenodes: addresses, namespaces and state of each, as JSON.
-        settings: in force, a dataclass of components.
+        started_at: local time of the start.
+        globs: globs of the filters in force, by id.
+        filter_names: names of these filters, by id; a filter without a name is shown by its id.
+        channel: figures of the channel that brings the changes.
+        changes: changes that removed something from the cache, the latest last.
+        namenodes: addresses, namespaces and state of each NameNode, as JSON.
+        settings: the settings in force, a dataclass of components.
     """
 
     version: str
@@ -70,7 +70,7 @@ class StatusSnapshot:
 def totals_of(
     traffic: TrafficStats, front_end: FrontEndStats, pool: PoolStats, channel: ChannelStats
 ) -> Totals:
-    """Return the figures of which the document shows the course; own calls as in the recording rules."""
+    """Return the counters whose history the document shows. Own calls are counted as in the recording rules."""
     return Totals(
         requests=traffic.total,
         from_memory=traffic.of(Result.HIT) + traffic.of(Result.COLLAPSED),
@@ -131,7 +131,7 @@ def status_of(seen: StatusSnapshot) -> Json:
 
 
 def _saved(span: Span[Totals]) -> Json:
-    """Return what a span comes to; a ratio of no requests is None."""
+    """Return the savings in a span. Without requests the ratio is None."""
     totals, seconds = span.totals, span.seconds
     return {
         "seconds": seconds,
@@ -164,7 +164,7 @@ def _gate(seen: StatusSnapshot) -> Json:
 
 
 def _misses(totals: Totals, minute: Span[Totals]) -> list[Json]:
-    """Return the reasons that there were, the most frequent one of the last minute first."""
+    """Return the forward reasons, the most frequent of the last minute first."""
     counted = sorted(
         totals.forwarded.items(),
         key=lambda item: (-minute.totals.forwarded.get(item[0], 0), -item[1], item[0]),

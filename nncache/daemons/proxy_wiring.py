@@ -1,7 +1,7 @@
 """Build the parts of a proxy from all rooms and run them.
 
-One event loop, one task group for the work in the background, one order of ending: clients first, then the
-questions under way to the NameNode, then the watch over the NameNodes and their changes.
+One event loop, one task group for background work, one order of shutdown: first the clients, then the in-flight
+calls to the NameNode, then the pool of NameNodes and the stream of their changes.
 """
 
 import asyncio
@@ -46,11 +46,11 @@ _log = logging.getLogger(__name__)
 Clock = Callable[[], float]
 
 QUESTIONS_END_S = 5.0
-"""What questions to a NameNode get to end when their clients have gone."""
+"""Seconds for in-flight calls to a NameNode to finish after their clients have disconnected."""
 
 
 class ProxySystem:
-    """A proxy: all its parts, and the order in which they begin and end."""
+    """A proxy: its parts, and the order in which they start and stop."""
 
     def __init__(
         self,
@@ -61,23 +61,23 @@ class ProxySystem:
         logs: RequestLogs | None = None,
         security: Mapping[str, Security] | None = None,
     ) -> None:
-        """Build it.
+        """Build the parts.
 
         Args:
             federation: the settings of all namespaces.
             clock: seconds of CLOCK_BOOTTIME.
-            access: what the settings say of the operators' pages, if that was read already.
-            manager: notified when it serves and when it ends.
-            logs: of requests, opened already; closed at the end.
-            security: of each namespace, by its name; None: there is none.
+            access: the access rules of the operators' pages, if they were read already.
+            manager: is notified when the proxy serves and when it stops.
+            logs: the request logs, open already; closed at the end.
+            security: the security of each namespace, by name; None: no security.
 
         Raises:
-            SettingError: one of those logs cannot be opened.
-            StartError: spans are wanted and cannot be made.
+            SettingError: a request log cannot be opened.
+            StartError: tracing is on, but spans cannot be created.
         """
         self._federation, settings = federation, federation.of_proxy
         security = security or dict.fromkeys(federation.settings, NO_SECURITY)
-        of_proxy = next(iter(security.values()))  # what all agree on
+        of_proxy = next(iter(security.values()))  # the same for all namespaces
         self._logs = logs or RequestLogs(settings.request_logs, clock)
         self._manager = manager or ServiceManager({})
         self._settings = settings
@@ -97,7 +97,7 @@ class ProxySystem:
             )
             self._registry = ServedRegistry(self._registration, settings)
             first = self._registry.before
-        self._authentication = of_proxy.clients  # None, of several
+        self._authentication = of_proxy.clients  # None with several namespaces
         self._spans = call_spans_of(settings.tracing)
         self._served = Namespaces(federation, clock, security, observers, first)
         self.stacks = self._served.stacks
@@ -124,10 +124,10 @@ class ProxySystem:
         self._is_stopping = False
 
     async def serve(self, stop: asyncio.Event) -> None:
-        """Run until `stop` is set; then listen no more, finish what is under way, and end.
+        """Run until `stop` is set; then stop listening, finish in-flight requests, and return.
 
         Raises:
-            StartError: one of the two addresses cannot be listened on.
+            StartError: the proxy cannot listen on one of its two addresses, or cannot authenticate clients.
         """
         failure: StartError | None = None
         self._logs.start()
@@ -135,7 +135,7 @@ class ProxySystem:
             async with asyncio.timeout(None) as end, AsyncExitStack() as under_way:
                 for stack in self.stacks.values():
                     await under_way.enter_async_context(stack)
-                # By value: raised in here it would leave as a group, since the stacks hold task groups.
+                # Returned, not raised: the stacks' task groups would wrap an error in an exception group.
                 failure = await self._listen()
                 if failure is None:
                     await self._work_until(stop)
@@ -153,10 +153,10 @@ class ProxySystem:
             raise failure
 
     async def _listen(self) -> StartError | None:
-        """Listen on both addresses; say what is wrong with one of them, or with letting clients in."""
+        """Listen on both addresses. Return the error of an address or of the clients' authentication, if any."""
         try:
             if self._authentication is not None:
-                await self._authentication.see_replays_are_refused()
+                await self._authentication.check_replays_are_refused()
         except SettingError as error:
             return ConfigurationError(str(error))
         try:
@@ -171,7 +171,7 @@ class ProxySystem:
         return None
 
     async def _work_until(self, stop: asyncio.Event) -> None:
-        """Do everything there is to do, until `stop`; then drain."""
+        """Serve and run the background work until `stop` is set; then drain."""
         try:
             async with background(self._background()):
                 self._is_listening = True
@@ -201,7 +201,7 @@ class ProxySystem:
             await self._admin.__aexit__(None, None, None)
 
     def _background(self) -> tuple[tuple[str, Callable[[], Awaitable[object]]], ...]:
-        """Return the work beside the requests. None of it is needed to forward a call."""
+        """Return the background work. None of it is needed to forward a call."""
         return (
             *self._served.background,
             *self._server.background,
@@ -214,14 +214,14 @@ class ProxySystem:
         )
 
     def _as_daemon(self) -> RegisteredDaemon:
-        """Return how clients reach this proxy, once it listens."""
+        """Return the addresses of this proxy for the registry. The proxy must be listening."""
         nameservices = tuple(each.namenodes.nameservice for each in self._federation.settings.values())
         return proxy_daemon(self._settings, nameservices, self._server, self._admin.url)
 
     def take(self, settings: SettingsOfProxy, changed: AbstractSet[str], name: str = "") -> None:
-        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloader`).
+        """Apply new settings. `changed` are the keys with new values (`nncache.daemons.reloader`).
 
-        `name` is that of the namespace, of several.
+        `name` is the name of the namespace, if there are several.
         """
         if "glob" in changed:
             self.stacks[name].take_globs(settings)
@@ -230,7 +230,7 @@ class ProxySystem:
         self._settings = self.stacks[name].settings = settings
 
     def _pages_of_each(self) -> Iterator[Page]:
-        """Yield what load balancers ask that send clients here for one namespace of several."""
+        """Yield a readiness page for each of several namespaces, for load balancers that route by namespace."""
         for name, stack in self.stacks.items():
             if name:
                 yield ready_page(
@@ -242,7 +242,7 @@ class ProxySystem:
                 )
 
     def _figures(self) -> Mapping[str, object]:
-        """Return the figures of now of each room that the proxy has once."""
+        """Return the current figures of each room that exists once in the proxy."""
         return {
             **self._served.figures(),
             "admin": self._admin.stats(),

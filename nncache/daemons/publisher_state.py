@@ -8,26 +8,26 @@ from nncache.hadoop.election_view import Active
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherState:
-    """What the log of a publisher, and its /ready, tell about."""
+    """The state that the log and /ready of a publisher report."""
 
     active: Active | None
     is_zookeeper_connected: bool | None
-    """None if nothing goes through ZooKeeper."""
+    """None if the publisher does not write to ZooKeeper."""
     trouble: str
-    """Why nothing is being published, in the publisher's own words; "" while all is well."""
+    """Why nothing is being published, as the publisher reports it; "" if it publishes."""
     is_standby: bool = False
     """Another publisher leads; this one would take over."""
     namenodes: str = ""
-    """What each NameNode says of itself."""
+    """What each NameNode reports about itself."""
 
     @property
     def is_publishing(self) -> bool:
-        """Whether changes reach those who wait for them."""
+        """Whether changes reach proxies and subscribers."""
         return not self.why_not
 
     @property
     def why_not(self) -> str:
-        """Why no changes are published: the first thing that is out of order; "" while they do."""
+        """Why no changes are published: the first fault; "" if changes are published."""
         if self.is_zookeeper_connected is False:
             return self._with_trouble("there is no connection to ZooKeeper")
         if self.active is None:
@@ -39,7 +39,7 @@ class PublisherState:
 
 
 def lines(before: PublisherState | None, now: PublisherState) -> tuple[StateChange, ...]:
-    """Return the log lines of the change from one state to the next; None: nothing was logged yet."""
+    """Return the log lines for a change of state. `before` is None until a state has been logged."""
     of_active = about_active(
         None if before is None else before.active,
         now.active,

@@ -1,6 +1,6 @@
-"""The document at `/status` of a publisher: all that its page shows.
+"""The document at `/status` of a publisher, which its page shows.
 
-Pure. Described in docs/status.md; times are Unix seconds, durations seconds, rates a second.
+Pure. docs/status.md describes it. Times are Unix seconds, durations are seconds, rates are per second.
 """
 
 import dataclasses
@@ -27,12 +27,12 @@ Json = dict[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherTotals:
-    """Figures since the start, of which the document shows the course.
+    """Counters since start whose history the document shows.
 
     Attributes:
-        writes: ZooKeeper transactions carried out.
-        events: given to subscribers; once for each filter that it matches.
-        polls: of the edits, answered.
+        writes: committed ZooKeeper transactions.
+        events: published events; an event counts once for each filter that it matches.
+        polls: answered polls of the edits.
         cost_s: estimated seconds of a NameNode core that polls and rolls have cost.
     """
 
@@ -44,18 +44,18 @@ class PublisherTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherSnapshot:
-    """What the document is made of, all of one moment.
+    """The data of the document, all from one moment.
 
     Attributes:
-        now: local time in seconds, as all moments of `history`, `stats`, `journal` and `last_probe`.
+        now: local time in seconds, as are all times of `history`, `stats`, `journal` and `last_probe`.
         boot_at: Unix time at which the local time was 0.
-        started_at: local time.
-        state: as at /ready.
-        waiting_s: for how long something that was read has been waiting to be published.
-        last_probe: how far the log of the active NameNode had come, and as of when.
-        filters: in force, by name.
-        broken: what is wrong with each definition that cannot be used, by name.
-        namenodes: addresses, namespaces and state of each, as JSON.
+        started_at: local time of the start.
+        state: the state that /ready shows.
+        waiting_s: seconds for which edits have been read but not published.
+        last_probe: the position of the active NameNode's log, and as of when.
+        filters: the filters in force, by name.
+        broken: the fault of each unusable definition, by name.
+        namenodes: addresses, namespaces and state of each NameNode, as JSON.
     """
 
     version: str
@@ -79,12 +79,12 @@ class PublisherSnapshot:
     settings: SettingsOfPublisher
 
     def unix(self, at: float | None) -> float | None:
-        """Return a local time as Unix time; None for never."""
+        """Return a local time as Unix time; None for a moment that never came."""
         return None if at is None or not math.isfinite(at) else self.boot_at + at
 
 
 def totals_of(stats: PublisherStats) -> PublisherTotals:
-    """Return the figures of which the document shows the course."""
+    """Return the counters whose history the document shows."""
     return PublisherTotals(
         writes=stats.output.writes,
         events=stats.events_matched,
@@ -150,7 +150,7 @@ def _publishing(seen: PublisherSnapshot) -> Json:
 
 
 def _position(seen: PublisherSnapshot) -> Json:
-    """Return how far this process has come, and how far that is behind; null for what is not known."""
+    """Return the positions that this process has read and published, and its lag; null for unknown values."""
     stats, probe = seen.stats, seen.last_probe
     published = stats.published_txid if stats.published_txid >= 0 else None
     is_known = seen.publishing.is_publishing and published is not None
@@ -212,7 +212,7 @@ def _zookeeper(seen: PublisherSnapshot) -> Json | None:
 
 
 def _filters(seen: PublisherSnapshot) -> Json:
-    """Return those with the latest events first."""
+    """Return the filters, those with the latest events first."""
     figures = {name: seen.journal.of(position.filter.chain) for name, position in seen.filters.items()}
     order = sorted(figures, key=lambda name: (-(figures[name].last_at or -math.inf), name))
     return {

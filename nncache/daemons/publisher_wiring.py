@@ -1,7 +1,7 @@
 """Build the parts of a publisher from all rooms and run them.
 
-It starts whether or not ZooKeeper and the NameNodes are there, and says on its pages what it waits for.
-Its pages come first: their address is a part of its identity, for those who look for the leader.
+It starts even if ZooKeeper and the NameNodes are unavailable, and its pages show what it waits for.
+The pages start first: their address is part of the publisher's identity, by which the leader is found.
 """
 
 import asyncio
@@ -66,10 +66,10 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def host_name(boot_id: Path = BOOT_ID) -> str:
-    """Return a name that no other running machine has.
+    """Return a name that is unique among running machines: the host name and a prefix of the kernel's boot id.
 
-    A host name alone may be shared, such as `localhost` by two machines that have no names. With the beginning of
-    the kernel's boot id it is not. Source: proc_sys_kernel(5), random/boot_id.
+    A host name alone may be shared: two machines without a name are both `localhost`.
+    Source: proc_sys_kernel(5), random/boot_id.
     """
     try:
         booted = boot_id.read_text(encoding="ascii").strip()[:8]
@@ -83,16 +83,16 @@ _log = logging.getLogger(__name__)
 Clock = Callable[[], float]
 
 HDFS_TIMEOUT_S = 10.0
-"""For a call about the filters; what is published stays in force meanwhile."""
+"""Timeout in seconds of a call about filters. Until a call succeeds, the published filters stay in force."""
 
 
 def run_publisher(settings: SettingsOfPublisher, load: Callable[[], SettingsOfPublisher]) -> None:
-    """Publish until SIGTERM or SIGINT, then let another publisher take over at once.
+    """Publish until SIGTERM or SIGINT, then let another publisher take over immediately.
 
-    At SIGHUP the settings are loaded again.
+    SIGHUP reloads the settings.
 
     Raises:
-        StartError: this start cannot succeed; one line says why.
+        StartError: the publisher cannot start. The message says why, in one line.
     """
     try:
         load_output_class(settings.publisher.output_stream)
@@ -115,7 +115,7 @@ def run_publisher(settings: SettingsOfPublisher, load: Callable[[], SettingsOfPu
 
 
 class PublisherSystem:
-    """A publisher: all its parts, and the order in which they begin and end."""
+    """A publisher: its parts, and the order in which they start and stop."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class PublisherSystem:
         login: Login | None = None,
         web: NameNodeWeb = PLAIN,
     ) -> None:
-        """Build it; `access`, `manager`, `identity`, `login` and `web` as for the proxy."""
+        """Build the parts; `access`, `manager`, `identity`, `login` and `web` are the same as for the proxy."""
         self._manager = manager or ServiceManager({})
         self._settings = settings
         self._clock = clock
@@ -149,7 +149,7 @@ class PublisherSystem:
         self._watchdog = Watchdog()
         self._started_at = clock()
         self._history = History(self._started_at, PublisherTotals())
-        self._publisher: Publisher | None = None  # as soon as its pages have an address
+        self._publisher: Publisher | None = None  # set once its pages have an address
         self._registration: Registration | None = None
         if settings.registration.registry:
             self._registration = Registration(
@@ -174,10 +174,10 @@ class PublisherSystem:
         )
 
     async def serve(self, stop: asyncio.Event) -> None:
-        """Run until `stop` is set; then give up being the publisher, and end.
+        """Run until `stop` is set; then resign as the publisher, and return.
 
         Raises:
-            StartError: the address of the pages cannot be listened on.
+            StartError: the publisher cannot listen on the address of its pages.
         """
         async with self._admin, self._hdfs:
             publisher = self._publisher = self._made(self._admin.address)
@@ -250,12 +250,12 @@ class PublisherSystem:
         )
 
     def take(self, settings: SettingsOfPublisher, changed: AbstractSet[str]) -> None:
-        """Work by these settings from now on, of which these keys are new (`nncache.daemons.reloader`)."""
+        """Apply new settings. `changed` are the keys with new values (`nncache.daemons.reloader`)."""
         if "log_level" in changed:
             set_log_level(settings.log)
 
     def _say_who_may(self) -> None:
-        """Log who may read and write what is published in ZooKeeper."""
+        """Log which users may read and write the published znodes."""
         settings = self._settings
         rules = rules_of(settings.publisher, settings.zookeeper, self._login)
         if rules is None:
@@ -295,7 +295,7 @@ class PublisherSystem:
         return self._settings.publisher.output_stream == ZOOKEEPER
 
     def figures(self) -> Mapping[str, object]:
-        """Return each room's figures of now; the keys are those of `nncache.metrics.metric.ROOMS`."""
+        """Return the current figures of each room, by the keys of `nncache.metrics.metric.ROOMS`."""
         stats = self._stats()
         return {
             "admin": self._admin.stats(),
@@ -322,7 +322,7 @@ class PublisherSystem:
         )
 
     def _look(self) -> PublisherState:
-        """Return the state, and take note of it for the status page."""
+        """Return the current state, and record it for the status page."""
         now = self._state()
         totals = totals_of(self._stats())
         self._history.look(self._clock(), totals, is_well=now.is_publishing, state=now.why_not)

@@ -1,4 +1,4 @@
-"""Forget or sample cached paths for an operator; a purge is logged."""
+"""Purge or sample cached paths for an operator. Each purge is logged."""
 
 import logging
 import random
@@ -16,19 +16,19 @@ from nncache.hadoop.paths import ROOT
 from nncache.net.some_names import some_names
 
 _NAMED: Final = 10
-"""In the line that says which there are."""
+"""How many filters an error names."""
 
 
 def globs_named(name: str, globs: Mapping[str, str], names: Mapping[str, str]) -> frozenset[str]:
-    """Return the globs of the filters of this name, or of this glob; not empty.
+    """Return the globs of the filters with this name or this glob; not empty.
 
     Args:
-        name: as an operator gives it.
-        globs: of the filters in force, by id.
-        names: of these, by id; those that have one.
+        name: the name or glob that an operator gives.
+        globs: globs of the filters in force, by id.
+        names: names of these filters, by id; a filter may have none.
 
     Raises:
-        RefusedQueryError: no filter has this name; says which are in force.
+        RefusedQueryError: no filter has this name or glob. The message names filters that are in force.
     """
     chosen = frozenset(glob for id_, glob in globs.items() if name in {glob, names.get(id_)})
     if not chosen:
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purged:
-    """A path that was forgotten, or it and everything below it; `was_held` if anything was kept or asked there."""
+    """A purged path or subtree. `was_held`: something was cached there, or a call about it was in flight."""
 
     path: str
     is_subtree: bool
@@ -56,20 +56,20 @@ class Purger:
     def __init__(
         self, cache: MetadataCache, clock: Callable[[], float], filter_names: Callable[[], Mapping[str, str]]
     ) -> None:
-        """Begin; `filter_names` returns the names of the filters in force, by id, of those that have one."""
+        """Prepare purges. `filter_names` returns the names of the filters in force, by id; a filter may have none."""
         self._cache = cache
         self._clock = clock
         self._filter_names = filter_names
 
     def path(self, path: str, *, is_subtree: bool, peer: str) -> tuple[Purged, ...]:
-        """Forget a canonical path, or everything at and below it."""
+        """Purge a canonical path, or its subtree."""
         return self._purge((purge_of_path(path, is_subtree=is_subtree),), f"of {path}", peer)
 
     def filter(self, name: str, *, peer: str) -> tuple[Purged, ...]:
-        """Forget all that a filter may match, which is given by its name or its glob.
+        """Purge everything that a filter may match; `name` is its name or its glob.
 
         Raises:
-            RefusedQueryError: it is not in force.
+            RefusedQueryError: no such filter is in force.
         """
         chosen = globs_named(name, self._cache.glob_of, self._filter_names())
         purges = tuple(purge for glob in sorted(chosen) for purge in purges_of_glob(glob))
@@ -101,7 +101,7 @@ def held_paths(
     filter_: str | None,
     chance: Callable[[], float] = random.random,
 ) -> tuple[str, ...]:
-    """Return paths that a cache holds, at most `limit`, chosen by chance among all, or those that a filter matches.
+    """Return a random sample of at most `limit` cached paths; with `filter_` only paths that this filter matches.
 
     Raises:
         RefusedQueryError: no filter of this name or glob is in force.

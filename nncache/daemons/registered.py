@@ -1,4 +1,4 @@
-"""What is registered of a daemon, and what a proxy serves of the registry."""
+"""The entries that daemons register, and the registry that a proxy serves."""
 
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -19,17 +19,17 @@ _WEBHDFS = "/webhdfs/v1"
 
 
 class ServedRegistry:
-    """What a proxy that is registered answers of the registry. `run` has to run beside it."""
+    """Serves the registry on a registered proxy. `endpoint.run` must run in the background."""
 
     def __init__(self, registration: Registration, settings: SettingsOfProxy) -> None:
-        """Prepare it; it serves once `before` was called."""
+        """Prepare the source. `before` makes the endpoint."""
         follower = RegistryFollower(registration.session, registration.root)
         self._source = ZooKeeperRegistry(registration.registry, follower)
         self._settings = settings
         self._endpoint: RegistryEndpoint | None = None
 
     def before(self, traffic: Traffic, others: Handler) -> Handler:
-        """Return what answers requests about the registry, counts them, and has `others` answer the rest."""
+        """Return a handler that answers and counts requests about the registry, and passes others to `others`."""
         self._endpoint = RegistryEndpoint(
             self._source, traffic, self._settings.limits, max_wait_s=self._settings.proxy.max_wait_s
         )
@@ -37,7 +37,7 @@ class ServedRegistry:
 
     @property
     def endpoint(self) -> RegistryEndpoint:
-        """What answers them."""
+        """The endpoint that answers these requests; `before` must have been called."""
         assert self._endpoint is not None, "nothing was put behind it"
         return self._endpoint
 
@@ -45,7 +45,7 @@ class ServedRegistry:
 def proxy_daemon(
     settings: SettingsOfProxy, nameservices: Sequence[str], server: Server, admin_url: str
 ) -> RegisteredDaemon:
-    """Return how clients reach a proxy that listens, in front of these nameservices."""
+    """Return the addresses of a listening proxy in front of these nameservices, for its entry in the registry."""
     own = settings.registration.registry_host
     host = reached_at(own, settings.proxy.listen_at.host)
     urls = [url_of("http", host, server.port, _WEBHDFS)]
@@ -63,7 +63,7 @@ def proxy_daemon(
 
 
 def publisher_daemon(settings: SettingsOfPublisher, admin_url: str) -> RegisteredDaemon:
-    """Return how operators reach a publisher that listens."""
+    """Return the address of a publisher whose pages listen, for its entry in the registry."""
     admin = _reached(settings.registration.registry_host, admin_url)
     parts = urlsplit(admin)
     return RegisteredDaemon(

@@ -1,4 +1,4 @@
-"""Where a proxy finds what clients ask of the registry."""
+"""Answers of a proxy to requests about the registry, read from ZooKeeper."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -39,20 +39,20 @@ from nncache.registry.targets import (
 from nncache.registry.tree_reading import MIB, read_tree
 
 MOST_BYTES: Final = 64 * MIB
-"""That are held of the registry for one question about a subtree; four of them are answered at the same time."""
+"""The most bytes of the registry that one request about a subtree holds. Four such requests run at the same time."""
 
 
 class ZooKeeperRegistry:
-    """A `nncache.registry.rest.endpoint.RegistrySource` over a registry."""
+    """A `nncache.registry.rest.endpoint.RegistrySource` that reads a registry in ZooKeeper."""
 
     def __init__(self, registry: Callable[[], Registry | None], follower: RegistryFollower) -> None:
-        """Begin; `registry` returns it, None before there is a session."""
+        """Prepare the source; `registry` returns the registry, or None before there is a session."""
         self._registry = registry
         self._follower = follower
 
     @property
     def gaps(self) -> int:
-        """How often changes may have been missed."""
+        """How often changes may have been missed since start."""
         return self._follower.gaps
 
     async def follow(self, invalidated: Callable[[str | None], None]) -> NoReturn:
@@ -60,7 +60,7 @@ class ZooKeeperRegistry:
         await self._follower.run(invalidated)
 
     async def page(self, registry_request: RegistryRequest) -> RegistryPage:
-        """Return what is asked for; see RegistrySource."""
+        """Return the answer to a request; see RegistrySource."""
         if not registry_request.is_html:
             with _translated():
                 return await _page(self._connected(), registry_request)
@@ -82,7 +82,7 @@ class ZooKeeperRegistry:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Raise what the registry raises as errors of the proxy."""
+    """Translate errors of the registry into errors of the proxy."""
     try:
         yield
     except (PathNotFoundError, NoRecordError) as error:
@@ -99,7 +99,7 @@ def _as_html(body: bytes, status: int = 200, reason: str = "OK", read_bytes: int
 
 
 async def _html(registry: Registry, place: PageLocation, registry_request: RegistryRequest) -> RegistryPage:
-    """Return the page of an entry, or of all records below it that are searched for."""
+    """Return the HTML page of an entry, or of the records that a search finds at and below it."""
     if registry_request.reads_many:
         entries = await _found(
             registry, replace(registry_request, limit=registry_request.limit + 1), registry_request.find
@@ -136,7 +136,7 @@ async def _html(registry: Registry, place: PageLocation, registry_request: Regis
 async def _right_below(
     registry: Registry, path: str, registry_request: RegistryRequest
 ) -> tuple[tuple[EntryStatus, ...], int]:
-    """Return entries, and the bytes of all names that were read to find them."""
+    """Return entries directly below a path, and the size in bytes of all names that were read."""
     every = await registry.list(path)
     names = [name for name in every if name > paths.name_of(registry_request.after)]
     statuses = await registry.stat_all([paths.below(path, name) for name in names[: registry_request.limit]])
@@ -160,7 +160,7 @@ async def _page(registry: Registry, registry_request: RegistryRequest) -> Regist
 async def _found(
     registry: Registry, registry_request: RegistryRequest, query: str | None
 ) -> tuple[RegistryEntry, ...]:
-    """Return the records that are asked for, those alone that a query matches."""
+    """Return the requested entries with their records; with a query, only those that match."""
     wanted = None if query is None else _parsed(query)
     reading = await read_tree(
         registry,
@@ -181,7 +181,7 @@ def _parsed(query: str) -> EndpointQuery:
 
 
 async def _targets(entries: Iterable[RegistryEntry]) -> bytes:
-    """Return a document of what Prometheus scrapes, written a slice at a time."""
+    """Return the document of scrape targets for Prometheus, written in slices."""
     texts, slices = list[bytes](), Slices()
     for entry in entries:
         texts += map(_json, targets_of(entry))
@@ -190,7 +190,7 @@ async def _targets(entries: Iterable[RegistryEntry]) -> bytes:
 
 
 async def _records(entries: Iterable[RegistryEntry]) -> bytes:
-    """Return a document of these records, written a slice at a time."""
+    """Return the document of these records, written in slices."""
     texts, slices = list[bytes](), Slices()
     for entry in entries:
         record = await apart(entry.status.size_bytes, encode_record, entry.record)

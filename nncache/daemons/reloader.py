@@ -1,4 +1,4 @@
-"""Read the settings again at SIGHUP."""
+"""Reload the settings at SIGHUP."""
 
 import dataclasses
 import logging
@@ -19,10 +19,10 @@ OF_DNS: Final = OF_PUBLISHER
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """What reading the settings again comes to.
+    """The result of a reload.
 
     Attributes:
-        taken: keys whose new values hold from now on.
+        taken: keys whose new values are in force.
         left: keys whose new values need a restart.
     """
 
@@ -30,7 +30,7 @@ class Reload:
     left: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return the result as one line."""
         if not self.taken and not self.left:
             return "no setting has changed"
         phrases = [f"changed: {', '.join(self.taken)}"] if self.taken else []
@@ -40,12 +40,12 @@ class Reload:
 
 
 def compare(before: SettingsT, wanted: SettingsT, reloadable: AbstractSet[str]) -> tuple[Reload, SettingsT]:
-    """Return what has changed, and the settings that are in force then.
+    """Return the result of a reload, and the settings that are in force after it.
 
     Args:
-        before: in force until now: a dataclass of components, each a dataclass of keys.
-        wanted: as they were read again.
-        reloadable: keys that may change.
+        before: the settings in force before it: a dataclass of components, each a dataclass of keys.
+        wanted: the settings that were read.
+        reloadable: keys that can change without a restart.
     """
     taken, left = list[str](), list[str]()
     parts = dict[str, Any]()
@@ -65,7 +65,7 @@ _log = logging.getLogger(__name__)
 
 
 class Reloader(Generic[SettingsT]):
-    """Takes over what may change, and names what needs a restart; what is wrong changes nothing."""
+    """Applies reloadable settings, and names those that need a restart. Invalid settings change nothing."""
 
     def __init__(
         self,
@@ -76,15 +76,15 @@ class Reloader(Generic[SettingsT]):
         manager: ServiceManager,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Make one.
+        """Prepare reloads.
 
         Args:
-            load: reads the settings as at the start; raises StartError.
-            in_force: those of the start.
-            reloadable: keys that may change.
-            take: makes the daemon work by these settings, of which these keys are new.
-            manager: gets a notice that settings are being read.
-            note: takes what came of it, for those who audit what operators do.
+            load: reads the settings in the same way as at start; raises StartError.
+            in_force: the settings at start.
+            reloadable: keys that can change without a restart.
+            take: applies new settings; its second argument is the keys that have changed.
+            manager: is notified of a reload.
+            note: records the outcome, for audits of operators' actions.
         """
         self._note = note
         self._load = load
@@ -94,7 +94,7 @@ class Reloader(Generic[SettingsT]):
         self._manager = manager
 
     def reload(self) -> None:
-        """Do it, and log what came of it. Never raises."""
+        """Reload the settings, and log the outcome. Never raises."""
         self._manager.reloading()
         try:
             reload, in_force = compare(self._in_force, self._load(), self._reloadable)
@@ -102,13 +102,13 @@ class Reloader(Generic[SettingsT]):
         except StartError as error:
             _log.error("SIGHUP: the settings in force stay, the new ones are wrong: %s", error)
             self._note(f"refused: {error}")
-        except Exception:  # noqa: BLE001 - a daemon that serves goes on
+        except Exception:  # noqa: BLE001 - a serving daemon keeps serving
             _log.exception("SIGHUP: the settings in force stay, the new ones could not be taken")
             self._note("failed")
         else:
             self._note(str(reload))
             self._in_force = in_force
-            if reload.left:  # in a place of its own: many reloads that did their work must not bound it
+            if reload.left:  # a line of its own: complete reloads must not use up its rate limit
                 _log.warning("SIGHUP: settings were read again; %s", reload)
             else:
                 _log.info("SIGHUP: settings were read again; %s", reload)

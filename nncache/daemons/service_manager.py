@@ -1,6 +1,6 @@
-"""Tell systemd how a daemon is doing, as sd_notify(3) describes it.
+"""Notify systemd of a daemon's state, by the protocol of sd_notify(3).
 
-The protocol is one datagram of text; its manual page suggests to write it oneself rather than to link a library.
+The protocol is one datagram of text. Its manual page suggests implementing it rather than linking a library.
 Without `NOTIFY_SOCKET` in the environment nothing is sent.
 """
 
@@ -15,14 +15,14 @@ from typing import Final
 _log = logging.getLogger(__name__)
 
 _BEATS: Final = 3
-"""In each period of the watchdog, so that one that comes late costs nothing."""
+"""Keep-alive pings in each period of the watchdog, so that one late ping does no harm."""
 
 
 class ServiceManager:
-    """The process that started this one, if it listens.
+    """The service manager that started this process, if it listens.
 
     Attributes:
-        beat_s: seconds between two signs of life, if such are asked for (`WatchdogSec` of the unit).
+        beat_s: seconds between two keep-alive pings; None if none are required (`WatchdogSec` of the unit).
     """
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
@@ -30,19 +30,19 @@ class ServiceManager:
         self.beat_s = _beat_s(environ) if self._address else None
 
     def ready(self) -> None:
-        """Say that it serves, or that it does so with the settings that were read again."""
+        """Report that the daemon serves, or that a reload is complete."""
         self._tell("READY=1")
 
     def reloading(self) -> None:
-        """Say that settings are being read again; `ready` ends it."""
+        """Report that a reload has begun; `ready` ends it."""
         self._tell(f"RELOADING=1\nMONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
 
     def stopping(self) -> None:
-        """Say that it ends."""
+        """Report that the daemon is stopping."""
         self._tell("STOPPING=1")
 
     async def beat(self) -> None:
-        """Give signs of life until cancelled: they end when the event loop is held for too long."""
+        """Send keep-alive pings until cancelled. A blocked event loop sends none."""
         while self.beat_s is not None:
             self._tell("WATCHDOG=1")
             await asyncio.sleep(self.beat_s)
@@ -62,7 +62,7 @@ class ServiceManager:
 
 
 def _beat_s(environ: Mapping[str, str]) -> float | None:
-    """Return how often a sign of life is due (sd_watchdog_enabled(3)); None if none is asked of this process."""
+    """Return the seconds between two pings (sd_watchdog_enabled(3)); None if this process must send none."""
     usec, pid = environ.get("WATCHDOG_USEC", ""), environ.get("WATCHDOG_PID", "")
     if not usec.isdecimal() or not int(usec) or (pid and pid != str(os.getpid())):
         return None

@@ -1,4 +1,4 @@
-"""The settings in force as operators see them: secrets are masked."""
+"""The operators' view of the settings in force, with secrets masked."""
 
 import dataclasses
 from typing import Final
@@ -9,7 +9,7 @@ _SECRET_WORDS: Final = frozenset({"token", "secret", "password", "credential", "
 
 
 def settings_view(settings: object) -> dict[str, object]:
-    """Return the value of each key, by key; a secret's is masked."""
+    """Return the values of the settings, by key. Secrets are masked."""
     shown: dict[str, object] = {}
     for component in dataclasses.fields(settings):  # type: ignore[arg-type] # any dataclass
         part = getattr(settings, component.name)
@@ -20,6 +20,6 @@ def settings_view(settings: object) -> dict[str, object]:
 
 
 def _is_secret(key: str) -> bool:
-    """Whether the value itself is a secret; the name of a file that holds one is not."""
+    """Return whether the value itself is a secret. The name of a file that holds a secret is not."""
     words = key.split("_")
     return words[-1] != "file" and not _SECRET_WORDS.isdisjoint(words)

@@ -1,4 +1,4 @@
-"""What a proxy logs when it begins to serve."""
+"""The log lines of a proxy that starts to serve."""
 
 import logging
 from importlib.metadata import version
@@ -16,15 +16,15 @@ _log = logging.getLogger(__name__)
 
 
 def _served_at(proxy: ProxySettings, port: int) -> str:
-    """Return the addresses for clients; those with TLS are named as such."""
+    """Return the addresses for clients, as text that names the address with TLS."""
     plain = str(ListenAddress(proxy.listen_at.host, port))
     return f"{plain} and with TLS on {proxy.tls_listen}" if proxy.tls_listen else plain
 
 
 def say_where(federation: Federation, port: int, admin: str) -> None:
-    """Log where it listens, in front of what, and where it learns of changes.
+    """Log the addresses on which the proxy listens, its namespaces, and the source of their changes.
 
-    `port` is that of the clients, `admin` the URL of the status page.
+    `port` is the port for clients, `admin` the URL of the status page.
     """
     if federation.is_alone:
         _say_where(federation.of_proxy, port, admin)
@@ -100,7 +100,7 @@ def who(kerberos: KerberosSettings, user: str) -> str:
 
 
 def warn_of_globs(settings: SettingsOfProxy) -> None:
-    """Log that there is no glob, where filters do not take their place, and each that matches less than it seems to."""
+    """Log each glob that matches less than it seems to, and the lack of globs on a channel without filters."""
     if settings.channel_name != ZOOKEEPER and not settings.cache.glob:
         _log.warning("no --glob is given: nothing is answered from memory")
     for glob in settings.cache.glob:

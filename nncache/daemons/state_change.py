@@ -1,4 +1,4 @@
-"""A change of a daemon's state that its log tells of."""
+"""A change of a daemon's state, as its log reports it."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ from nncache.hadoop.election_view import Active
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """One line.
+    """One log line.
 
     Attributes:
-        text: what happened, what follows from it, and of what is bad what to do.
-        is_bad: a bad state begins; the end of one is no longer bad.
+        text: what happened and what follows from it; for a bad state, also what to do.
+        is_bad: a bad state begins. The end of a bad state is not bad.
     """
 
     text: str
@@ -21,14 +21,14 @@ class StateChange:
 def about_active(
     before: Active | None, now: Active | None, *, is_first: bool, why_none: str, without: str
 ) -> tuple[StateChange, ...]:
-    """Return the line about who is active, if that has changed.
+    """Return the log line about the active NameNode, if it has changed.
 
     Args:
-        before: the active NameNode that was known.
-        now: the one that is known.
+        before: the last known active NameNode.
+        now: the active NameNode that is known now.
         is_first: nothing was logged yet.
-        why_none: what each NameNode says, if none is known to be active.
-        without: what happens while none is known.
+        why_none: what each NameNode reports, if none is known to be active.
+        without: what happens while no active NameNode is known.
     """
     if not is_first and _identity(before) == _identity(now):
         return ()

@@ -1,7 +1,7 @@
-"""Log what an operator waits for: which NameNode is active, what the daemon does.
+"""Log changes of state for operators: which NameNode is active, and what the daemon does.
 
-The beginning of a bad state is a WARNING, its end is INFO. A state that comes and goes all the time is not logged each
-time: there is a bucket of lines. `nncache.net.log_throttle` would not do: the last state must always be logged.
+The start of a bad state is a WARNING, its end is INFO. A token bucket limits the lines of a state that flaps.
+`nncache.net.log_throttle` does not fit, since the last state must always be logged.
 """
 
 import asyncio
@@ -13,16 +13,16 @@ from nncache.daemons.state_change import StateChange
 from nncache.net.token_bucket import TokenBucket
 
 LOOK_EVERY_S = 0.25
-"""A state that comes and goes faster than this is not worth a line."""
+"""Seconds between two checks. A state that ends sooner may not be logged."""
 
 STARTS_WITHIN_S: Final = 5.0
-"""A daemon that has just begun knows nothing yet, and that is no bad state."""
+"""For this many seconds after its start a daemon may know nothing, without a warning."""
 
 BURST: Final = 6
-"""Changes that are logged at once: a failover, or a restart of everything around the daemon."""
+"""Changes that are logged without a delay: a failover, or a restart of everything around the daemon."""
 
 CHANGE_EVERY_S: Final = 10.0
-"""After those, a change is logged at most this often."""
+"""Seconds between two logged changes after a burst."""
 
 _log = logging.getLogger(__name__)
 
@@ -36,17 +36,17 @@ async def log_changes(
     look_every_s: float = LOOK_EVERY_S,
     starts_within_s: float = STARTS_WITHIN_S,
 ) -> NoReturn:
-    """Log what `lines` says of every change of the state, forever; the first call has no earlier state.
+    """Log the result of `lines` for each change of state, forever; its first call has no earlier state.
 
-    At the start a bad state has a while to become good. While too many changes come, the state that was logged last is
-    compared with, until there is room for a line.
+    At start, a bad state has `starts_within_s` to become good. While the rate limit holds lines back, each state is
+    compared with the last logged state, until a line is allowed.
     """
     clock = asyncio.get_running_loop().time
     started_by = clock() + starts_within_s
     bucket = TokenBucket(1 / CHANGE_EVERY_S, BURST, clock())
     logged: StateT | None = None
     while True:
-        await asyncio.sleep(look_every_s)  # first, too: the NameNodes have not been asked yet
+        await asyncio.sleep(look_every_s)  # also at first: the NameNodes have not been asked yet
         now = look()
         changes = lines(logged, now)
         if changes:

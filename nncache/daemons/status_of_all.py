@@ -1,6 +1,6 @@
-"""What operators see of several namespaces together.
+"""The operators' view of several namespaces together.
 
-Pure. The documents are those of one namespace, with the sums of all, and what each says of itself beside them.
+Pure. The documents have the form of a single namespace's, with the sums of all, and a part for each namespace.
 """
 
 import dataclasses
@@ -18,19 +18,19 @@ from nncache.daemons.settings_view import settings_view
 ReasonT = TypeVar("ReasonT", bound=str)
 
 _SUMMED: Final = ("entries", "grants", "bytes", "windows", "evictions")
-"""Figures of a cache that the document has."""
+"""The figures of a cache that the document sums."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadinessOfAll:
-    """Whether the proxy can serve, and each of its namespaces.
+    """The readiness of a proxy and of each of its namespaces.
 
-    It is ready while one of them is: the others' clients would be no better off elsewhere.
+    The proxy is ready while one namespace is: clients of the others would be no better off elsewhere.
 
     Attributes:
         is_listening: clients can connect.
-        is_stopping: it was asked to end.
-        namespaces: the readiness of each.
+        is_stopping: the proxy was asked to stop.
+        namespaces: the readiness of each namespace.
     """
 
     is_listening: bool
@@ -46,7 +46,7 @@ class ReadinessOfAll:
 
     @property
     def reason(self) -> Literal["", "not-listening", "stopping", "no-active-namenode", "gate-closed"]:
-        """What is out of order in the first namespace in which something is; a closed gate comes last."""
+        """The fault of the first namespace that has one. A closed gate counts only if there is no other fault."""
         return _worst(each.reason for each in self.namespaces.values())
 
     @property
@@ -56,7 +56,7 @@ class ReadinessOfAll:
 
 
 def readiness_of(namespaces: Mapping[str, ProxyReadiness]) -> ReadinessOfAll:
-    """Return what follows for the whole proxy; at least one namespace is there."""
+    """Return the readiness of the whole proxy, which has at least one namespace."""
     first = next(iter(namespaces.values()))
     return ReadinessOfAll(
         is_listening=first.is_listening,
@@ -68,12 +68,12 @@ def readiness_of(namespaces: Mapping[str, ProxyReadiness]) -> ReadinessOfAll:
 
 
 def _worst(reasons: Iterable[ReasonT]) -> ReasonT | Literal[""]:
-    """Return the first that is one; a closed gate comes last, since calls are forwarded then."""
+    """Return the first reason that is not empty. A closed gate comes last, since calls are then forwarded."""
     return min((each for each in reasons if each), key=lambda reason: reason == "gate-closed", default="")
 
 
 def gate_of(closed: Mapping[str, str]) -> str:
-    """Return the state of all gates, given those that are closed, each with its state."""
+    """Return the state of all gates together; `closed` has the states of the closed gates."""
     if not closed:
         return "open"
     return "closed: " + "; ".join(
@@ -82,7 +82,7 @@ def gate_of(closed: Mapping[str, str]) -> str:
 
 
 def total_of(totals: Iterable[Totals]) -> Totals:
-    """Return the sums."""
+    """Return the sum of each counter."""
     every = tuple(totals)
     forwarded = dict[str, int]()
     for each in every:
@@ -101,10 +101,10 @@ def status_of_all(
     """Return the document at `/status`.
 
     Args:
-        namespaces: what each has to show, at least one.
+        namespaces: the data of each namespace, at least one.
         points: the names of the namespaces, by mount point.
-        refused: requests that are about none of them.
-        history: of the sums.
+        refused: requests that concern no namespace.
+        history: the history of the sums.
     """
     document = status_of(_together(namespaces, refused, history))
     gate = document["gate"]
@@ -171,7 +171,7 @@ def _together(
 
 
 def with_refused(totals: Totals, refused: int) -> Totals:
-    """Return the sums, with requests that are about no namespace."""
+    """Return the sums plus the refused requests, which concern no namespace."""
     return dataclasses.replace(totals, requests=totals.requests + refused, refused=totals.refused + refused)
 
 

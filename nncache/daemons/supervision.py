@@ -1,4 +1,4 @@
-"""Keep background work going, whatever happens to it."""
+"""Keep background work running, even if it fails."""
 
 import asyncio
 import logging
@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from typing import NoReturn, TypeAlias
 
 Work: TypeAlias = tuple[str, Callable[[], Awaitable[object]]]
-"""What it is, for the log, and how to begin it."""
+"""The name of the work, for the log, and the function that starts it."""
 
 PAUSE_S = 1.0
-"""Before work that failed is begun again."""
+"""Seconds before failed work is restarted."""
 
 _log = logging.getLogger(__name__)
 
@@ -18,10 +18,10 @@ _log = logging.getLogger(__name__)
 async def keep_running(
     what: str, work: Callable[[], Awaitable[object]], pause_s: float = PAUSE_S
 ) -> NoReturn:
-    """Run the work, and again when it ends or fails, until cancelled.
+    """Run the work until cancelled. Restart it when it ends or fails.
 
     An internal error must cost cached answers, not the process (FailToNameNode): the gate closes by time alone
-    when nothing watches the NameNodes or reads their changes.
+    if the NameNodes are not probed or their changes are not read.
     """
     while True:
         try:
@@ -35,7 +35,7 @@ async def keep_running(
 
 @asynccontextmanager
 async def background(works: Iterable[Work]) -> AsyncIterator[None]:
-    """Keep all this work running while the block lasts; an error of the block leaves as a group."""
+    """Keep the given work running inside the block. An error of the block leaves it as an exception group."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(keep_running(what, work), name=what) for what, work in works]
         try:

@@ -1,8 +1,8 @@
-"""Name what holds the event loop, since nothing is answered or applied meanwhile.
+"""Name the code that blocks the event loop: while it is blocked, no request is answered and no change is applied.
 
-The loop beats; a thread looks whether it does, and if not, what the loop's thread is doing. Requests cost nothing more.
-Code is named only for time in which the loop's thread ran or was blocked. While it was ready to run and other
-processes had the processors, whatever line it stood at is no cause.
+The loop sets a heartbeat. A thread checks it, and when a beat is late, reads the stack of the loop's thread. Requests
+cost no more. Code is named only for time in which the loop's thread ran or was blocked. While the thread was ready to
+run but other processes had the processors, its current line is not the cause.
 """
 
 import asyncio
@@ -21,46 +21,46 @@ from typing import Final, NamedTuple, NoReturn
 _log = logging.getLogger(__name__)
 
 HELD_S: Final = 0.1
-"""For longer than this the loop must not be held."""
+"""If the event loop was held for longer than this, it is a stall."""
 
 BEAT_S: Final = 0.025
 LOOK_S: Final = 0.025
 LOG_EVERY_S: Final = 10.0
-"""Between two lines that name code; what falls in between is counted in the next."""
+"""Seconds between two lines that name code. Stalls in between are counted in the next line."""
 
 BUSY_EVERY_S: Final = 600.0
-"""Between two lines about a busy machine."""
+"""Seconds between two lines about a busy machine."""
 
 HANG_S: Final = 5.0
-"""After which a line is written although the loop is still held."""
+"""A stall of this many seconds is logged before it ends."""
 
 PEAK_S: Final = 60.0
-"""The largest lag is reported for at least this time, and at most twice as long: longer than between two scrapes."""
+"""The largest lag is reported for one to two times this many seconds, which is longer than a scrape interval."""
 
 _FRAMES_NAMED: Final = 6
 _SCHEDSTAT_BYTES: Final = 80
-"""More than three counters of 64 bits."""
+"""More than the three 64-bit counters take as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopStats:
-    """What the event loop was held for since the start."""
+    """Stalls of the event loop since start, and its current lag."""
 
     stalls: int = 0
     stalled_s: float = 0.0
     lag_s: float = 0.0
-    """How late the last beat was."""
+    """The lag of the last beat."""
     lag_max_s: float = 0.0
-    """How late any was in the last `PEAK_S`."""
+    """The largest lag in the last `PEAK_S`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadTimes:
-    """What a thread has done with its time since it began.
+    """The times of a thread since its start.
 
     Attributes:
-        ran_s: on a processor.
-        waited_s: ready to run, while others had the processors; 0 where the kernel does not count it.
+        ran_s: time on a processor.
+        waited_s: time ready to run while other threads had the processors; 0 if the kernel does not count it.
     """
 
     ran_s: float
@@ -68,11 +68,11 @@ class ThreadTimes:
 
 
 class LoopStall(NamedTuple):
-    """How long the loop has been held.
+    """The duration of a stall of the loop.
 
     Attributes:
-        for_s: in all.
-        by_code_s: without the time for which its thread waited for a processor.
+        for_s: the total time.
+        by_code_s: the total time less the time for which the loop's thread waited for a processor.
     """
 
     for_s: float
@@ -83,7 +83,7 @@ _NOT_HELD: Final = LoopStall(0.0, 0.0)
 
 
 class Peak:
-    """The largest figure of this period of `PEAK_S` and of the one before."""
+    """The largest value in the current and the previous period of `PEAK_S`."""
 
     def __init__(self, now: float) -> None:
         self._begun = now
@@ -91,37 +91,37 @@ class Peak:
         self._before = 0.0
 
     def add(self, now: float, figure: float) -> None:
-        """Take one more; they come at least once in each period."""
+        """Add a value. Callers add at least one in each period."""
         if now - self._begun >= PEAK_S:
             self._begun, self._before, self._largest = now, self._largest, 0.0
         self._largest = max(self._largest, figure)
 
     @property
     def largest(self) -> float:
-        """Return it; 0 of none."""
+        """The largest value; 0 if there is none."""
         return max(self._before, self._largest)
 
 
 class Lateness:
-    """Tells for how long the loop's thread has held the loop, leaving out what it had no part in.
+    """Measures how long the loop's thread itself has blocked the loop.
 
-    When the process is stopped, or the machine asleep or too busy, the thread that looks is late as well, and the
-    loop's thread has used no processor meanwhile. When C code holds the interpreter, it has.
+    If the process is stopped, or the machine asleep or too busy, the watching thread is late as well, and the loop's
+    thread has used no processor time. If C code holds the interpreter lock, it has used processor time.
 
-    The kernel adds a wait for a processor when it ends, so what code is charged with is right after the next beat.
+    The kernel counts a wait for a processor when the wait ends, so `by_code_s` is exact only after the next beat.
     """
 
     def __init__(self, now: float, times: "ThreadTimes") -> None:
-        """Begin now; `times` are those of the loop's thread."""
+        """Start at `now`; `times` are the times of the loop's thread."""
         self._looked_at = now
         self._times = times
         self._beaten_at = now
         self._excused_s = 0.0  # since that beat
-        self._waited_s = times.waited_s  # at the last look before it
-        self._late_s = 0.0  # the next one, at the last look
+        self._waited_s = times.waited_s  # at the last check before that beat
+        self._late_s = 0.0  # lateness of the next beat, at the last check
 
     def look(self, now: float, times: "ThreadTimes", beaten_at: float) -> "LoopStall":
-        """Return for how long the next beat has been held back; 0 if it is not due yet."""
+        """Return the stall that delays the next beat; 0 seconds if the beat is not due yet."""
         late_s = now - self._looked_at - LOOK_S
         used_s = times.ran_s - self._times.ran_s
         if beaten_at != self._beaten_at:
@@ -132,23 +132,23 @@ class Lateness:
         return LoopStall(max(0.0, self._late_s - self._excused_s), self.by_code_s(times))
 
     def by_code_s(self, times: "ThreadTimes") -> float:
-        """Return for how much of the time up to the last look code is to blame, by times that may be later ones."""
+        """Return the seconds up to the last check for which code is to blame. `times` may be from after that check."""
         return max(0.0, self._late_s - max(self._excused_s, times.waited_s - self._waited_s))
 
 
 class Watchdog:
-    """Watches the loop that `run` runs on."""
+    """Watches the event loop on which `run` runs."""
 
     def __init__(self) -> None:
         self._beaten_at = 0.0  # written by the loop, read by the thread
         self._lag_s = 0.0
         self._peak = Peak(0.0)
         self._stop = threading.Event()
-        self._stalls = 0  # the rest is the thread's
+        self._stalls = 0  # only the thread writes this and the following
         self._stalled_s = 0.0
-        self._held = _NOT_HELD  # by what is named
-        self._holder = ""  # what holds the loop now
-        self._is_logged = False  # of that
+        self._held = _NOT_HELD  # the stall that the holder causes
+        self._holder = ""  # the code that blocks the loop now
+        self._is_logged = False  # whether this stall was logged
         self._code = _Seldom(LOG_EVERY_S)
         self._busy = _Seldom(BUSY_EVERY_S)
 
@@ -226,7 +226,7 @@ class Watchdog:
 
 
 class _Seldom:
-    """One kind of warning; what comes too soon is counted in the next."""
+    """A rate-limited warning. Warnings that come too soon are counted in the next line."""
 
     def __init__(self, every_s: float) -> None:
         self._every_s = every_s
@@ -245,9 +245,9 @@ class _Seldom:
 
 @contextmanager
 def _times_of(ident: int, native_id: int) -> Iterator[Callable[[], ThreadTimes]]:
-    """Yield what reads them of a thread of this process; its wait is the second field of schedstat (proc(5)).
+    """Yield a function that reads the times of a thread. Its wait is the second field of schedstat (proc(5)).
 
-    The file stays open: each system call of the thread that looks hands the interpreter's lock to and fro.
+    The file stays open: each system call makes the watching thread release the interpreter lock and take it again.
     """
     cpu_clock = time.pthread_getcpuclockid(ident)
     with ExitStack() as close:
@@ -267,7 +267,7 @@ def _times_of(ident: int, native_id: int) -> Iterator[Callable[[], ThreadTimes]]
 
 
 def holder_of(frame: FrameType | None) -> str:
-    """Name the innermost functions that run on an event loop; "" if none does."""
+    """Return the innermost functions that run on an event loop, as text; "" if there is none."""
     names: list[str] = []
     while frame is not None and not frame.f_code.co_filename.endswith("/asyncio/runners.py"):
         place = "/".join(frame.f_code.co_filename.split("/")[-2:])

@@ -77,7 +77,7 @@ class System(NamedTuple):
             negotiation = await identity.negotiation(HOST_NAME, _TIMEOUT_S)
             answer = self.ask(path, fields=(("Authorization", negotiation.field),))
             try:
-                await negotiation.see_proven([v for k, v in answer.headers if k == "WWW-Authenticate"])
+                await negotiation.check_proven([v for k, v in answer.headers if k == "WWW-Authenticate"])
             except KerberosError as error:
                 return answer, str(error)
             return answer, ""
@@ -123,7 +123,7 @@ def running(hadoop_version: str, terminal: Terminal) -> Iterator[Story]:
     """
     find_programs(*PROGRAMS)
     try:
-        gss.see_installed()
+        gss.check_installed()
     except KerberosError as error:
         raise DemoError(f"{error}; then remove .venv/.secured and run make demo SECURE=1 again") from error
     with ExitStack() as stack:
@@ -137,7 +137,6 @@ def running(hadoop_version: str, terminal: Terminal) -> Iterator[Story]:
         os.environ.update(kdc.environ())
         authority = Authority(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nncache-demo-"))))
         issued, key = authority.issue("proxy"), keytab(kdc.directory, SERVICE_KEYTAB)
-        key.chmod(0o400)
         address = f"{HOST_NAME}:{stack.enter_context(PortLease()).take()}"
         proxy = Proxy(
             *cluster.flags,

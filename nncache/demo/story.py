@@ -378,7 +378,7 @@ def changing(system: ProxiedNameNode, linger_s: float = 0.0) -> tuple[Chapter, .
 
 def chapters(system: System) -> tuple[Chapter, ...]:
     """Return the chapters; counts begin now."""
-    relay, zookeeper = system.relay, system.zookeeper
+    relay, zookeeper = system.relay, system.zookeeper.process
     kill, start = partial(_kill_publisher, system), partial(_start_publisher, system)
     breaking = partial(partial, _breaking, system)
     return (
@@ -411,9 +411,7 @@ def chapters(system: System) -> tuple[Chapter, ...]:
         Chapter(
             "ZooKeeper is stopped and started again",
             "The same with ZooKeeper: reads go on, from memory for as long as that is safe, then from the NameNode.",
-            breaking(
-                "zookeeper", zookeeper.stop, zookeeper.start_again, "ZooKeeper is away", "ZooKeeper is back"
-            ),
+            breaking("zookeeper", zookeeper.stop, zookeeper.start, "ZooKeeper is away", "ZooKeeper is back"),
         ),
         Chapter(
             "The publisher is killed and started again",

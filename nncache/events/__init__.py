@@ -1,1 +1,1 @@
-"""A filter's events for clients of HTTP, as Server-Sent Events. (events/)"""
+"""A filter's events over HTTP, as Server-Sent Events. (events/)"""

@@ -1,4 +1,4 @@
-"""Who asks for a filter's events."""
+"""Identify the caller who asks for a filter's events."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -24,12 +24,12 @@ _NOT_HERE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks.
+    """The user who asks.
 
     Attributes:
-        user: their name in HDFS.
+        user: the user's name in HDFS.
         adds: header fields for the reply.
-        lease: for how long that is known; None: for as long as the stream lasts.
+        lease: the validity of the authentication; None: valid while the stream lasts.
     """
 
     user: str
@@ -38,15 +38,15 @@ class Caller:
 
 
 Known: TypeAlias = Caller | RawResponse
-"""Who asks, or the reply to one who has not shown that."""
+"""The caller, or the reply to a client that is not authenticated."""
 
 
 Identify: TypeAlias = Callable[[Request, EventsRequest], Awaitable[Known]]
-"""Says who asks. Raises ClientError: that is not known, and asking again will not help."""
+"""Identifies the caller. Raises ClientError: the caller is not known, and a retry will not help."""
 
 
 async def by_user_name(_request: Request, events_request: EventsRequest) -> Known:
-    """Believe `user.name`, as WebHDFS does on a cluster without Kerberos."""
+    """Trust `user.name`, as WebHDFS does on a cluster without Kerberos."""
     if events_request.for_another:
         raise ClientError(f"{events_request.for_another} has no meaning here: user.name says who asks")
     if events_request.user is None:
@@ -57,9 +57,9 @@ async def by_user_name(_request: Request, events_request: EventsRequest) -> Know
 
 
 def by_credential(admit: Admit) -> Identify:
-    """Return what authenticates callers itself: by a Kerberos ticket, or by the cookie that it gave for one."""
+    """Return an `Identify` that accepts a Kerberos ticket, or the cookie that the proxy set for one."""
 
-    async def identify(request: Request, _events_request: EventsRequest) -> Known:  # `doas` is judged there
+    async def identify(request: Request, _events_request: EventsRequest) -> Known:  # `admit` checks `doas`
         admission = await admit(request, EVENTS)
         match admission:
             case Admitted(user=user, adds=adds, lease=lease):
@@ -75,12 +75,12 @@ def by_credential(admit: Admit) -> Identify:
 
 
 async def refused(_request: Request, _events_request: EventsRequest) -> Known:
-    """Know no caller: the cluster has Kerberos, and its NameNodes authenticate."""
+    """Refuse every caller: the cluster has Kerberos, and only its NameNodes authenticate."""
     raise CallerNotVerifiedError(_NOT_HERE)
 
 
 def identify_by(admit: Admit | None, *, is_secured: bool) -> Identify:
-    """Return what says who asks: `admit` where the proxy authenticates; `is_secured`: the cluster has Kerberos."""
+    """Return the proxy's `Identify`; `admit`: the proxy authenticates; `is_secured`: the cluster has Kerberos."""
     if admit is not None:
         return by_credential(admit)
     return refused if is_secured else by_user_name

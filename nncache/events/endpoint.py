@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 from nncache.events.callers import Caller, Identify
 from nncache.events.events_request import EventsRequest, is_events, read_events_request
 from nncache.events.feed import Feed
-from nncache.events.source import EventSource, SourceSilentError
+from nncache.events.source import EventSource, SourceUnavailableError
 from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
 from nncache.net.shares import Rates, Shares, holder_of
 from nncache.proxy.clients.counted_answer import counted_answer
@@ -36,7 +36,7 @@ _FIELDS: Final[Headers] = (
     (b"Content-Type", b"text/event-stream"),
     (b"Cache-Control", b"no-store"),
     (b"X-Content-Type-Options", b"nosniff"),
-    (b"X-Accel-Buffering", b"no"),  # nginx passes each message on at once
+    (b"X-Accel-Buffering", b"no"),  # nginx forwards each message immediately
 )
 _ALLOW: Final = b"GET"
 _NO_CHANNEL: Final = (
@@ -45,22 +45,22 @@ _NO_CHANNEL: Final = (
 _TURNED_OFF: Final = "this proxy serves no events: max_event_streams is 0"
 
 PER_S: Final = 20.0
-"""Refused questions of a client address, in each second."""
+"""Refused requests per second that a client address may send."""
 
 BURST: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventStats:
-    """Figures since the start.
+    """Figures since start.
 
     Attributes:
-        streams: open now.
-        followed: filters that are followed now.
-        sent: events written to streams that have ended, and to those that are open.
+        streams: streams that are open at present.
+        followed: filters that are followed at present.
+        sent: events written to all streams, ended or open.
         ended: streams, by how they ended.
-        not_admitted: requests beyond max_event_streams, or an address's share of them; and those of an address that
-            has asked for too much that it may not read.
+        not_admitted: requests beyond max_event_streams or an address's share of it, and requests of an address with
+            too many refused ones.
     """
 
     streams: int = 0
@@ -71,7 +71,7 @@ class EventStats:
 
 
 class EventsEndpoint:
-    """Serves events. `run` has to run beside it."""
+    """Serves streams of events, while `run` runs."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class EventsEndpoint:
         *,
         max_streams: int,
     ) -> None:
-        """Serve what the source has; without one, or without streams, say so."""
+        """Serve the source's events; without a source, or with `max_streams` of 0, answer 501."""
         self._source = source
         self._max_streams = max_streams
         self._identify = identify
@@ -93,14 +93,14 @@ class EventsEndpoint:
         self._refused = Rates(PER_S, BURST)
         self._feeds: dict[str, tuple[Feed, asyncio.Task[None]]] = {}
         self._streams: set[EventStream] = set()
-        self._tasks: asyncio.TaskGroup | None = None  # of the feeds; None: it does not run
+        self._tasks: asyncio.TaskGroup | None = None  # of the feeds; None: `run` does not run
         self._is_stopping = False
         self._sent = 0  # by streams that have ended
         self._ended: Counter[StreamEnd] = Counter(dict.fromkeys(StreamEnd, 0))
         self._not_admitted = 0
 
     def before(self, others: Handler) -> Handler:
-        """Return what answers all requests; those for other targets `others` does."""
+        """Return a handler of all requests; `others` answers those for other targets."""
 
         def handle(request: Request) -> Awaitable[RawResponse | None]:
             return self.handle(request) if is_events(request.target) else others(request)
@@ -108,7 +108,7 @@ class EventsEndpoint:
         return handle
 
     async def run(self) -> NoReturn:
-        """Follow what is streamed, until cancelled."""
+        """Follow the filters that have streams, until cancelled."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
@@ -121,18 +121,18 @@ class EventsEndpoint:
         raise AssertionError("it is cancelled")
 
     def stop(self) -> None:
-        """End all streams, each behind a whole message, and begin none any more."""
+        """End all streams, each after a whole message, and start no further one."""
         self._is_stopping = True
         for stream in self._streams:
             stream.end(StreamEnd.STOPPED)
 
     def key_retired(self) -> None:
-        """End the streams of those whose cookie a key has signed that is in use no more."""
+        """End the streams whose cookie was signed with a retired key."""
         for stream in self._streams:
             stream.look()
 
     def stats(self) -> EventStats:
-        """Return the figures so far."""
+        """Return the figures since start."""
         return EventStats(
             streams=len(self._streams),
             followed=len(self._feeds),
@@ -177,7 +177,7 @@ class EventsEndpoint:
             self._shares.give_back(holder)
 
     def _charge(self, holder: str) -> None:
-        """Charge an address for a question who may read a filter; what is granted costs nothing."""
+        """Charge an address for a request to read a filter; `_feed` returns the charge if it is granted."""
         wait_s = self._refused.take(holder, self._traffic.clock())
         if wait_s:
             self._not_admitted += 1
@@ -186,12 +186,12 @@ class EventsEndpoint:
             )
 
     async def _feed(self, source: EventSource, name: str, user: str, holder: str) -> Feed:
-        """Return what a user may follow.
+        """Return the feed of a filter, if the user may read it.
 
         Raises:
-            NotASubscriberError: nothing, for all they may know.
-            TooManyRequestsError: this address has asked for too much that is not for them.
-            EventsUnavailableError: that is not known now.
+            NotASubscriberError: the user may not read it, or there is no such filter.
+            TooManyRequestsError: this address has sent too many refused requests.
+            EventsUnavailableError: the readers of the filter are not known at present.
         """
         self._charge(holder)
         known = self._feeds.get(name)
@@ -199,7 +199,7 @@ class EventsEndpoint:
         if readers is None or user not in readers:
             try:
                 readers = await source.readers(name).read()
-            except SourceSilentError as error:
+            except SourceUnavailableError as error:
                 _log.debug("events of %s: %s", name, error)
                 raise EventsUnavailableError("ZooKeeper does not answer: ask again") from error
         if readers is None or user not in readers:
@@ -217,7 +217,7 @@ class EventsEndpoint:
         return feed
 
     def _leave(self, feed: Feed) -> None:
-        """Follow a filter no more when its last stream has ended."""
+        """Stop following a filter when its last stream has ended."""
         feed.streams -= 1
         if not feed.streams and feed.name in self._feeds:
             self._feeds.pop(feed.name)[1].cancel()

@@ -1,4 +1,4 @@
-"""What a request for events asks for.
+"""Read a request for events.
 
 Pure.
 """
@@ -13,15 +13,15 @@ from nncache.proxy.errors import ClientError
 from nncache.proxy.messages import Headers
 
 EVENTS: Final = "/v1/events"
-"""The path of the resource; `/webhdfs/v1` is all that a NameNode has below a `v1`."""
+"""The path of the resource. A NameNode serves no path that begins with `/v1`, only `/webhdfs/v1`."""
 
 KNOWN: Final = ("filter", "from", "user.name", "doas", "delegation")
-"""The parameters that are understood."""
+"""The supported parameters."""
 
 _MAX_TXID: Final = (1 << 63) - 1  # Java's long
 _POSITION: Final = re.compile(r"(0|[1-9][0-9]{0,18})(?:@([A-Za-z0-9._-]{1,128}))?")
 _MAX_QUOTED: Final = 64
-"""Characters of a wrong value that are shown."""
+"""Number of characters of a wrong value that an error shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class EventsRequest:
 
     Attributes:
         filter_name: the filter, as the client names it.
-        after: where to begin; None: with what happens from now on.
-        user: what `user.name` says; None: nothing. It proves nothing.
-        for_another: the parameter that says that another one asks than is authenticated: doas, delegation; "": none.
+        after: the position to start from; None: the present.
+        user: the value of `user.name`, unproven; None: none.
+        for_another: the parameter that names another caller than the authenticated one: doas, delegation; "": none.
     """
 
     filter_name: str
@@ -42,17 +42,17 @@ class EventsRequest:
 
 
 def is_events(target: str) -> bool:
-    """Whether a raw target is the resource, in origin-form (RFC 9112, section 3.2.1)."""
+    """Whether a raw target names the resource, in origin-form (RFC 9112, section 3.2.1)."""
     return target.startswith(EVENTS) and target[len(EVENTS) : len(EVENTS) + 1] in {"", "?"}
 
 
 def read_events_request(target: str, headers: Headers) -> EventsRequest:
     """Read a request.
 
-    `Last-Event-ID` goes before `from`: a client that connects again sends the target that it had first.
+    `Last-Event-ID` overrides `from`: a client that reconnects repeats its first target.
 
     Raises:
-        ClientError: what is wrong with it, and what would be right.
+        ClientError: the request is invalid; the message says what is allowed.
     """
     given = _parameters(target)
     name = given.get("filter", "")
@@ -61,7 +61,7 @@ def read_events_request(target: str, headers: Headers) -> EventsRequest:
     ids = [value for key, value in headers if key.lower() == b"last-event-id"]
     if len(ids) > 1:
         raise ClientError("Last-Event-ID is given more than once")
-    # An empty one is what a client has that was given no id yet.
+    # A client that has received no id yet may send an empty one.
     last_id = ids[0].decode("utf-8", "replace").strip() if ids else ""
     after = _position("from", given["from"]) if "from" in given else None
     if last_id:

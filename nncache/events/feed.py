@@ -1,7 +1,7 @@
 """One filter, followed once for all of its streams.
 
-What a stream may have missed it does not take from here: it reads that from the source by itself
-(`nncache.events.stream`). So nothing here has to be right about gaps, and no stream waits for a slower one.
+A stream does not recover missed events from the feed: it reads them from the source by itself
+(`nncache.events.stream`). So the feed need not handle gaps, and no stream waits for a slower one.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from nncache.events.source import (
     Gone,
     Item,
     Modified,
-    SourceSilentError,
+    SourceUnavailableError,
     StateChange,
 )
 from nncache.proxy.clients.paced_work import PacedWork
@@ -30,32 +30,32 @@ from nncache.proxy.clients.paced_work import PacedWork
 _log = logging.getLogger(__name__)
 
 KEPT_BYTES: Final = 1024 * 1024
-"""Of the newest messages, for streams that are a little behind."""
+"""Maximum size of the newest messages that are kept for streams a little behind."""
 
 PER_ITERATION: Final = 64
-"""Streams that write in one iteration of the event loop: so many take about five milliseconds."""
+"""Number of streams that write in one iteration of the event loop, which takes about five milliseconds."""
 
 _txid: Final = attrgetter("txid")
 
 REREAD_S: Final = 1.0
-"""It is read this often who may read the filter, notified or not."""
+"""Seconds between two reads of the filter's readers, with or without a notification."""
 
 
 class Feed:
     """The newest events of one filter, and who may read them.
 
     Invariants:
-        F1  What is kept is every transaction behind `_start` up to `end`, in order, of one chain.
-        F2  It is at most KEPT_BYTES.
+        F1  `_kept` has every transaction after `_start` up to `end`, in order, of one chain.
+        F2  `_kept` takes at most KEPT_BYTES.
         F3  Each change wakes all listeners, PER_ITERATION of them in each iteration of the loop.
-        F4  `_next` is what `next_behind` has returned last, if nothing was kept or dropped since.
+        F4  `_next` is the last result of `next_after`, unless a frame was kept or dropped since.
 
     Attributes:
-        end: how far it has come; None: it has not begun.
-        away: why it is not known what happens; "": it is.
-        readers: who may read it; None: there is no such filter.
-        streams: that use it.
-        has_failed: an internal error has ended it.
+        end: the position that the feed has reached; None: it has not started.
+        away: the reason of the present outage; "": none.
+        readers: the users who may read it; None: there is no such filter.
+        streams: number of streams that use it.
+        has_failed: whether an internal error has ended it.
     """
 
     def __init__(self, name: str, source: EventSource, readers: AbstractSet[str] | None) -> None:
@@ -69,24 +69,24 @@ class Feed:
         self._wakeups = PacedWork(_tell_one, PER_ITERATION)
         self.has_failed = False
         self._start = -1
-        self._kept: list[Frame] = []  # by transaction, so that one far behind is found its place in few steps
+        self._kept: list[Frame] = []  # by transaction, for a binary search
         self._kept_bytes = 0
-        # With the position that it stands behind: most streams are at the same.
+        # With the position before it: most streams are at the same position.
         self._next: tuple[tuple[int, int], Frame] | None = None
 
     def covers(self, after: After) -> bool:
-        """Whether all that follows a position is kept, or is still to come.
+        """Whether all transactions after a position are kept, or have not arrived yet.
 
-        One that is ahead has been reached in the same chain: what it has seen already comes here yet.
+        A position ahead of the feed is covered in the same chain: its stream has read on, and the feed will follow.
         """
         if self.end is None or after.chain not in {None, self.end.chain} or after.txid < self._start:
             return False
         return after.txid <= self.end.txid or after.chain is not None
 
-    def next_behind(self, after: After, modified_after: int = -1) -> Frame | None:
-        """Return the next transactions behind a position that is covered, `joined`; None: they are still to come.
+    def next_after(self, after: After, modified_after: int = -1) -> Frame | None:
+        """Return the next transactions after a covered position, `joined`; None: they have not arrived yet.
 
-        Nothing is sent of a filter that was modified right behind that position if `modified_after` is that, too.
+        If `modified_after` equals the position, a modification right after it is left out: it was sent already.
         """
         where = after.txid, modified_after
         if self._next is not None and self._next[0] == where:
@@ -101,12 +101,12 @@ class Feed:
         return frame
 
     async def run(self) -> None:
-        """Follow the filter until cancelled. Never raises an error."""
+        """Follow the filter until cancelled. Never raises another exception."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._follow())
                 tasks.create_task(self._watch_readers())
-        except Exception:  # noqa: BLE001 - it costs the streams of this filter, and is logged
+        except Exception:  # noqa: BLE001 - it is logged, and ends the streams of this filter only
             _log.exception("internal error while following filter %s: its streams end", self.name)
             self.has_failed = True
             self._tell()
@@ -115,7 +115,7 @@ class Feed:
         following = self._source.follow(self.name, None)
         while True:
             self._take(await anext(following))
-            await asyncio.sleep(0)  # many may have been read together, and each takes milliseconds
+            await asyncio.sleep(0)  # several items may have been read together, and each takes milliseconds
 
     def _take(self, item: Item) -> None:
         match item:
@@ -133,7 +133,7 @@ class Feed:
                 self._keep(modified(self.name, item))
                 self.end = after
             case Gap():
-                pass  # where it goes on comes next; a stream reads for itself what it misses
+                pass  # the next item says where the stream continues; streams read missed events themselves
             case Away(reason):
                 self.away = reason
             case Gone():
@@ -164,7 +164,7 @@ class Feed:
         while True:
             try:
                 self.readers = await look.read()
-            except SourceSilentError:  # nothing else comes from there either
+            except SourceUnavailableError:  # no events arrive from ZooKeeper either
                 await asyncio.sleep(REREAD_S)
                 continue
             self._tell()

@@ -1,8 +1,8 @@
-"""What a stream of events tells its client.
+"""The messages of a stream of events.
 
-Pure. Fields have the names that `nncache watch --json` gives them. The id of a message is a transaction: with it as
-`Last-Event-ID` a client goes on behind that message. Of several events of one transaction only the last one has it, so
-that none is lost if the connection is cut between them.
+Pure. Fields have the names of `nncache watch --json`. The id of a message is a transaction id: a client that sends it
+as `Last-Event-ID` resumes after that message. Of several events of one transaction only the last has an id, so that no
+event is lost if the connection is cut between them.
 """
 
 import json
@@ -22,22 +22,22 @@ MODIFIED: Final = "modified"
 ENDED: Final = "end"
 
 JOINED_BYTES: Final = 64 * 1024
-"""Of messages that are written together: to write each by itself takes ten microseconds, for each client."""
+"""Maximum size of messages that are written together: each separate write costs ten microseconds for each client."""
 
 _TO_DO: Final = "read the present state of the filter's paths from HDFS, then ask for the events {behind}"
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The events of one transaction, as they are sent; or the word that the filter was modified behind it.
+    """The encoded events of one transaction, or the message that the filter was modified after it.
 
     Or several of these (`joined`).
 
     Attributes:
-        txid: the transaction; of several the last one.
-        data: the messages.
-        events: how many they are.
-        is_modified: it is that word, or ends with it; it stands behind the events of the same transaction.
+        txid: the transaction id, of several transactions the last one.
+        data: the encoded messages.
+        events: the number of events.
+        is_modified: whether it ends with a modification, which follows the events of the same transaction.
     """
 
     txid: int
@@ -47,7 +47,7 @@ class Frame:
 
 
 def frame_of(filter_name: str, batch: EventBatch) -> Frame:
-    """Return the messages of a transaction that matched."""
+    """Return the messages of a transaction that matched the filter."""
     last = len(batch.events) - 1
     messages = []
     for number, event in enumerate(batch.events):
@@ -59,7 +59,7 @@ def frame_of(filter_name: str, batch: EventBatch) -> Frame:
 
 
 def modified(filter_name: str, item: Modified) -> Frame:
-    """Return what says that the filter has another glob or owner."""
+    """Return the message that the filter has another glob or owner."""
     message = {
         "filter": filter_name,
         "modifiedAfter": item.after.txid,
@@ -71,7 +71,7 @@ def modified(filter_name: str, item: Modified) -> Frame:
 
 
 def joined(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """Yield what is written together, of at most JOINED_BYTES, or a frame; nothing stands behind `is_modified`."""
+    """Yield the frames, joined up to JOINED_BYTES; a frame that `is_modified` is the last one of its group."""
     together, size = list[Frame](), 0
     for frame in frames:
         if together and (together[-1].is_modified or size + len(frame.data) > JOINED_BYTES):
@@ -92,7 +92,7 @@ def _one_of(frames: list[Frame]) -> Frame:
 
 
 def started(filter_name: str, after: After) -> bytes:
-    """Return what says that the events behind a position follow."""
+    """Return the message that the events after a position follow."""
     message: dict[str, object] = {"filter": filter_name, "after": after.txid}
     if after.chain is not None:
         message["chain"] = after.chain
@@ -100,7 +100,7 @@ def started(filter_name: str, after: After) -> bytes:
 
 
 def missing(filter_name: str, gap: Gap) -> bytes:
-    """Return what says that events are missing, and what to do; its id is where the events go on behind the gap."""
+    """Return the message of a gap, with the remedy; its id is the position after the gap."""
     known = {"firstTxid": gap.first_txid, "lastTxid": gap.last_txid}
     go_on = gap.after
     behind = "from then on, without Last-Event-ID" if go_on is None else f"behind transaction {go_on.txid}"
@@ -111,17 +111,17 @@ def missing(filter_name: str, gap: Gap) -> bytes:
         **({} if go_on is None else {"after": go_on.txid}),
         "next": _TO_DO.format(behind=behind),
     }
-    # An empty id makes a client forget the one that it has.
+    # An empty id makes a client forget its last one.
     return encode_message(MISSING, _json(message), "" if go_on is None else str(go_on.txid))
 
 
 def outage(filter_name: str, reason: str) -> bytes:
-    """Return what says that it is not known what happens; the stream goes on when that is over."""
+    """Return the message of an outage; the stream continues after it."""
     return encode_message(OUTAGE, _json({"filter": filter_name, "outage": reason}))
 
 
 def ended(filter_name: str, reason: str) -> bytes:
-    """Return what says why the stream ends; a client that comes back goes on behind the last event that it has seen."""
+    """Return the last message of a stream, with its reason; a client that reconnects resumes after its last event."""
     return encode_message(ENDED, _json({"filter": filter_name, "end": reason}))
 
 

@@ -1,6 +1,6 @@
-"""What a stream of events needs of the rest of the system.
+"""The interface of streams to the source of events.
 
-Shapes and values only: `nncache/events/zookeeper.py` makes them of what a publisher writes to ZooKeeper.
+Types and values only: `nncache/events/zookeeper.py` makes the values from a publisher's records in ZooKeeper.
 """
 
 from collections.abc import AsyncIterator
@@ -13,11 +13,11 @@ from nncache.hadoop.events import EventBatch
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """A position in a filter's stream: behind this transaction.
+    """A position in a filter's stream: after this transaction.
 
     Attributes:
-        txid: the transaction.
-        chain: the run of the filter in which that is a position; None: not known.
+        txid: the transaction id.
+        chain: the chain of the stream to which the position belongs; None: not known.
     """
 
     txid: int
@@ -26,7 +26,7 @@ class After:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """All later events follow, and no earlier one."""
+    """The stream starts here: all events after this position follow, and no earlier ones."""
 
     after: After
 
@@ -36,8 +36,8 @@ class StateChange:
     """The next events.
 
     Attributes:
-        batches: by transaction, in order.
-        through: all transactions up to here are in these batches, or in earlier ones.
+        batches: the events, by transaction, in order.
+        through: all transactions up to this position are in these batches or in earlier ones.
     """
 
     batches: tuple[EventBatch, ...]
@@ -46,9 +46,9 @@ class StateChange:
 
 @dataclass(frozen=True, slots=True)
 class Modified:
-    """The filter was modified: events behind this position are those of its new glob, none before is.
+    """The filter was modified: the events after this position match its new glob, earlier ones the old glob.
 
-    It may come again, when a reader goes on right behind it.
+    It may be repeated when a reader resumes right after it.
     """
 
     after: After
@@ -63,10 +63,10 @@ class Gap:
     """Events are missing.
 
     Attributes:
-        reason: why.
-        first_txid: the first transaction that is missing; None: not known.
-        last_txid: the last one; None: not known.
-        after: behind what the next subscription can go on; None: only from then on.
+        reason: why they are missing.
+        first_txid: the first missing transaction; None: not known.
+        last_txid: the last missing transaction; None: not known.
+        after: the position from which a new subscription can continue; None: only from its own start.
     """
 
     reason: str
@@ -77,7 +77,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Away:
-    """What happens has not been known for a while; whether events are missing will show when that is over."""
+    """An outage: events cannot be read at present. Whether any are missing will show when it is over."""
 
     reason: str
 
@@ -90,35 +90,35 @@ class Gone:
 Item: TypeAlias = Begun | StateChange | Modified | Gap | Away | Gone
 
 
-class SourceSilentError(Exception):
+class SourceUnavailableError(Exception):
     """ZooKeeper does not answer."""
 
 
 class Readers(Protocol):
-    """Who may read a filter's events."""
+    """The users who may read a filter's events."""
 
     async def read(self) -> AbstractSet[str] | None:
-        """Return the users; None if there is no such filter.
+        """Return the users; None: there is no such filter.
 
         Raises:
-            SourceSilentError: that cannot be known now.
+            SourceUnavailableError: ZooKeeper does not answer.
         """
 
     async def changed(self, timeout_s: float) -> bool:
-        """Return True as soon as it may be others than were read, False after `timeout_s` seconds."""
+        """Return True as soon as the users may have changed, False after `timeout_s` seconds."""
 
 
 class EventSource(Protocol):
-    """Knows filters and their events."""
+    """Provides the events of filters, and their readers."""
 
     def follow(self, filter_name: str, after: After | None) -> AsyncIterator[Item]:
-        """Return the events of a filter behind a position, in order, each once, past gaps and outages, without end.
+        """Return an endless iterator over a filter's events after a position, in order, across gaps and outages.
 
-        None: from now on. A wait for the next item may be cancelled and begun again.
+        Each event occurs once. None: from now on. Awaiting the next item may be cancelled and repeated.
         """
 
     def readers(self, filter_name: str) -> Readers:
-        """Return a look at who may read them."""
+        """Return the readers of a filter's events."""
 
     async def close(self) -> None:
-        """Give up what questions have begun; a later one begins it again."""
+        """Release all resources; a later query acquires them again."""

@@ -1,6 +1,6 @@
-"""Server-Sent Events as bytes.
+"""Encode Server-Sent Events.
 
-Pure. Source: WHATWG HTML, section 9.2, "Server-sent events": a stream of UTF-8, whose lines end with CR, LF or both,
+Pure. Source: WHATWG HTML, section 9.2, "Server-sent events": a UTF-8 stream whose lines end with CR, LF or both,
 and whose messages end with an empty line.
 """
 
@@ -8,18 +8,18 @@ import re
 from typing import Final
 
 HEARTBEAT: Final = b":\n\n"
-"""A comment: a client ignores it, and every gateway in between sees that the connection is used."""
+"""A comment: clients ignore it, and gateways in between see that the connection is in use."""
 
 _LINE_END: Final = re.compile("\r\n|\r|\n")
 _NOT_IN_A_FIELD: Final = re.compile("[\r\n\0]")
-"""A line end would end the field; with NUL in it an id is ignored ("If the field name is 'id'")."""
+"""A line end would end the field; an id that contains NUL is ignored ("If the field name is 'id'")."""
 
 
 def encode_message(event: str, data: str, message_id: str | None = None) -> bytes:
-    """Return a message; without an id the client keeps the one that it has.
+    """Encode a message; without an id the client keeps its last one.
 
     Raises:
-        ValueError: no client would read the event's type or the id as it is.
+        ValueError: the event's type or the id contains a line end or NUL.
     """
     for name, value in (("event", event), ("id", message_id or "")):
         if _NOT_IN_A_FIELD.search(value):
@@ -32,5 +32,5 @@ def encode_message(event: str, data: str, message_id: str | None = None) -> byte
 
 
 def encode_retry(delay_ms: int) -> bytes:
-    """Return what tells a client how long to wait before it connects again."""
+    """Encode the time that a client waits before it reconnects, in milliseconds."""
     return b"retry: %d\n\n" % delay_ms

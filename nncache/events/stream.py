@@ -1,8 +1,8 @@
 """One client's stream of a filter's events.
 
-A stream knows its position. What follows that it takes from the filter's feed, as long as it is kept there; else it
-reads it from the source, as any subscriber would, until it has come to what is kept. So a client that resumes, and one
-that is too slow for what is kept, cost ZooKeeper a few reads and nothing else; a gap shows in that reading.
+A stream takes the events after its position from the filter's feed, while the feed keeps them. Otherwise it reads them
+from the source, as any subscriber does, until it reaches the events that the feed keeps. So a client that resumes, or
+that is too slow for the feed, costs ZooKeeper only a few reads; these reads also detect gaps.
 """
 
 import asyncio
@@ -28,19 +28,19 @@ from nncache.net.shares import Shares
 from nncache.proxy.admission import Lease
 
 HEARTBEAT_S: Final = 15.0
-"""Without a message. The specification advises 15 seconds, for proxies that end quiet connections."""
+"""Seconds without a message before a heartbeat. The specification advises 15, for proxies that end idle connections."""
 
 RETRY_MS: Final = 2_000
-"""After which a client connects again; about what a proxy takes to be started again."""
+"""Milliseconds after which a client reconnects; about the time of a restart of the proxy."""
 
 MAX_CATCHING_UP: Final = 16
-"""Streams that read from the source at once: each can hold 16 MiB (`nncache.invalidation.channel.reader.AT_ONCE`)."""
+"""Streams that read from the source concurrently: each can hold 16 MiB (`invalidation.channel.reader.AT_ONCE`)."""
 
 TAKE_S: Final = 30.0
-"""What a client has for taking what one such reading has brought."""
+"""Seconds in which a client must read all messages of one catch-up."""
 
 LOOK_S: Final = 1.0
-"""Between two looks of a stream that reads whether it is to end."""
+"""Seconds between two checks whether a stream that catches up must end, and between two attempts to get a slot."""
 
 
 class StreamEnd(StrEnum):
@@ -64,38 +64,38 @@ STREAM_ENDS: Final[Mapping[str, str]] = {
     StreamEnd.STOPPED: "the proxy stopped",
     StreamEnd.FAILED: "an internal error",
 }
-"""What each end means, for the documentation."""
+"""The meaning of each end, for the documentation."""
 
 _EXPIRED: Final = "the session has ended: authenticate again, with a Kerberos ticket, to go on"
 
 
 class Sink(Protocol):
-    """Where messages go."""
+    """The receiver of messages."""
 
     async def write(self, data: bytes) -> None:
-        """Send them.
+        """Send messages.
 
         Raises:
-            ConnectionAbortedError: the client takes nothing; it was cut off.
-            ConnectionError: the client is gone.
+            ConnectionAbortedError: the client does not read; its connection was cut.
+            ConnectionError: the client has disconnected.
         """
 
     def cut(self) -> None:
-        """End the connection so that what was written does not look whole."""
+        """Reset the connection, so that the reply does not look whole."""
 
 
 class EventStream:
     """The stream of one client.
 
     Invariants:
-        S1  A message is written whole, and only while the user is among the readers that are known, and is known to
-            be the user; but for the word that this has ended.
-        S2  Each transaction behind the first position is written once and in order, or `missing` is the last message.
-        S3  Beside the message that is being written, nothing is held for a client that does not read, but in
-            MAX_CATCHING_UP of them.
+        S1  A message is written whole, and only while the user is among the known readers and the lease is valid;
+            only the message that the session has ended may follow.
+        S2  Each transaction after the first position is written once and in order, or `missing` is the last message.
+        S3  For a client that does not read, only the message being written is in memory, except in at most
+            MAX_CATCHING_UP streams.
 
     Attributes:
-        sent: events.
+        sent: number of events written.
     """
 
     def __init__(
@@ -109,17 +109,17 @@ class EventStream:
         holder: str,
         lease: Lease | None = None,
     ) -> None:
-        """Prepare it.
+        """Prepare a stream.
 
         Args:
             sink: the client.
-            feed: of the filter.
-            source: to read from what the feed no longer has.
-            user: who reads.
-            after: where to begin; None: with what happens from now on.
-            slots: MAX_CATCHING_UP of them.
-            holder: who takes one.
-            lease: for how long it is known who reads.
+            feed: the filter's feed.
+            source: the source of events that the feed no longer keeps.
+            user: the user who reads.
+            after: the position to start from; None: the present.
+            slots: the MAX_CATCHING_UP slots of streams that catch up.
+            holder: the client whose share of the slots the stream uses.
+            lease: the validity of the user's authentication; None: valid while the stream lasts.
         """
         self._sink = sink
         self._feed = feed
@@ -130,23 +130,23 @@ class EventStream:
         self._holder = holder
         self._lease = lease
         self._news = asyncio.Event()
-        self._ending: StreamEnd | None = None  # what was asked for from outside
+        self._ending: StreamEnd | None = None  # set by `end`
         self._reported_away = ""
-        self._modified_after = -1  # behind which transaction the filter was modified, as far as it was sent
+        self._modified_after = -1  # the transaction after which the last sent modification was made
         self._beat_at = 0.0  # when the next heartbeat is due
         self.sent = 0
 
     def end(self, why: StreamEnd) -> None:
-        """Let it end behind the message that is being written."""
+        """End the stream after the message that is being written."""
         self._ending = self._ending or why
         self._news.set()
 
     def look(self) -> None:
-        """Look soon whether it is to end."""
+        """Check soon whether the stream must end."""
         self._news.set()
 
     async def run(self) -> StreamEnd:
-        """Write until it ends; return why."""
+        """Write messages until the stream ends; return how it ended."""
         self._feed.listeners.add(self._news.set)
         try:
             await self._write(encode_retry(RETRY_MS))
@@ -180,7 +180,7 @@ class EventStream:
             self._news.clear()
             if (end := self._why_end()) is not None:
                 return end
-            if await self._tell_away(feed.away):
+            if await self._report_outage(feed.away):
                 continue
             if feed.end is None:
                 await self._wait(HEARTBEAT_S)
@@ -190,13 +190,13 @@ class EventStream:
             elif not feed.covers(self._after):
                 if (end := await self._catch_up(self._after)) is not None:
                     return end
-            elif (frame := feed.next_behind(self._after, self._modified_after)) is not None:
+            elif (frame := feed.next_after(self._after, self._modified_after)) is not None:
                 await self._write_events(frame, After(frame.txid, feed.end.chain))
             else:
                 await self._wait(HEARTBEAT_S)
 
     async def _wait(self, timeout_s: float) -> None:
-        """Wait for news; write a heartbeat if one is due."""
+        """Wait for a change of the feed, a call of `end` or `look`, or the timeout; write a heartbeat if one is due."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout_at(min(self._beat_at, loop.time() + timeout_s)):
@@ -218,10 +218,10 @@ class EventStream:
         self.sent += frame.events
         if frame.is_modified:
             self._modified_after = frame.txid
-        await asyncio.sleep(0)  # a client that reads at once makes nothing here wait
+        await asyncio.sleep(0)  # a write to a fast client does not yield to the event loop
 
-    async def _tell_away(self, reason: str) -> bool:
-        """Report an outage once, and its end; return whether there was something to report."""
+    async def _report_outage(self, reason: str) -> bool:
+        """Report the start of an outage, and its end, once each; return whether a message was written."""
         was, self._reported_away = self._reported_away, reason
         if reason and not was:
             await self._write(outage(self._feed.name, reason))
@@ -231,10 +231,10 @@ class EventStream:
             return False
         return True
 
-    # ---- behind the feed ---------------------------------------------------------------------------------------
+    # ---- catching up -------------------------------------------------------------------------------------------
 
     async def _catch_up(self, after: After) -> StreamEnd | None:
-        """Read from the source until the feed has what follows; return why the stream ends, if it does."""
+        """Read from the source until the feed covers the position; return how the stream ends, None: it continues."""
         if not self._slots.take(self._holder):
             await self._wait(LOOK_S)
             return None
@@ -269,10 +269,10 @@ class EventStream:
         return end
 
     def _up_to_now(self, gap: Gap) -> Gap:
-        """Return the gap, extended to where the feed is.
+        """Return the gap, extended to the feed's position.
 
-        Where records come and go all the time, the oldest one that is kept now is gone when the client is back:
-        behind it would be the next gap, and so on for ever.
+        On a busy filter the oldest record of now is purged by the time the client reconnects. So each reconnect would
+        find another gap.
         """
         behind, now = gap.after, self._feed.end
         if behind is None or now is None or now.chain != behind.chain or now.txid <= behind.txid:
@@ -288,7 +288,7 @@ class EventStream:
         match item:
             case Begun(after):
                 self._after = after
-                await self._tell_away("")
+                await self._report_outage("")
             case StateChange(batches, through):
                 for frame in joined(frame_of(self._feed.name, batch) for batch in batches):
                     if (end := self._why_end()) is not None:
@@ -301,7 +301,7 @@ class EventStream:
                 await self._write(missing(self._feed.name, self._up_to_now(item)))
                 return StreamEnd.MISSING
             case Away(reason):
-                await self._tell_away(reason)
+                await self._report_outage(reason)
             case Gone():
                 return StreamEnd.NOT_PERMITTED
             case _:

@@ -1,4 +1,4 @@
-"""Filters' events for clients of a proxy, read from what a publisher writes to ZooKeeper."""
+"""The source of filters' events for clients: a publisher's records in ZooKeeper."""
 
 import logging
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from nncache.events.source import (
     Gone,
     Item,
     Modified,
-    SourceSilentError,
+    SourceUnavailableError,
     StateChange,
 )
 from nncache.invalidation.channel.published_filters import parse_readers
@@ -42,13 +42,13 @@ REMEMBERED_S: Final = 1.0
 """Seconds for which the readers of a filter, or its absence, are remembered."""
 
 NAMES: Final = 1_024
-"""Of filters of which that is remembered."""
+"""Number of filters whose readers are remembered."""
 
 Connect: TypeAlias = Callable[[], ZooKeeperSession]
 
 
 class ZooKeeperEvents:
-    """The filters of one nameservice; the first question begins a session with ZooKeeper, `close` ends it."""
+    """The filters of one nameservice; the first query opens a session with ZooKeeper, `close` ends it."""
 
     def __init__(
         self,
@@ -83,16 +83,16 @@ class ZooKeeperEvents:
         return self._session
 
     def follow(self, filter_name: str, after: After | None) -> "_Following":
-        """Return the events of a filter behind a position; None: from now on."""
+        """Return the events of a filter after a position; None: from now on."""
         return _Following(self, filter_name, after)
 
     def readers(self, filter_name: str) -> "_Readers":
-        """Return a look at who may read them."""
+        """Return the readers of a filter's events."""
         return _Readers(self, filter_name)
 
 
 class _Following:
-    """What `follow` returns, over a subscription."""
+    """The events of `follow`, from a subscription."""
 
     def __init__(self, source: ZooKeeperEvents, name: str, after: After | None) -> None:
         self._source = source
@@ -138,7 +138,7 @@ class _Following:
 class _Readers:
     """A `nncache.events.source.Readers` over a filter's definition.
 
-    A watch is set only by those who wait for a change: what a stranger asks for leaves nothing behind.
+    Only `changed` sets a watch, so that a stranger's request leaves none behind.
     """
 
     def __init__(self, source: ZooKeeperEvents, name: str) -> None:
@@ -147,10 +147,10 @@ class _Readers:
         self._watch: ZnodeWatch | None = None
 
     async def read(self) -> AbstractSet[str] | None:
-        """Return the filter's owner and its subscribers; None if there is no such filter.
+        """Return the filter's owner and its subscribers; None: there is no such filter, or it cannot be read.
 
         Raises:
-            SourceSilentError: ZooKeeper does not answer.
+            SourceUnavailableError: ZooKeeper does not answer.
         """
         source = self._source
         if not is_filter_name(self._name):
@@ -172,14 +172,14 @@ class _Readers:
             return parse_readers(path, znode.data)
         except NoNodeError:
             return None
-        except (NotAllowedError, CorruptZnodeError) as exc:  # which a stranger must not learn
+        except (NotAllowedError, CorruptZnodeError) as exc:  # a stranger must not learn this
             source.throttled.warn(f"filter {self._name}: its events cannot be served: {exc}")
             return None
         except CoordinationError as exc:
-            raise SourceSilentError(str(exc)) from exc
+            raise SourceUnavailableError(str(exc)) from exc
 
     async def changed(self, timeout_s: float) -> bool:
-        """Return True as soon as there may be others, False after `timeout_s` seconds."""
+        """Return True as soon as the users may have changed, False after `timeout_s` seconds."""
         if self._watch is None:
             zookeeper = await self._source.zookeeper()
             self._watch = zookeeper.watch(self._source.znodes.definition(self._name))

@@ -1,1 +1,1 @@
-"""Several namespaces behind one address: which of them a request is about, and its answer. (federation/)"""
+"""Several namespaces behind one address: the choice of the namespace for each request. (federation/)"""

@@ -1,8 +1,8 @@
-"""Several namespaces behind one server of clients.
+"""Several namespaces behind one server.
 
-Each has its own front end, table of known heads and direct calls; here is nothing but the choice among
-them, which `nncache.federation.routing` makes from the request's target alone. The mount table stays as it is while the
-proxy runs, so a head that a namespace has answered is always that namespace's.
+Each namespace has its own front end, table of known heads and direct calls. This module only dispatches to them, by the
+request's target alone (`nncache.federation.routing`). The mount table is constant while the proxy runs, so a head that
+a namespace has answered always belongs to that namespace.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from nncache.federation.routing import namespace_of, namespace_of_head
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.connection import KnownHeads
-from nncache.proxy.clients.request import CallUnderWay, Handler, Request
+from nncache.proxy.clients.request import CallInFlight, Handler, Request
 from nncache.proxy.clients.response import RawResponse, error_reply
 from nncache.proxy.clients.server import Direct
 from nncache.proxy.errors import ClientError
@@ -25,7 +25,7 @@ class Member:
     Attributes:
         handle: answers a request (`nncache.proxy.decide.front_end.FrontEnd.handle`).
         known: answers heads that it has answered before.
-        direct: begins requests that need no task; None: nothing does.
+        direct: starts requests that need no task; None: every request gets a task.
     """
 
     handle: Handler
@@ -34,16 +34,16 @@ class Member:
 
 
 class MountedFrontEnd:
-    """Answers requests, each by the front end of its namespace."""
+    """Dispatches each request to the front end of its namespace."""
 
     def __init__(self, mounts: MountTable, members: Mapping[str, Member], traffic: Traffic) -> None:
-        """Begin; `traffic` counts what is about no namespace."""
+        """Begin; `traffic` counts the requests that belong to no namespace."""
         self._mounts = mounts
         self._members = members
         self._traffic = traffic
 
     async def handle(self, request: Request) -> RawResponse | None:
-        """Answer one request."""
+        """Answer a request."""
         try:
             namespace = namespace_of(self._mounts, request.method, request.target)
         except ClientError as error:
@@ -73,16 +73,16 @@ class MountedHeads:
 
     @property
     def is_sampled(self) -> bool:
-        """Whether an answer is to be observed once it is written; to be asked before the next one is."""
+        """Whether the last answer must be shown to observers once it is written, before the next one."""
         return self._last.is_sampled
 
     @property
     def ends_connection(self) -> bool:
-        """Whether the connection is to end behind the last answer."""
+        """Whether the connection closes after the last answer."""
         return self._last.ends_connection
 
     def answer(self, head: bytes) -> bytes | None:
-        """Return the reply to this head, if its namespace knows one that is good."""
+        """Return the reply to this head if its namespace has a valid one; else None."""
         namespace = namespace_of_head(self._mounts, head)
         if namespace is None:
             return None
@@ -90,7 +90,7 @@ class MountedHeads:
         return known.answer(head)
 
     def observe(self, head: bytes, peer: str) -> None:
-        """Show the last answer to the observers, now that it is written."""
+        """Show the last answer, which is written now, to the observers."""
         self._last.observe(head, peer)
 
 
@@ -103,21 +103,21 @@ class MountedCalls:
 
     @property
     def requests(self) -> int:
-        """Those that ended here, one way or the other."""
+        """Number of requests that ended here, since start."""
         return sum(each.requests for each in self._direct.values())
 
     @property
     def under_way(self) -> int:
-        """Those under way."""
+        """Number of calls in flight."""
         return sum(each.under_way for each in self._direct.values())
 
     @property
     def errors(self) -> int:
-        """Exceptions of our own, each logged (FailToNameNode)."""
+        """Number of internal errors since start, each logged (FailToNameNode)."""
         return sum(each.errors for each in self._direct.values())
 
-    def begin(self, request: Request) -> CallUnderWay | RawResponse | None:
-        """Answer a request of a namespace, or send the call that it asks for; None: it is for the handler."""
+    def begin(self, request: Request) -> CallInFlight | RawResponse | None:
+        """Answer a request of a namespace, or send its call; None: the handler answers it."""
         try:
             namespace = namespace_of(self._mounts, request.method, request.target)
         except ClientError:

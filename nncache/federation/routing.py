@@ -1,8 +1,8 @@
-"""Which namespace a request is about, where a proxy serves several.
+"""The namespace of a request, if a proxy serves several.
 
-Pure. The rules are those of ViewFs (org.apache.hadoop.fs.viewfs.ViewFileSystem, 3.5.0), and so are the classes of what
-is refused. What cannot be read for certain is refused as well: NameNodes could differ about it, and here each could be
-another one (docs/decisions/0024).
+Pure. The rules and the exception classes of refusals are those of ViewFs
+(org.apache.hadoop.fs.viewfs.ViewFileSystem, 3.5.0). A request with more than one reading is refused as well: NameNodes
+could read it differently, and here each could be a different NameNode (docs/decisions/0024).
 """
 
 from collections.abc import Iterator
@@ -25,10 +25,10 @@ _START: Final = b"GET " + PREFIX.encode()
 
 
 def namespace_of(mounts: MountTable, method: str, target: str) -> str:
-    """Return the namespace that a request is about.
+    """Return the namespace of a request.
 
     Raises:
-        ClientError: it is about none, or about several, or that is not certain.
+        ClientError: it belongs to none, or to several, or its namespace is uncertain.
     """
     if not is_webhdfs(target):
         raise UnknownAddressError(WHAT_IS_SERVED)
@@ -39,12 +39,12 @@ def namespace_of(mounts: MountTable, method: str, target: str) -> str:
         )
     namespace = _holder(mounts, call.path)
     if not call.is_read:
-        _see_write(mounts, call, call.path, namespace)
+        _check_write(mounts, call, call.path, namespace)
     return namespace
 
 
 def namespace_of_head(mounts: MountTable, head: bytes) -> str | None:
-    """Return the namespace that a GET is about, by the bytes of its head; None if only `namespace_of` can say it."""
+    """Return the namespace of a GET, from the bytes of its head; None if only `namespace_of` can find it."""
     if not head.startswith(_START):
         return None
     end = head.find(b" ", len(_START))
@@ -70,8 +70,8 @@ def _holder(mounts: MountTable, path: str) -> str:
     raise NotMountedError(f"File/Directory does not exist: {path}: no namespace is mounted there")
 
 
-def _see_write(mounts: MountTable, call: Call, path: str, namespace: str) -> None:
-    """See that a call that may change something stays within its namespace, and leaves the mount points in place."""
+def _check_write(mounts: MountTable, call: Call, path: str, namespace: str) -> None:
+    """Check that a write stays within its namespace, and does not change a mount point."""
     if not call.is_certain:
         raise ClientError(
             "the query cannot be read for certain, so that it may name paths of other namespaces"
@@ -93,10 +93,10 @@ def _see_write(mounts: MountTable, call: Call, path: str, namespace: str) -> Non
 
 
 def _other_paths(call: Call) -> Iterator[str]:
-    """Yield the other paths that a call names: where to RENAME something, what to CONCAT.
+    """Yield the other paths of a call: the destination of a RENAME, the sources of a CONCAT.
 
     Raises:
-        ClientError: one cannot be read for certain (`nncache.hadoop.effects.destination_of` says why).
+        ClientError: a path has more than one reading (see `nncache.hadoop.effects.destination_of`).
     """
     named = {
         "destination": call.arguments.get("destination", ()),

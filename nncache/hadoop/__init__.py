@@ -1,1 +1,1 @@
-"""How Hadoop talks: paths, globs, statuses, events, calls, RPC, and the pool of NameNodes. All rooms build on it."""
+"""Hadoop's formats and protocols: paths, globs, statuses, events, calls, RPC, the NameNode pool. All rooms use it."""

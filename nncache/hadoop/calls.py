@@ -1,8 +1,8 @@
-"""What a WebHDFS request asks for.
+"""Parse WebHDFS requests.
 
-There are two readers, because a misreading costs differently. `parse_plain` decides what the cache may answer: it takes
-only what every release reads in the same way. `parse_call` decides what a forwarded request may have changed: it never
-refuses, reads as loosely as any release might, and says where it is not certain.
+There are two parsers, because their errors have different costs. `parse_plain` decides what the cache may answer: it
+accepts only requests that every release reads in the same way. `parse_call` decides what a forwarded request may have
+changed: it accepts every request, reads it as loosely as any release might, and marks what is uncertain.
 """
 
 import re
@@ -27,19 +27,19 @@ from nncache.hadoop.paths import (
 from nncache.hadoop.users import read_claimed_user
 
 PREFIX: Final = "/webhdfs/v1"
-# Methods that write nothing. Others, also unknown ones, may.
+# Methods that write nothing. All others may write, unknown ones too.
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 MAX_PARAMETERS: Final = 1_000
-"""Parameters of a query that are read; what says more than that is not certain."""
+"""Parameters of a query that are parsed; a query with more is uncertain."""
 
 MAX_QUERIES: Final = 1_024
-"""Queries, or targets, whose meaning is remembered."""
+"""Queries, or targets, whose parsed form is memoized."""
 
 _MAX_KEPT: Final = 256  # characters
 
 ABSOLUTE_FORM: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
-"""How a target in absolute-form begins (RFC 9112, section 3.2.2)."""
+"""The start of a target in absolute-form (RFC 9112, section 3.2.2)."""
 
 _DOAS: Final = "doas"
 _PLAIN_NAMES: Final = frozenset({"op", "user.name", _DOAS, "delegation"})
@@ -51,30 +51,30 @@ WHAT_IS_SERVED: Final = (
     "only /webhdfs/v1 is served here, and /v1/events and /v1/registry where they are on; "
     "the status page and the metrics are on the admin port"
 )
-"""Said of any other address."""
+"""The message for any other target."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A WebHDFS request, read pessimistically."""
+    """A WebHDFS request, parsed pessimistically."""
 
     method: str  # upper-case
-    op: Operation | None  # None: unknown, missing, or not certain
-    path: str | None  # canonical; None: not certain
-    as_requested: str | None  # decoded, with its slashes as they came; None exactly when `path` is
+    op: Operation | None  # None: unknown, missing, or uncertain
+    path: str | None  # canonical; None: uncertain
+    as_requested: str | None  # decoded, with its slashes unchanged; None if and only if `path` is
     arguments: Mapping[str, tuple[str, ...]]  # names lower-cased and decoded; all values, in their order
-    # False: part of the query could not be read, so there may be more in it than `arguments`.
+    # False: part of the query could not be parsed, so it may have more than `arguments`.
     is_certain: bool
 
     @property
     def is_read(self) -> bool:
-        """Whether the method promises to change nothing (it may still set an access time)."""
+        """Whether the method is safe (it may still set an access time)."""
         return self.method in SAFE_METHODS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusRequest:
-    """A GETFILESTATUS that every release reads in the same way, but perhaps for whom its `doas` asks."""
+    """A GETFILESTATUS that every release reads in the same way, except perhaps its `doas`."""
 
     path: str  # canonical
     as_requested: str  # as a 404 quotes it
@@ -82,7 +82,7 @@ class StatusRequest:
     doas: str | None
     delegation: str | None
     doas_may_be_ignored: bool = False
-    """It is spelled in another case, as Knox's `doAs`: 3.5.0 reads it, 3.4.1 without Kerberos does not."""
+    """Its name is in another letter case, like Knox's `doAs`: 3.5.0 reads it, 3.4.1 without Kerberos does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,10 @@ class PlainArguments:
 
 
 def parse_call(method: str, target: str) -> Call:
-    """Read any request line whatsoever; never raises.
+    """Parse any request line; never raises.
 
-    A target may be in origin-form or absolute-form. With a fragment nothing of it is certain: each reader cuts it
-    elsewhere.
+    A target may be in origin-form or absolute-form. With a fragment, all of it is uncertain: each parser splits it at
+    another place.
     """
     upper = method.upper()
     if "#" in target:
@@ -127,12 +127,12 @@ def parse_call(method: str, target: str) -> Call:
 
 
 def parse_plain(target: str) -> StatusRequest | None:
-    """Read the target of a GET strictly: None unless it is a plain GETFILESTATUS of a path that may be cached.
+    """Parse the target of a GET strictly: None unless it is a plain GETFILESTATUS of a path that may be cached.
 
-    Plain: origin-form, and a query of `op`, `user.name`, `doas`, `delegation` spelled exactly so, unencoded, each at
-    most once, with plain values and nothing else, names of users no longer than a file's may be. Names of users may be
-    escaped, and `doas` may be spelled in any case, as Knox does. No other name may: 3.5.0 does not read `OP`, and
-    3.4.1 not `USER.NAME`, and no client sends them.
+    Plain: origin-form, and a query with only the parameters `op`, `user.name`, `doas` and `delegation`. Their names are
+    in exactly this spelling, unencoded, each at most once, and their values are plain. User names may be escaped, and
+    are at most as long as a file name. Only `doas` may be in any letter case, as Knox sends it: 3.5.0 does not read
+    `OP`, 3.4.1 does not read `USER.NAME`, and no client sends them.
     """
     spelled, _, query = target.partition("?")
     arguments = plain_arguments(query)
@@ -140,7 +140,7 @@ def parse_plain(target: str) -> StatusRequest | None:
 
 
 def plain_arguments(query: str) -> PlainArguments | None:
-    """Read the query of such a target; None unless it is plain."""
+    """Parse the query of a GET's target; None unless it is plain, as `parse_plain` defines it."""
     return _read_again(query) if may_be_remembered(query) else _plain_arguments(query)
 
 
@@ -168,7 +168,7 @@ _read_again = lru_cache(MAX_QUERIES)(_plain_arguments)
 
 
 def may_be_remembered(text: str) -> bool:
-    """Whether what a query or target says may be remembered: it certainly holds no secret, and not many bytes."""
+    """Whether the parsed form of a query or target may be memoized: it is short and certainly holds no secret."""
     if len(text) > _MAX_KEPT or "%" in text:
         return False
     lower = text.lower()
@@ -183,7 +183,7 @@ def _value(name: str, spelled: str) -> str | None:
 
 
 def plain_request(spelled: str, arguments: PlainArguments) -> StatusRequest | None:
-    """Combine the part before the query with what was read of the query; None: as above."""
+    """Combine the part before the query with the parsed query; None unless it is a path that may be cached."""
     if not spelled.startswith(PREFIX):
         return None
     try:
@@ -204,7 +204,7 @@ def plain_request(spelled: str, arguments: PlainArguments) -> StatusRequest | No
 
 
 def _loose_path(spelled: str) -> str | None:
-    """Give the path as requested; None where readers could differ: another prefix, bad escapes, dot segments."""
+    """Return the path as requested; None if parsers could differ: another prefix, bad escapes, dot segments."""
     if not spelled.startswith(PREFIX):
         return None
     try:
@@ -215,7 +215,7 @@ def _loose_path(spelled: str) -> str | None:
 
 
 def _loose_query(query: str) -> tuple[Mapping[str, tuple[str, ...]], bool]:
-    """Give the parameters that can be read, the first `MAX_PARAMETERS` at most, and whether that was all of them."""
+    """Return the readable parameters, at most the first `MAX_PARAMETERS`, and whether these are all."""
     arguments: dict[str, list[str]] = {}
     parameters = query.split("&", MAX_PARAMETERS)
     is_certain = len(parameters) <= MAX_PARAMETERS
@@ -236,11 +236,11 @@ def _form_decode(text: str) -> str:
 
 
 def is_webhdfs(target: str) -> bool:
-    """Whether a raw target lies below `/webhdfs`, in the eyes of every server that may read it.
+    """Whether every server that may read this raw target finds it below `/webhdfs`.
 
-    A NameNode serves other things on the same port (/jmx, /conf, /logs, /imagetransfer): there must be no way to them.
-    Origin-form or absolute-form. One that resolves `..`, encoded or not, before or after it collapses empty
-    segments or drops path parameters, stays below `/webhdfs` at every step.
+    A NameNode serves other pages on the same port (/jmx, /conf, /logs, /imagetransfer), which must stay unreachable.
+    The target may be in origin-form or absolute-form. A server that resolves `..`, encoded or not, before or after it
+    collapses empty segments or drops path parameters, stays below `/webhdfs` at every step.
     """
     if target.startswith("/webhdfs/") and "%" not in target and "/.." not in target:  # nearly always
         return True
@@ -255,7 +255,7 @@ def is_webhdfs(target: str) -> bool:
     for segment in path.split(b"/")[1:] if b"/.." in path else ():
         match segment.partition(b";")[0]:
             case b"" | b".":
-                pass  # some readers count it, some do not: the fewer levels, the earlier `..` leaves
+                pass  # some parsers count it, some do not: with fewer levels, `..` leaves /webhdfs earlier
             case b"..":
                 depth -= 1
             case _:

@@ -1,7 +1,7 @@
-"""What can happen to a path, as far as a cache of its status must know.
+"""The changes of a path that a cache of statuses must apply.
 
-A change names what may have become stale, not what happened: `nncache.hadoop.changes` says which event brings which,
-`nncache.hadoop.effects` which call.
+A change names what may have become stale, not what happened. `nncache.hadoop.changes` maps events to changes,
+`nncache.hadoop.effects` maps calls to them.
 """
 
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Appeared:
-    """The path was made or replaced: its own status, all below it (outcomes, grants), the parent's own status."""
+    """The path was created or replaced: its own status, all below it (outcomes, grants), the parent's own status."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class Vanished:
-    """The path is gone: the same footprint as Appeared."""
+    """The path was removed: the same footprint as Appeared."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The source vanished and the destination appeared. The two differ, and neither need be outside the other."""
+    """The source vanished and the destination appeared. The two differ, and one may lie within the other."""
 
     source: str
     destination: str
@@ -39,9 +39,9 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class FileTouched:
-    """The path's own status, if it is a file's: a read has set its access time. A directory has none.
+    """The path's own status, if it is a file's: a read has set its access time. A directory has no access time.
 
-    No event brings it; that of the access time is a Touched.
+    No event maps to it; the event of an access time maps to Touched.
     """
 
     path: str
@@ -51,7 +51,7 @@ class FileTouched:
 class LineTouched:
     """The own statuses of the path and of its ancestors up to `top`, which is one of them or the path itself.
 
-    No event brings it. It replaces a Touched of each, and takes no more memory than two paths.
+    No event maps to it. It stands for one Touched for each of them, in the memory of two paths.
     """
 
     path: str
@@ -60,7 +60,7 @@ class LineTouched:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The path's own status; the file is now being written."""
+    """The path's own status; the file is now open for writing."""
 
     path: str
 
@@ -74,7 +74,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class AccessChanged:
-    """The path's own status, and everything below it: who may traverse is another question now."""
+    """The path's own status, and everything below it: the right to traverse may have changed."""
 
     path: str
 
@@ -88,7 +88,7 @@ class SubtreeUnknown:
 
 @dataclass(frozen=True, slots=True)
 class EverythingUnknown:
-    """All that is known; the reason is for people."""
+    """Everything in the cache; the reason is for logs."""
 
     reason: str
 
@@ -104,7 +104,7 @@ Change: TypeAlias = (
     | SubtreeUnknown
     | EverythingUnknown
 )
-"""What an event brings."""
+"""The changes that an event can map to."""
 
 Footprint: TypeAlias = Change | FileTouched | LineTouched
-"""What a call brings."""
+"""The changes that a call can map to."""

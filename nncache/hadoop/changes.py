@@ -1,8 +1,8 @@
-"""What an event, or a transaction of the edit log, makes stale: the one table.
+"""The one table of what an event, or a transaction of the edit log, makes stale.
 
-`hadoop/effects.py` says the same of calls. Source: the measured table "What each event can have changed" (Hadoop 3.4.1
-and 3.5.0), and for transactions without an event FSEditLogLoader of Hadoop 2.10.2 to 3.5.0. Where something is not
-certain the answer is the larger one: a change too many costs a call to the NameNode, one too few is a stale answer.
+`hadoop/effects.py` is its counterpart for calls. Source: the measured table "What each event can have changed" (Hadoop
+3.4.1 and 3.5.0), and for transactions without an event FSEditLogLoader of Hadoop 2.10.2 to 3.5.0. In doubt the table
+has the larger change: an unnecessary change costs a call to the NameNode, a missing one causes a stale answer.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -37,15 +37,15 @@ from nncache.hadoop.events import (
 from nncache.hadoop.filestatus import FileType
 from nncache.hadoop.paths import ROOT, SNAPSHOT, InvalidPathError, canonical
 
-# hdfs.erasurecoding.policy (SYSTEM) and hdfs.crypto.encryption.zone (RAW) show in statuses; what else the NameNode
-# keeps in its own two namespaces is rare, and nothing is assumed of it.
+# hdfs.erasurecoding.policy (SYSTEM) and hdfs.crypto.encryption.zone (RAW) show in statuses. Other attributes in the
+# NameNode's own two namespaces are rare, and are handled in the same way.
 _OWN_NAMESPACES: Final = frozenset({XAttrNamespace.SYSTEM, XAttrNamespace.RAW})
 
 _AtPath: TypeAlias = type[Vanished | Appeared | Touched | SubtreeUnknown]
 
 
 def changes_of_batch(batch: EventBatch) -> Iterator[tuple[int, Change]]:
-    """Yield what a transaction makes stale, with its id: by its events, and beyond them."""
+    """Yield the changes of a transaction, each with its id: those of its events, and those without an event."""
     for event in batch.events:
         for change in changes_of_event(event):
             yield batch.txid, change
@@ -54,7 +54,7 @@ def changes_of_batch(batch: EventBatch) -> Iterator[tuple[int, Change]]:
 
 
 def changes_of_event(event: Event) -> tuple[Change, ...]:
-    """Say what an event makes stale."""
+    """Return the changes of an event."""
     try:
         return _changes_of_event(event)
     except InvalidPathError:
@@ -62,10 +62,10 @@ def changes_of_event(event: Event) -> tuple[Change, ...]:
 
 
 def _changes_at_odd_paths(event: Event) -> Iterator[Change]:
-    """Say it of an event with a path that is not canonical, and cannot be made so.
+    """Yield the changes of an event with a path that has no canonical form.
 
-    Over RPC any user can make a name that holds a NUL, and no cache keeps such a name or what is below it: of such a
-    path only the directory that holds the first such name can be stale.
+    Over RPC any user can create a name that contains a NUL. No cache keeps that name or anything below it, so only the
+    directory that holds the first name with a NUL can be stale.
     """
     match event:
         case Rename(source=source, destination=destination):
@@ -105,7 +105,7 @@ BEYOND_EVENTS: Final[Mapping[str, Callable[[str], tuple[Change, ...]]]] = {
     "ADD_BLOCK": _touched,
     "UPDATE_BLOCKS": _touched,
 }
-"""What operations of the edit log (FSEditLogOpCodes) make stale at their path that no event of theirs says.
+"""The changes of operations of the edit log (FSEditLogOpCodes) that have no event for them, by their path.
 
 Erasure coding and encryption zones are extended attributes, which have events.
 """
@@ -134,7 +134,7 @@ def _changes_of_event(event: Event) -> tuple[Change, ...]:
 
 
 def moved(source: str, destination: str) -> tuple[Change, ...]:
-    """Say it of a rename, also of a path to itself."""
+    """Return the changes of a rename; none if both paths are equal."""
     # The old rename API logs a rename of a path to itself.
     return () if source == destination else (Moved(source, destination),)
 

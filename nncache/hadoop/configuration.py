@@ -1,8 +1,8 @@
 """Read `core-site.xml` and `hdfs-site.xml` as Hadoop's own daemons do.
 
-Later resources win over earlier ones unless those say `final`; `${name}` and `${env.NAME}` refer to other values;
-`xi:include` brings other files in. Hadoop's `*-default.xml` are part of its jars: who reads a value states its default.
-Source: org.apache.hadoop.conf.Configuration, 3.5.0; `tests/contracts/test_configuration.py` holds this against it.
+Later resources override earlier ones, except values that are `final`; `${name}` and `${env.NAME}` refer to other
+values; `xi:include` includes other files. Hadoop's `*-default.xml` are in its jars: callers must supply the defaults.
+Source: org.apache.hadoop.conf.Configuration, 3.5.0; `tests/contracts/test_configuration.py` compares both.
 """
 
 import re
@@ -17,16 +17,16 @@ from nncache.hadoop.errors import HadoopError
 from nncache.net.setting_error import SettingError
 
 RESOURCES: Final = ("core-site.xml", "hdfs-site.xml")
-"""Of a configuration directory, in the order in which an HDFS daemon reads them."""
+"""The files of a configuration directory, in the order in which an HDFS daemon reads them."""
 
 _MAX_SUBSTITUTIONS: Final = 20  # Configuration.MAX_SUBST
-_MAX_INCLUDES: Final = 20  # within each other; Hadoop's end is that of its stack
+_MAX_INCLUDES: Final = 20  # nested; Hadoop's only limit is its stack
 _REFERENCE: Final = re.compile(r"\$\{([^}$ ]+)\}")
 _ENVIRONMENT: Final = re.compile(r"env\.([^:-]*)(?:(:?-)(.*))?", re.DOTALL)
 _INCLUDE: Final = "{http://www.w3.org/2001/XInclude}include"
 _FALLBACK: Final = "{http://www.w3.org/2001/XInclude}fallback"
 
-# HdfsConfiguration.addDeprecatedKeys and Configuration's own, as far as they say where a NameNode is.
+# HdfsConfiguration.addDeprecatedKeys and Configuration's own: the keys that locate a NameNode.
 _RENAMED: Final[Mapping[str, str]] = {
     "fs.default.name": "fs.defaultFS",
     "dfs.http.address": "dfs.namenode.http-address",
@@ -36,7 +36,7 @@ _RENAMED: Final[Mapping[str, str]] = {
 
 
 class BadConfigurationError(HadoopError):
-    """A configuration file cannot be read; one line that says which and why."""
+    """A configuration file cannot be read; the message is one line with its name and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,18 @@ class _Property:
 
 
 class Configuration:
-    """The values of some files."""
+    """The values of a list of files."""
 
     def __init__(self, values: Mapping[str, str], environ: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Take values as the files have them; `environ` is what `${env.NAME}` means."""
+        """Take the raw values of the files; `${env.NAME}` refers to `environ`."""
         self._values = values
         self._environ = environ
 
     @classmethod
     def read(cls, files: Iterable[Path], environ: Mapping[str, str]) -> "Configuration":
-        """Read files, the strongest last; those that are not there are left out, as Hadoop does.
+        """Read files; later ones have precedence. Missing files are skipped, as in Hadoop.
 
-        Raises BadConfigurationError: one is no configuration, or includes what is not there.
+        Raises BadConfigurationError: a file is not a configuration, or includes a missing file.
         """
         values = dict[str, str]()
         final = set[str]()
@@ -74,11 +74,11 @@ class Configuration:
         return cls(values, environ)
 
     def get(self, name: str) -> str | None:
-        """Return a value with all that it refers to filled in, and without the spaces around it; None if absent.
+        """Return a value with all references resolved and surrounding spaces removed; None if absent.
 
-        A reference to nothing, or to itself, is left unchanged.
+        A reference to a missing value stays unchanged, and so does a value that refers to itself.
 
-        Raises SettingError: it refers on and on.
+        Raises SettingError: it needs more than _MAX_SUBSTITUTIONS substitutions.
         """
         value = self._values.get(_RENAMED.get(name, name))
         return None if value is None else self._filled_in(name, value).strip()
@@ -144,14 +144,14 @@ def _properties(element: ET.Element, file: Path, depth: int) -> Iterator[_Proper
 
 
 def _property(element: ET.Element) -> _Property | None:
-    """Read a property, whose parts are elements or attributes; None without a name."""
+    """Parse a property, whose parts are elements or attributes; None if it has no name."""
     name, value, is_final = element.get("name"), element.get("value"), element.get("final") == "true"
     for part in element:
         match part.tag:
             case "name":
                 name = (part.text or "").strip() or name
             case "value":
-                value = part.text or value  # an empty one says nothing
+                value = part.text or value  # an empty element is ignored
             case "final":
                 is_final = part.text == "true"
             case _:

@@ -1,4 +1,4 @@
-"""What a cluster's configuration says about its NameNodes.
+"""The NameNodes in a cluster's configuration.
 
 Source: org.apache.hadoop.hdfs.DFSUtil, DFSUtilClient and HAUtil, 3.5.0.
 """
@@ -13,7 +13,7 @@ from nncache.net.addresses import split_address
 from nncache.net.setting_error import SettingError
 
 DEFAULT_NAMESERVICE: Final = "default"
-"""Of a cluster that has no `dfs.nameservices`."""
+"""The nameservice of a cluster without `dfs.nameservices`."""
 
 _RPC_KEY: Final = "dfs.namenode.rpc-address"
 _RPC_PORT: Final = 8020
@@ -24,13 +24,13 @@ _POLICIES: Final[Mapping[str, frozenset[bool]]] = {
     "HTTP_AND_HTTPS": frozenset({False, True}),
     "HTTPS_ONLY": frozenset({True}),
 }
-"""By policy, whether the web server can be asked with TLS (True), and without (org.apache.hadoop.http.HttpConfig)."""
+"""The protocols of the web server by policy: TLS (True), plain HTTP (False) (org.apache.hadoop.http.HttpConfig)."""
 
 _WEB_KEYS: Final[Mapping[bool, tuple[str, str]]] = {
     False: ("dfs.namenode.http-address", "0.0.0.0:9870"),
     True: ("dfs.namenode.https-address", "0.0.0.0:9871"),
 }
-"""With TLS or not: the address's key, and its default."""
+"""With TLS or not: the key of the address, and its default."""
 
 _SHARED_EDITS_KEY: Final = "dfs.namenode.shared.edits.dir"
 _JOURNALNODE_PORT: Final = 8485
@@ -43,7 +43,7 @@ _Suffix: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredNameNodes:
-    """The NameNodes of a nameservice, "host:port" each, both lists in the same order; "" for no principal."""
+    """The NameNodes of a nameservice, "host:port" each, both lists in the same order; principal "" if there is none."""
 
     nameservice: str
     http: tuple[str, ...]
@@ -61,9 +61,9 @@ class QuorumJournal:
 
 
 def parse_quorum_journal(key: str, uri: str) -> QuorumJournal:
-    """Read qjournal://host:port;host:port;host:port/JOURNAL (QuorumJournalManager.getLoggerAddresses).
+    """Parse qjournal://host:port;host:port;host:port/JOURNAL (QuorumJournalManager.getLoggerAddresses).
 
-    Raises SettingError: it is something else.
+    Raises SettingError: the URI has another form, or names a JournalNode twice.
     """
     scheme, separator, rest = uri.partition("://")
     hosts, _, journal_id = rest.partition("/")
@@ -78,9 +78,9 @@ def parse_quorum_journal(key: str, uri: str) -> QuorumJournal:
 
 
 def configured_journal(values: Configuration, nameservice: str) -> str:
-    """Return the URI of the journal that the NameNodes of a nameservice share; "" where JournalNodes keep none.
+    """Return the URI of the journal that the NameNodes of a nameservice share; "" if it is not on JournalNodes.
 
-    DFSUtil.setGenericConf: of all keys the one with the most specific suffix holds.
+    DFSUtil.setGenericConf: the key with the most specific suffix has precedence.
     """
     ids = values.names(f"dfs.ha.namenodes.{nameservice}")
     suffixes = (*(f".{nameservice}.{each}" for each in ids), f".{nameservice}", "")
@@ -91,7 +91,7 @@ def configured_journal(values: Configuration, nameservice: str) -> str:
 def configured_nameservice(values: Configuration) -> str:
     """Return the nameservice that the clients of this configuration use.
 
-    Raises SettingError: it says several, and not which.
+    Raises SettingError: there are several, and the configuration does not select one.
     """
     nameservices = values.names("dfs.nameservices")
     if not nameservices:
@@ -111,11 +111,11 @@ def configured_nameservice(values: Configuration) -> str:
 def configured_namenodes(
     values: Configuration, nameservice: str | None = None, *, tls: bool | None = None
 ) -> ConfiguredNameNodes:
-    """Return where the NameNodes of a nameservice (None: of the clients' own) are.
+    """Return the NameNodes of a nameservice; None selects the clients' own nameservice.
 
-    With `tls` their HTTPS addresses are wanted, with False those of plain HTTP; None: HTTPS where there is no other.
+    `tls` selects HTTPS addresses, or with False those of plain HTTP; None: HTTPS only if plain HTTP is not served.
 
-    Raises SettingError: the configuration does not say, or says that they do not serve what is wanted.
+    Raises SettingError: the configuration does not name them, or they do not serve the selected protocol.
     """
     is_tls = _with_tls(values, wanted=tls)
     known = values.names("dfs.nameservices")
@@ -131,7 +131,7 @@ def configured_namenodes(
 
 
 def _with_tls(values: Configuration, *, wanted: bool | None) -> bool:
-    """Return whether HTTPS addresses are meant."""
+    """Return whether HTTPS addresses are selected."""
     policy = values.get(_POLICY_KEY) or "HTTP_ONLY"
     served = _POLICIES.get(policy)
     if served is None:
@@ -159,14 +159,14 @@ def _rpc(values: Configuration, suffix: _Suffix) -> tuple[_Suffix, str]:
     address = values.get(key)
     if address is not None:
         return suffix, _with_port(key, address, _RPC_PORT)
-    if len(suffix) > 1:  # of a pair each has its own
+    if len(suffix) > 1:  # each NameNode of an HA pair has its own
         raise SettingError(key, "absent", "must be host:port of that NameNode")
     default = values.get("fs.defaultFS") or "file:///"
     url = urlsplit(default)
     known = values.names("dfs.nameservices")
     if suffix and (
         len(known) > 1 or url.netloc in known
-    ):  # fs.defaultFS is no address, or that of another one
+    ):  # fs.defaultFS is not an address, or perhaps another nameservice's
         name = suffix[0]
         raise SettingError(
             key,
@@ -180,7 +180,7 @@ def _rpc(values: Configuration, suffix: _Suffix) -> tuple[_Suffix, str]:
 
 
 def _web(values: Configuration, suffix: _Suffix, rpc: str, *, is_tls: bool) -> str:
-    """Return the HTTP or HTTPS address; on the RPC address's host if it is a wildcard."""
+    """Return the HTTP or HTTPS address, with the host of the RPC address if its own is a wildcard."""
     every, default = _WEB_KEYS[is_tls]
     keys = (".".join((every, *suffix)), every)
     key, address = next(
@@ -191,7 +191,7 @@ def _web(values: Configuration, suffix: _Suffix, rpc: str, *, is_tls: bool) -> s
 
 
 def _with_port(key: str, address: str, port: int) -> str:
-    """Return host:port, with this port where the text names none. Raises SettingError: it is not an address."""
+    """Return host:port, with this port if the text has none. Raises SettingError: it is not an address."""
     if port and ":" not in address.rpartition("]")[2]:
         address = f"{address}:{port}"
     try:

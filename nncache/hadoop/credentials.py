@@ -1,7 +1,7 @@
-"""Read what authenticates a WebHDFS request: authentication cookies and delegation tokens.
+"""Parse the credentials of a WebHDFS request: authentication cookies and delegation tokens.
 
-Nothing here is a proof: who made a cookie or a token is known to a NameNode alone. Both are read strictly: what a
-NameNode might read in another way is not one.
+A parsed credential proves nothing: only a NameNode can verify it. Both are parsed strictly: a text that a NameNode
+might read in another way is not accepted.
 """
 
 import base64
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 COOKIE_NAME: Final = b"hadoop.auth"
-"""Of the cookie in which a NameNode keeps who was authenticated (AuthenticatedURL.AUTH_COOKIE, Hadoop 3.5.0)."""
+"""The name of a NameNode's cookie for an authenticated user (AuthenticatedURL.AUTH_COOKIE, Hadoop 3.5.0)."""
 
 SIMPLE: Final = "simple"
-"""The type of a cookie that was made for `user.name`: it does not say who asks (measured, 3.4.1 and 3.5.0)."""
+"""The type of a cookie for a plain `user.name`: it does not authenticate the caller (measured, 3.4.1 and 3.5.0)."""
 
 _COOKIE_VALUE: Final = re.compile(
     rb'"?(?P<text>[!#-+\--:<-\[\]-~]*)"?'
@@ -33,9 +33,9 @@ _VERSION: Final = 0  # of AbstractDelegationTokenIdentifier
 class AuthCookie:
     """The value of a `hadoop.auth` cookie."""
 
-    user: str  # the short name that it names (u)
-    kind: str  # how that was authenticated (t): simple, kerberos and others
-    ends_at_ms: int  # when it ends by itself (e), in milliseconds of Unix time of the NameNode's clock
+    user: str  # the user's short name (u)
+    kind: str  # how the user was authenticated (t): simple, kerberos and others
+    ends_at_ms: int  # when it expires (e), in milliseconds of Unix time by the NameNode's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class DelegationToken:
     """A delegation token of HDFS.
 
     Attributes:
-        owner: whom it names.
-        max_date_ms: after which it cannot be renewed, in milliseconds of Unix time of the NameNode's clock.
-        identity: SHA-256 of what its identifier says, in hexadecimal: all that a NameNode compares when it cancels it.
-        fingerprint: the same with its password: equal for all spellings of one token, as a NameNode pays no heed to
-            kind and service (measured, 3.4.1 and 3.5.0).
+        owner: the user of the token.
+        max_date_ms: when it can no longer be renewed, in milliseconds of Unix time by the NameNode's clock.
+        identity: SHA-256 of the fields of its identifier, in hexadecimal; a NameNode compares only these to cancel it.
+        fingerprint: SHA-256 of the identity and the password. All spellings of one token have the same fingerprint,
+            since a NameNode ignores kind and service (measured, 3.4.1 and 3.5.0).
     """
 
     owner: str
@@ -57,9 +57,9 @@ class DelegationToken:
 
 
 def parse_auth_cookie(value: bytes) -> AuthCookie | None:
-    """Read the value of a cookie as `AuthenticationToken.toString` writes it; None if it is anything else.
+    """Parse the value of a cookie in the format of `AuthenticationToken.toString`; None if it has another format.
 
-    Each field at most once and no other: a NameNode takes the last of equal ones (AuthToken.split, Hadoop 3.5.0).
+    A repeated or unknown field is refused: of a repeated one a NameNode takes the last (AuthToken.split, Hadoop 3.5.0).
     """
     match = _COOKIE_VALUE.fullmatch(value)
     if match is None or value.startswith(b'"') is not value.endswith(b'"'):
@@ -77,7 +77,7 @@ def parse_auth_cookie(value: bytes) -> AuthCookie | None:
 
 
 def parse_delegation_token(text: str) -> DelegationToken | None:
-    """Read a token as `Token.encodeToUrlString` writes it; None if it is anything else, or of another version."""
+    """Parse a token in the format of `Token.encodeToUrlString`; None if its format or version is another one."""
     if _URL_SAFE.fullmatch(text) is None:
         return None
     try:
@@ -87,10 +87,10 @@ def parse_delegation_token(text: str) -> DelegationToken | None:
 
 
 def parse_cancelled_token(text: str) -> DelegationToken | None:
-    """Read the token that a NameNode would cancel for this text; None if it would find none.
+    """Parse the token that a NameNode would cancel for this text; None if it would find none.
 
-    As Hadoop does with commons-codec: characters of no alphabet of Base64 count for nothing, = ends it, and so does the
-    end of the fields, in the token and in its identifier (Token.decodeWritable, AbstractDelegationTokenIdentifier).
+    As in Hadoop (commons-codec), characters outside both Base64 alphabets are ignored, and "=" ends the text. Bytes
+    after the fields of the token or identifier are ignored (Token.decodeWritable, AbstractDelegationTokenIdentifier).
     """
     known = _NO_BASE64.sub("", text.partition("=")[0]).translate(_TO_URL_SAFE)
     try:
@@ -120,7 +120,7 @@ def _token(text: str, *, is_strict: bool) -> DelegationToken | None:
 
 
 class _Fields:
-    """What Java's `Writable`s have written, one after the other. Each method raises ValueError where it ends early."""
+    """A sequence of Java `Writable`s. Each method raises ValueError if the data ends early."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -140,7 +140,7 @@ class _Fields:
         return ~value if is_negative else value
 
     def blob(self) -> bytes:
-        """Read bytes behind their number."""
+        """Read a length and that many bytes."""
         size = self.number()
         if size < 0:
             raise ValueError(size)
@@ -151,7 +151,7 @@ class _Fields:
         return self.blob().decode()
 
     def end(self) -> None:
-        """See to it that nothing is left."""
+        """Raise ValueError if bytes are left."""
         if self._at != len(self._data):
             raise ValueError(self._at)
 

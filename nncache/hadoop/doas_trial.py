@@ -1,6 +1,6 @@
-"""Try whether this service may act for others at a NameNode: one `doas`.
+"""Try one call with `doas`, to check that this service may impersonate users at a NameNode.
 
-What is asked changes nothing: the home directory of a user, who need not exist.
+The call changes nothing: it asks for the home directory of a user, who need not exist.
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.namenode_web import NameNodeWeb
 from nncache.hadoop.proxy_users import is_about_hosts, whom_to_try
 from nncache.hadoop.remote_exception import parse_remote_exception
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
 
 _HOME: Final = f"{PREFIX}/?op=GETHOMEDIRECTORY"
 
@@ -30,15 +31,15 @@ class _Home(msgspec.Struct, frozen=True, rename="pascal"):
 class Trial:
     """The outcome of the trial."""
 
-    name: str  # what the NameNode calls this service
-    user: str  # for whom it has tried to act
-    refusal: str  # why it may not, in the NameNode's words; "" if it may
-    # A refusal is that of each user, or of each whom the rules name; else some user may be allowed.
+    name: str  # the NameNode's short name for this service
+    user: str  # the user whom it tried to impersonate
+    refusal: str  # the NameNode's message; "" if impersonation is allowed
+    # True: a refusal applies to every user, or to all that the rules name. False: other users may be allowed.
     is_proof: bool
 
     @property
     def to_do(self) -> str:
-        """What lets it act."""
+        """The advice: the settings that allow impersonation."""
         key = f"hadoop.proxyuser.{self.name}"
         return (
             f"set {key}.hosts to this host, and {key}.groups or .users to whom the clients are, in core-site.xml of "
@@ -47,9 +48,9 @@ class Trial:
 
 
 async def try_doas(session: aiohttp.ClientSession, address: str, web: NameNodeWeb) -> Trial | None:
-    """Try it with a session that logs in; None: the NameNode does not say.
+    """Run the trial over a session that logs in; None: the NameNode's answers do not decide it.
 
-    Raises aiohttp.ClientError, OSError: it does not answer; KerberosError: there is no login.
+    Raises aiohttp.ClientError, OSError: the NameNode does not answer; KerberosError: the login fails.
     """
     base = web.url(address)
     own = _home_of(await _got(session, base + _HOME, web))
@@ -75,11 +76,11 @@ async def _got(session: aiohttp.ClientSession, url: str, web: NameNodeWeb) -> tu
 
 
 def _home_of(got: tuple[int, bytes]) -> str | None:
-    """Return the last part of a home directory, which is the name of its user."""
+    """Return the last name of a home directory, which is its user's name; None if the reply has none."""
     status, body = got
     if status != HTTPStatus.OK:
         return None
     try:
         return msgspec.json.decode(body, type=_Home).path.rpartition("/")[2] or None
-    except msgspec.DecodeError:
+    except UNREADABLE_JSON:
         return None

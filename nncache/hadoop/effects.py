@@ -1,8 +1,8 @@
-"""What a forwarded call has done, and what it has made stale, as far as its reply tells.
+"""The outcome of a forwarded call, and the statuses that it has made stale, as far as its reply shows.
 
-`hadoop/changes.py` says the same of events. Source: the measured table "Operation -> events and changed statuses"
+`hadoop/changes.py` is its counterpart for events. Source: the measured table "Operation -> events and changed statuses"
 (Hadoop 3.4.1 and 3.5.0); `NamenodeWebHdfsMethods`, `ExceptionHandler`, `FSDirMkdirOp` and namespaces (3.5.0).
-docs/decisions/0013 says why what is in doubt is left to the events.
+docs/decisions/0013 explains why doubtful changes are left to the events.
 """
 
 from dataclasses import dataclass
@@ -37,34 +37,34 @@ from nncache.hadoop.paths import (
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 
 _METHODS: Final = frozenset({"GET", "HEAD", "PUT", "POST", "DELETE"})
-"""Those that reach the namespace. The servlet refuses others with a 500, or describes itself (OPTIONS)."""
+"""Methods that reach the namespace. The servlet refuses others with a 500, or describes itself (OPTIONS)."""
 
 _FALSE: Final = b'{"boolean":false}'
 
 _NOTHING_WAS_MADE: Final = frozenset({"ParentNotDirectoryException", "FileAlreadyExistsException"})
-"""Refusals that come before the first missing ancestor is made; a quota, a limit or a reserved name may come after."""
+"""Refusals before the first missing ancestor is created. A quota, a limit or a reserved name may cause one after it."""
 
 MAX_NAMED_PATHS: Final = 1_000
-"""Paths in one call's parameters that are looked at one by one; beyond them the events tell."""
+"""Paths in one call's parameters that are handled one by one; a call with more is left to the events."""
 
 _RAW: Final = "/.reserved/raw"
 _HARMLESS_XATTR_PREFIXES: Final = frozenset({"user", "trusted", "security"})
 
 
 class CallOutcome(Enum):
-    """What is known of a forwarded call once its reply is known, or is known not to come."""
+    """The outcome of a forwarded call, by its reply or by the lack of one."""
 
-    DONE = auto()  # the NameNode has carried it out
+    DONE = auto()  # the NameNode has executed it
     UNDONE = auto()  # it has changed nothing
-    HALFWAY = auto()  # it was refused, perhaps after missing ancestors had been made
-    UNKNOWN = auto()  # no reply, a 5xx, or cut off
+    HALFWAY = auto()  # it was refused, perhaps after missing ancestors were created
+    UNKNOWN = auto()  # no reply, a 408 or a 5xx
 
 
 def outcome_of(call: Call, status: int | None, body: bytes | None) -> CallOutcome:
-    """Say what came of a call that got this reply; a status of None means that there is no reply.
+    """Return the outcome of a call by its reply; a status of None means that there is no reply.
 
-    A redirect is a success: of the first step. A 4xx comes from the NameNode, which has refused, or from its servlet
-    container before it looked at the call; only a 408 may have been cut in the middle.
+    A redirect is the success of a first step. A 4xx is a refusal by the NameNode, or by its servlet container before it
+    handled the call; only after a 408 may the call have been executed in part.
     """
     if call.method not in _METHODS:
         return CallOutcome.UNDONE
@@ -72,7 +72,7 @@ def outcome_of(call: Call, status: int | None, body: bytes | None) -> CallOutcom
         return CallOutcome.UNKNOWN
     named = [operation(call.method, value) for value in call.arguments.get("op", ())]
     if status < HTTPStatus.BAD_REQUEST:
-        # SETREPLICATION answers false where there is no file, and has changed nothing (FSDirAttrOp.setReplication).
+        # SETREPLICATION answers false if there is no file, and changes nothing (FSDirAttrOp.setReplication).
         may_be_false = call.op is not None and (
             call.op.effect in {Effect.MOVES, Effect.VANISHES} or call.op.name == "SETREPLICATION"
         )
@@ -88,17 +88,17 @@ def outcome_of(call: Call, status: int | None, body: bytes | None) -> CallOutcom
 
 @dataclass(frozen=True, slots=True)
 class ExistingPath:
-    """What was there before a call that makes or moves something."""
+    """The state of the paths of a call before it creates or moves something."""
 
-    is_directory: bool = False  # the path is a directory, so nothing can be made in its place
-    takes_in: bool = False  # the destination is a directory, so RENAME moves the path into it
-    topmost_missing: str | None = None  # the topmost ancestor that the call may have to make
-    may_write: bool = True  # false if the caller of a two-step write has no right to carry it out now
-    is_known: bool = True  # false where the NameNode gave no answer; all else says nothing then
+    is_directory: bool = False  # the path is a directory, so nothing can be created in its place
+    destination_is_directory: bool = False  # the destination is a directory, so RENAME moves the path into it
+    topmost_missing: str | None = None  # the topmost ancestor that the call may have to create
+    may_write: bool = True  # false if the caller of a two-step write has no right to it now
+    is_known: bool = True  # false if the NameNode did not answer; the other fields are meaningless then
 
     @property
     def can_be_made(self) -> bool:
-        """Whether a second step can be carried out, for as long as nothing at or above its path changes."""
+        """Whether the second step can succeed while nothing changes at or above its path."""
         return self.may_write and not self.is_directory
 
 
@@ -107,10 +107,10 @@ UNTOUCHED: Final = ExistingPath()
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a forwarded call has made stale, as far as its reply tells."""
+    """The changes by a forwarded call, as far as its reply shows."""
 
-    changes: tuple[Footprint, ...] = ()  # what is stale, each said once
-    is_complete: bool = True  # false if the call may have changed more, which only the NameNode's events tell
+    changes: tuple[Footprint, ...] = ()  # each once
+    is_complete: bool = True  # false if the call may have made more changes, which only events show
 
 
 NO_EFFECT: Final = Effects()
@@ -121,10 +121,10 @@ LEFT_TO_EVENTS: Final = Effects(is_complete=False)
 
 
 def opens_window(call: Call) -> bool:
-    """Tell whether the call may be the first half of a write whose second half passes the proxy by.
+    """Whether the call may be the first step of a two-step write, whose second step bypasses the proxy.
 
-    Also for `noredirect=true`, where the NameNode gives the DataNode's address in a 200 reply. What the second half
-    writes is in `nncache.hadoop.redirects`.
+    True also for `noredirect=true`: the NameNode then returns the DataNode's address in a 200 reply.
+    `nncache.hadoop.redirects` finds the path that the second step writes.
     """
     return any(
         op is not None and op.two_step
@@ -133,25 +133,25 @@ def opens_window(call: Call) -> bool:
 
 
 def written_path(call: Call) -> str | None:
-    """Give the path whose status the call is about, as events name it; None when that is not certain."""
+    """Return the path whose status the call concerns, as events name it; None if it is uncertain."""
     return None if call.path is None else real_path(call.path)
 
 
 def changes_nothing(call: Call) -> bool:
-    """Whether a call makes nothing stale, whatever its outcome."""
+    """Whether a call makes no status stale, whatever its outcome."""
     return call.op is not None and call.op.effect is Effect.NOTHING
 
 
 def effects_of_call(call: Call, outcome: CallOutcome, existing: ExistingPath = UNTOUCHED) -> Effects:
-    """Say what a forwarded call has made stale; `existing` is what was known to be there before it was sent.
+    """Return the effects of a forwarded call; `existing` is the state of its paths before it was sent.
 
-    What a caller has changed is returned. What they only may have changed is left to the events: a refused or odd
-    call, which any client can send, must cost others nothing. docs/decisions/0013 says why that is enough.
+    Only certain changes are returned. Possible changes are left to the events: a refused or odd call, which any client
+    can send, must not cost other clients anything. docs/decisions/0013 explains why that is enough.
     """
     if changes_nothing(call):
         return NO_EFFECT
     if call.is_read:
-        # A read of an alias such as /.reserved/.inodes/ID sets the access time of a path that is not known here.
+        # A read of an alias such as /.reserved/.inodes/ID sets the access time of an unknown path.
         path = written_path(call)
         if path is None or exceeds_limits(path) or outcome is not CallOutcome.DONE:
             return NO_EFFECT
@@ -179,13 +179,13 @@ def _effects_of_write(call: Call, existing: ExistingPath) -> Effects:
         case Effect.CONCATENATES:
             return _effects_of_concat(call, path)
         case Effect.APPEARS if call.op.two_step or exceeds_limits(path):
-            return NO_EFFECT  # a redirect has changed nothing; nothing is made beyond the limits of HDFS
+            return NO_EFFECT  # a redirect changes nothing; nothing can be created beyond the limits of HDFS
         case Effect.APPEARS if existing.is_directory or not existing.is_known:
-            return LEFT_TO_EVENTS  # nothing is made in a directory's place, unless it was removed since
+            return LEFT_TO_EVENTS  # nothing replaces a directory, unless it was removed since
         case Effect.APPEARS if existing.topmost_missing is not None:
             return Effects(tuple(dict.fromkeys((Appeared(existing.topmost_missing), Appeared(path)))))
         case Effect.SETS_XATTR if len(call.arguments.get("xattr.name", ())) > 1:
-            return LEFT_TO_EVENTS  # one of them counts
+            return LEFT_TO_EVENTS  # the NameNode uses one of them
         case Effect.TOUCHES if call.op.two_step and existing.is_directory:
             return NO_EFFECT  # a directory has no access time that the first step could set
         case Effect.TOUCHES if call.op.two_step and not existing.may_write:
@@ -195,7 +195,7 @@ def _effects_of_write(call: Call, existing: ExistingPath) -> Effects:
 
 
 def _changes_at(path: str, effect: Effect, call: Call) -> tuple[Change, ...]:
-    """Say it of the operations that are about one path alone."""
+    """Return the changes by an operation on a single path."""
     match effect:
         case Effect.TOUCHES:
             return (Touched(path),)
@@ -219,11 +219,11 @@ def _effects_of_rename(call: Call, source: str, existing: ExistingPath) -> Effec
     options = call.arguments.get("renameoptions", ())
     if any(
         options
-    ):  # the newer rename replaces a directory, and never moves into it; "" asks for the older one
+    ):  # the newer rename replaces a directory, and never moves into it; "" selects the older one
         return Effects(moved(source, destination)) if all(options) else LEFT_TO_EVENTS
     if destination == ROOT:
         return Effects(moved(source, inside))
-    if existing.takes_in:  # unless it was removed since: the event will tell
+    if existing.destination_is_directory:  # unless the directory was removed since: the event shows that
         return Effects(moved(source, inside), is_complete=False)
     return Effects((*moved(source, destination), Appeared(inside)))
 
@@ -231,7 +231,7 @@ def _effects_of_rename(call: Call, source: str, existing: ExistingPath) -> Effec
 def _effects_of_concat(call: Call, target: str) -> Effects:
     values = call.arguments.get("sources", ())
     sources = [part for value in values for part in value.split(",") if part]
-    if len(values) > 1 or len(sources) > MAX_NAMED_PATHS:  # of several values one counts
+    if len(values) > 1 or len(sources) > MAX_NAMED_PATHS:  # the NameNode uses one of several values
         return LEFT_TO_EVENTS
     paths = [path for path in map(_argument_path, sources) if path is not None]
     changes: tuple[Change, ...] = (Touched(target), *map(Vanished, dict.fromkeys(paths)))
@@ -239,9 +239,9 @@ def _effects_of_concat(call: Call, target: str) -> Effects:
 
 
 def _effects_of_unknown_write(call: Call, path: str) -> Effects:
-    """Say it of an operation that a later release may have; those of today refuse it.
+    """Return the effects of an operation that a later release may have; current releases refuse it.
 
-    Of several operations in one call the events tell which one it was: every release takes one of them.
+    A call with several operations is left to the events: every release executes one of them.
     """
     values = dict.fromkeys(value for values in call.arguments.values() for value in values)
     parts = {part: None for value in values for part in dict.fromkeys((value, *value.split(",")))}
@@ -252,7 +252,7 @@ def _effects_of_unknown_write(call: Call, path: str) -> Effects:
     found = dict.fromkeys((path, *map(_argument_path, named)))
     changes: list[Footprint] = []
     for each in found:
-        if each is not None:  # any ancestor may have been made on the way, if one can be
+        if each is not None:  # the call may have created any ancestor that can be created
             top = (parent(each) or ROOT) if exceeds_limits(each) else ROOT
             changes += (SubtreeUnknown(each), LineTouched(each, top))
     return Effects(tuple(changes), is_complete=None not in found)
@@ -264,10 +264,10 @@ def _is_harmless_xattr(call: Call) -> bool:
 
 
 def destination_of(call: Call) -> str | None:
-    """Give the path that RENAME names, as events name it; None when that is not certain.
+    """Return the destination of a RENAME, as events name it; None if it is uncertain.
 
-    `DestinationParam` takes it through `org.apache.hadoop.fs.Path`, which resolves dot segments and takes the first
-    name after a leading "//" for a host.
+    `DestinationParam` parses it with `org.apache.hadoop.fs.Path`, which resolves dot segments and takes the first name
+    after a leading "//" for a host.
     """
     values = call.arguments.get("destination", ())
     if len(values) != 1 or values[0].startswith("//") or has_dot_segments(values[0]):
@@ -283,7 +283,7 @@ def _argument_path(value: str) -> str | None:
 
 
 def real_path(path: str) -> str | None:
-    """Give the path that events name; None for the aliases of which that is not known."""
+    """Return the path as events name it; None for an alias whose real path is unknown."""
     if path == _RAW:
         return ROOT
     if path.startswith(_RAW + "/"):

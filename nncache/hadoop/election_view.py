@@ -1,11 +1,11 @@
-"""Decide which NameNode is the active one, from what each says of itself.
+"""Decide which NameNode is the active one, from the state that each reports.
 
-Pure: `nncache.hadoop.namenodes.pool` asks the NameNodes and feeds the answers in. Nothing is elected here: who is
-active is the NameNodes' own business, and this is what can be seen of it from outside.
+Pure: `nncache.hadoop.namenodes.pool` probes the NameNodes and passes the answers in. Nothing is elected here: the
+NameNodes elect the active one among themselves, and this module observes the result.
 
-A NameNode that was stopped and goes on says that it is active until it is fenced. With QuorumJournalManager alone that
-happens at its next write, and reads of it would go back in time. The one that became active last is right. Clocks of
-different hosts are compared only where what was seen from here does not decide.
+A NameNode that was paused and resumes claims to be active until it is fenced. With QuorumJournalManager alone it is
+fenced at its next write, and until then its reads would be stale. So the NameNode that became active last counts.
+Clocks of different hosts are compared only if the order of the observations does not decide.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -33,24 +33,24 @@ class HaState(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One life of a NameNode as the active one, and what is known of its beginning. Times are local."""
+    """One incarnation of a NameNode as the active one, and bounds for its start. Times are local."""
 
     life: tuple[int, int]  # (start of the process, last HA transition), in ms by the NameNode's own clock
-    after: float  # when it was asked last before this life was seen: the life began later; minus infinity if never
-    by: float  # the life had begun by then; infinite while that is not known
+    after: float  # a lower bound: when the probe of the previous answer was sent; minus infinity if there was none
+    by: float  # an upper bound; infinite while there is none
 
     def is_later_than(self, other: "Claim") -> bool:
-        """Whether it is known, without any other clock, to have begun after the other."""
+        """Whether it certainly started after the other one, by the local clock alone."""
         return self.after > other.by
 
 
 def claim_after(
     before: Claim | None, *, life: tuple[int, int], asked_before: float, asked_at: float, known_by: float
 ) -> Claim:
-    """Return the claim of a NameNode that says it is active.
+    """Return the claim of a NameNode that reports that it is active.
 
-    `before` is its last claim, if it has said nothing else since. `asked_before` is when the question before this one
-    was sent, `asked_at` when this one was, and `known_by` a moment after its answer, infinite if there is none.
+    `before` is the claim of its previous answer, None if that made none. `asked_before` is when the probe of the
+    previous answer was sent, `asked_at` when this one was sent, and `known_by` a time after this answer, or infinite.
     """
     if before is not None and before.life == life:
         return replace(before, by=min(before.by, asked_at))
@@ -58,9 +58,9 @@ def claim_after(
 
 
 def latest_of(claims: Mapping[_T, Claim]) -> _T | None:
-    """Return who became active last; None if there are no claims.
+    """Return the NameNode that became active last; None if there are no claims.
 
-    Where the order was not seen from here the time of the last transition decides, and then the order of the claims.
+    If the bounds do not decide the order, the time of the last transition does, and then the order of the claims.
     """
     candidates = [
         name
@@ -71,13 +71,13 @@ def latest_of(claims: Mapping[_T, Claim]) -> _T | None:
 
 
 FAILURES_OF_ACTIVE = 2
-"""So many unanswered probes in a row take the active NameNode's place from it: one may be a long pause of its
-garbage collector. Others count as unreachable after one."""
+"""The active NameNode counts as unreachable after this number of failed probes in a row: one failure may be a long
+garbage collection. Other NameNodes count as unreachable after one."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameNode:
-    """One configured NameNode; both are "host:port"."""
+    """One configured NameNode; both addresses are "host:port"."""
 
     http: str
     rpc: str
@@ -85,85 +85,85 @@ class NameNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
-    """How far a NameNode's log had come, as it said after its state and in the same life of its process."""
+    """The position of a NameNode's log, which the same process reported after its state."""
 
-    last_txid: int  # the last transaction it has written or, not being active, applied
-    asked_at: float  # when this question was sent
+    last_txid: int  # the last transaction that it has written or, if it is not active, applied
+    asked_at: float  # when this request was sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeReply:
-    """What a NameNode says of itself."""
+    """A NameNode's answer to a probe."""
 
     state: HaState
     started_ms: int  # when its process started, by its own clock
     transition_ms: int  # when it last changed its HA state, by its own clock; 0 without HA
-    namespace: Namespace | None = None  # the one that it serves; None if it did not say
-    journal: Journal | None = None  # None if it did not say
+    namespace: Namespace | None = None  # the namespace that it serves; None if unknown
+    journal: Journal | None = None  # None if unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Active:
-    """The active NameNode, in one life as the active one."""
+    """One incarnation of the active NameNode."""
 
     namenode: NameNode
     started_ms: int
     transition_ms: int
-    term: int  # counts up with each other or restarted active NameNode; never goes back
-    namespace: Namespace | None = None  # the one that it serves; None if it did not say
+    term: int  # increases with each new incarnation; never decreases
+    namespace: Namespace | None = None  # the namespace that it serves; None if unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A moment, and a transaction by which all changes before that moment were written.
+    """A time, and a transaction id that bounds all changes acknowledged before that time.
 
     Every change that the active NameNode acknowledged before `as_of` has a transaction id <= `txid`:
 
-    - As of `as_of` every NameNode that can be reached was asked, then or later, and one alone said that it is
-      active. It was asked for its last transaction after it had said so, by the same process, hence not before
-      `as_of`; and it assigns a transaction's id before it acknowledges the change.
-    - A change that an earlier active NameNode acknowledged is in the log that this one read to the end before
-      it said that it is active (FSNamesystem.startActiveServices; the state is set when that has returned).
+    - Every reachable NameNode was probed at `as_of` or later, and exactly one reported that it is active. After that,
+      the same process was asked for its last transaction, hence not before `as_of`. A NameNode assigns a transaction's
+      id before it acknowledges the change.
+    - A change that an earlier active NameNode acknowledged is in the log that this one read to the end before it
+      reported that it is active (FSNamesystem.startActiveServices; the state is set after that returns).
 
-    What an old active NameNode that cannot be reached acknowledges all the same is HDFS's to fence.
+    An old active NameNode that cannot be reached may still acknowledge changes: HDFS has to fence it.
     """
 
     as_of: float  # `ElectionView.confirmed_as_of`
-    txid: int  # what the active one said
-    asked_at: float  # when it was asked for that; never before `as_of`
-    term: int  # of the active one
+    txid: int  # the active NameNode's last transaction
+    asked_at: float  # when it was asked for `txid`; never before `as_of`
+    term: int  # of the active NameNode
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What is known of one NameNode."""
+    """The observations of one NameNode."""
 
     answer: ProbeReply | None = None  # None: it counts as unreachable
     was_asked: bool = False  # it has answered, or failed to, at least once
-    asked_at: float = float("-inf")  # when the question was sent that `answer` answers
+    asked_at: float = float("-inf")  # when the probe of its last answer was sent
     failures: int = 0  # probes without an answer since the last answer
-    others_had: int = 0  # how far others' logs were known to have come when that question was sent
-    claim: Claim | None = None  # to be active; None: its last answer made none
-    is_observer: bool = False  # by its last answer, whatever silence followed
+    others_had: int = 0  # the highest known position of the others' logs when that probe was sent
+    claim: Claim | None = None  # None: it was not active by its last answer
+    is_observer: bool = False  # by its last answer, even if it failed to answer since
 
 
 class ElectionView:
-    """The NameNodes as seen from here.
+    """The states of the NameNodes, as observed by probes.
 
     Invariants:
-        I1  `active` is the only one among all reachable NameNodes that says it is active, or None.
-        I2  `confirmed_as_of` never goes back within a term.
-        I3  A term names one NameNode in one life as the active one, and comes only once: after two have
-            claimed to be active, or the active one has said that it is not, the next term is a new one.
-        I4  `last_probe` belongs to `active`, and its `as_of` never goes back within a term.
+        I1  `active` is the only reachable NameNode that reports that it is active, or None.
+        I2  `confirmed_as_of` never decreases within a term.
+        I3  A term names one incarnation of one active NameNode, and is never reused: a new term begins after two
+            NameNodes have claimed to be active, or after the active one has reported another state.
+        I4  `last_probe` belongs to `active`, and its `as_of` never decreases within a term.
         I5  While reachable NameNodes name different namespaces, nothing is confirmed.
     """
 
     def __init__(self, namenodes: Iterable[NameNode]) -> None:
         self._seen = {namenode: _Seen() for namenode in namenodes}
         self._active: Active | None = None  # the active one now
-        self._claimant: NameNode | None = None  # the one to be asked: active, or the latest that says it is
-        self._latest: Active | None = None  # the one whom `_active` was last; None after a contradiction
+        self._claimant: NameNode | None = None  # where calls go: active, or the latest to claim so
+        self._latest: Active | None = None  # the last `_active`; None after a demotion or several claims
         self.term = 0  # the highest so far; 0 before the first
         self._confirmed_as_of: float | None = None
         self._last_probe: Probe | None = None
@@ -171,20 +171,20 @@ class ElectionView:
 
     @property
     def active(self) -> Active | None:
-        """The active NameNode; None while none or several say that they are."""
+        """The active NameNode; None while none or several claim to be active."""
         return self._active
 
     @property
     def claimant(self) -> NameNode | None:
-        """The one that became active last, as far as it can be known, of those that say they are active.
+        """Of the NameNodes that claim to be active, the one that became active last, as far as is known.
 
-        Reads and writes go there, also while `active` is None since several say so. None while no one says so.
+        Reads and writes go there, even while `active` is None because there are several. None if there is no claim.
         """
         return self._claimant
 
     @property
     def disagreement(self) -> str:
-        """Which namespaces are named, if those NameNodes that are reachable name several; else ""."""
+        """A message with the namespaces, if the reachable NameNodes name several; else ""."""
         named = {
             namenode: seen.answer.namespace
             for namenode, seen in self._seen.items()
@@ -199,18 +199,18 @@ class ElectionView:
 
     @property
     def confirmed_as_of(self) -> float | None:
-        """When the oldest of the questions was sent whose answers show that `active` is the only active one.
+        """When the oldest of the probes was sent whose answers prove that `active` is the only active NameNode.
 
-        None while `active` is None, or while `disagreement`. It does not move while NameNodes do not answer.
+        None while `active` is None, or while there is a `disagreement`. It stays while NameNodes do not answer.
         """
         return self._confirmed_as_of
 
     @property
     def last_probe(self) -> Probe | None:
-        """The latest moment by which it is known how far the log of `active` had come.
+        """The latest known position of the log of `active`, with its time.
 
-        None while `active` is None, or before it has said how far. It does not move while `confirmed_as_of` does not,
-        while `active` does not say how far, and while another NameNode contradicts it.
+        None while `active` is None, or until it reports a position. It stays while `confirmed_as_of` stays, while
+        `active` reports no position, and while another NameNode's log is ahead of it.
         """
         return self._last_probe
 
@@ -219,18 +219,18 @@ class ElectionView:
         return self._seen[namenode].answer is not None
 
     def is_observer(self, namenode: NameNode) -> bool:
-        """Whether it has said last that it is one: over WebHDFS it answers reads, from a log that may be behind."""
+        """Whether its last answer was OBSERVER: over WebHDFS it answers reads, but its log may lag behind."""
         return self._seen[namenode].is_observer
 
     def state_of(self, namenode: NameNode) -> HaState | None:
-        """Return what it last said of itself; None if it counts as unreachable."""
+        """Return the HA state that it last reported; None if it counts as unreachable."""
         answer = self._seen[namenode].answer
         return None if answer is None else answer.state
 
     def last_txid_of_others(self, namenode: NameNode) -> int:
-        """Return how far the log of any other has come, by its last answer; 0 if none has said.
+        """Return the highest position in the last answers of the other NameNodes; 0 if there is none.
 
-        Note this before a NameNode is asked, and hand it in with the answer.
+        Read it before a probe of this NameNode, and pass it to `answered` with the answer.
         """
         return max(
             (
@@ -244,9 +244,9 @@ class ElectionView:
     def answered(
         self, namenode: NameNode, asked_at: float, answer: ProbeReply, *, others_had: int = 0
     ) -> None:
-        """Take the answer to a question that was sent at `asked_at`; an answer out of order is ignored.
+        """Handle the answer to a probe that was sent at `asked_at`; an answer out of order is ignored.
 
-        `others_had` is what `last_txid_of_others` said then.
+        `others_had` is the value of `last_txid_of_others` at that time.
         """
         seen = self._seen[namenode]
         seen.failures, seen.was_asked = 0, True
@@ -258,7 +258,7 @@ class ElectionView:
         self._decide()
 
     def failed(self, namenode: NameNode) -> None:
-        """Take it that a question was not answered in time."""
+        """Handle a failed probe."""
         seen = self._seen[namenode]
         seen.failures, seen.was_asked = seen.failures + 1, True
         is_active = self._active is not None and self._active.namenode == namenode
@@ -323,8 +323,8 @@ class ElectionView:
         if journal is None or (self._last_probe is not None and as_of <= self._last_probe.as_of):
             return
         if journal.last_txid < self._seen[active.namenode].others_had:
-            # Others follow the log of the active one, so another NameNode has written to it. A larger number that came
-            # after the active one was asked says nothing: the log may have grown in between.
+            # Standbys apply the log of the active one, so another NameNode has written to it. A larger number that
+            # arrived after the active one was asked proves nothing: the log may have grown in between.
             self.contradictions += 1
             return
         self._last_probe = Probe(
@@ -332,7 +332,7 @@ class ElectionView:
         )
 
     def _latest_is_demoted(self) -> bool:
-        """Whether the one who was active says now that it is not; silence is no such word."""
+        """Whether the last active NameNode is reachable, and so reports another state. Silence does not count."""
         return self._latest is not None and self._seen[self._latest.namenode].answer is not None
 
 

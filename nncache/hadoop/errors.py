@@ -1,7 +1,6 @@
 """The error tree of this room.
 
-The first branch says whose fault it is. A RemoteException of a NameNode is data (`remote_exception.py`), not one of
-these.
+The first branch says whose fault it is. A NameNode's RemoteException is data (`remote_exception.py`), not one of these.
 """
 
 from nncache.hadoop.remote_exception import RemoteException, Verdict
@@ -12,53 +11,53 @@ class HadoopError(Exception):
 
 
 class MalformedReplyError(HadoopError):
-    """A server's reply is not what the protocol says: not to be trusted in any part."""
+    """A server's reply violates the protocol: no part of it can be trusted."""
 
 
 class MalformedEditsError(HadoopError):
-    """Bytes that should be of the edit log are not, or are damaged: no transaction from there on can be read."""
+    """Data of the edit log is invalid or damaged: no transaction can be read from there on."""
 
 
 class KerberosError(HadoopError):
-    """Kerberos does not give what is needed, or does not believe what the other side shows; says what to do."""
+    """Kerberos gives no ticket, context or key, or the other side fails to authenticate; says what to do."""
 
 
 class JmxUnavailableError(HadoopError):
-    """No reply over JMX: not connected, cut off, or too slow."""
+    """No reply over JMX: no connection, a lost one, or a timeout."""
 
 
 class TlsError(JmxUnavailableError):
-    """Not asked over JMX: TLS found that the server is not to be believed, or speaks none; says what to do."""
+    """No JMX request was sent: the server is not trusted, or does not speak TLS; says what to do."""
 
 
 class RpcError(HadoopError):
-    """Root of what can go wrong with a call over Hadoop RPC."""
+    """Root of the errors of calls over Hadoop RPC."""
 
 
 class FramingError(RpcError):
-    """The other side does not speak Hadoop RPC as it is known here; the connection is of no more use."""
+    """The other side violates the Hadoop RPC protocol; the connection is unusable."""
 
 
 class RpcUnavailableError(RpcError):
-    """No reply: not connected, cut off, or too slow."""
+    """No reply: no connection, a lost one, or a timeout."""
 
     def __init__(self, message: str, *, is_sent: bool) -> None:
         super().__init__(message)
         self.is_sent = is_sent
-        """Whether the call may have been carried out; if not, it is safe to repeat."""
+        """Whether the call may have been executed; if not, it is safe to retry."""
 
 
 class WrongAddressError(RpcUnavailableError):
-    """The RPC address leads to another namespace than the HTTP address: one is wrong; nothing was asked there."""
+    """The RPC address leads to another namespace than the HTTP address; no call was sent."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, is_sent=False)
 
 
 class RpcLoginError(RpcUnavailableError):
-    """The service's own Kerberos identity could not be shown, or was not accepted; nothing was asked.
+    """The login with the service's own Kerberos identity failed; no call was sent.
 
-    Unavailable, since it may pass: with the next ticket, keytab or answer of the KDC.
+    It is a kind of unavailability, since the next ticket, keytab or answer of the KDC may fix it.
     """
 
     def __init__(self, message: str) -> None:
@@ -66,26 +65,26 @@ class RpcLoginError(RpcUnavailableError):
 
 
 class OtherServerError(RpcLoginError):
-    """The server calls itself another principal than `namenode_principal` says."""
+    """The server claims another principal than `namenode_principal`."""
 
 
 class RpcAuthenticationError(RpcError):
-    """The NameNode does not let this client in; asking again will not help."""
+    """The NameNode refuses this client; a retry does not help."""
 
     def __init__(self, address: str, message: str, advice: str = "") -> None:
         super().__init__(f"{address} refuses the connection: {message}{f'; {advice}' if advice else ''}")
 
 
 class CallerRefusedError(RpcError):
-    """The NameNode was asked as a caller, and does not let them see the path."""
+    """The NameNode was called as a caller, whom it does not let see the path."""
 
 
 class TooManyCallersError(RpcError):
-    """There is no connection left for asking as a caller; nothing was asked."""
+    """No connection is free for a call as another user; no call was sent."""
 
 
 class RemoteCallError(RpcError):
-    """The NameNode answered a call with an exception of its own."""
+    """The NameNode answered a call with an exception."""
 
     def __init__(
         self, remote: RemoteException, *, address: str, method: str, user: str, advice: str = ""
@@ -96,14 +95,14 @@ class RemoteCallError(RpcError):
 
     @property
     def verdict(self) -> Verdict:
-        """What to make of it."""
+        """The classification of the exception."""
         return self.remote.verdict
 
 
 class NoActiveNameNodeError(HadoopError):
-    """No configured NameNode is known to be the active one, or several say that they are.
+    """No configured NameNode is known to be the active one, or several claim to be.
 
-    Its text is fit for clients; `reasons` are for logs and operators: they name users, statuses and settings.
+    The message may be sent to clients. `reasons` are for logs and operators: they name users, statuses and settings.
     """
 
     def __init__(self, message: str, *, reasons: str = "") -> None:
@@ -112,12 +111,12 @@ class NoActiveNameNodeError(HadoopError):
 
     @property
     def whole(self) -> str:
-        """The text with the reasons."""
+        """The message with the reasons."""
         return f"{self}: {self.reasons}" if self.reasons else str(self)
 
 
 class WebHdfsError(HadoopError):
-    """A WebHDFS call did not end as the protocol says."""
+    """A WebHDFS call ended in an unexpected way."""
 
 
 class RemoteExceptionError(WebHdfsError):
@@ -130,9 +129,9 @@ class RemoteExceptionError(WebHdfsError):
 
     @property
     def verdict(self) -> Verdict:
-        """What to make of it."""
+        """The classification of the exception."""
         return self.remote.verdict
 
 
 class DataNodeUnavailableError(WebHdfsError):
-    """The second step of a call got no answer from its DataNode; it may have been carried out."""
+    """The DataNode did not answer the second step of a call; it may have been executed."""

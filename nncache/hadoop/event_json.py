@@ -1,8 +1,8 @@
-"""Write HDFS inotify events as JSON, and read them.
+"""Encode HDFS inotify events as JSON, and decode them.
 
-Keys and values are the words of `org.apache.hadoop.hdfs.inotify.Event` (Hadoop 3.5.0): `{"type": "CREATE",
-"iNodeType": "FILE", "path": "/a"}`. A field at its default (see `events.py`) is left out. Modes are octal text, as
-in WebHDFS ("644"), the permissions of an ACL entry "rw-", values of extended attributes base64.
+Keys and values are the names of `org.apache.hadoop.hdfs.inotify.Event` (Hadoop 3.5.0): `{"type": "CREATE",
+"iNodeType": "FILE", "path": "/a"}`. A field at its default (see `events.py`) is omitted. Modes are octal text, as in
+WebHDFS ("644"), the permissions of an ACL entry like "rw-", values of extended attributes Base64.
 """
 
 from collections.abc import Mapping
@@ -15,27 +15,27 @@ from nncache.hadoop.events import Event
 
 
 class _Holder(msgspec.Struct):
-    """msgspec keeps the description of a Struct's type, and makes that of a union again for each value."""
+    """Wraps an event: msgspec caches the type description of a Struct, but rebuilds that of a union for each value."""
 
     event: Event
 
 
 class EventJsonError(HadoopError, ValueError):
-    """The value is no event, or of a kind that is not known here; says where and why."""
+    """The value is not an event, or is one of an unknown kind; says where and why."""
 
 
 def encode_event(event: Event) -> dict[str, Any]:
-    """Give an event as what a JSON object is made of; `decode_event` gives the same event back."""
+    """Return an event as the content of a JSON object; `decode_event` returns the same event."""
     fields: dict[str, Any] = msgspec.to_builtins(event)
     return fields
 
 
 def decode_event(value: Mapping[str, object]) -> Event:
-    """Read what `encode_event` gave. Unknown keys are ignored, unknown kinds are not.
+    """Return the event that `encode_event` encoded. Unknown keys are ignored.
 
-    Raises EventJsonError: see the class.
+    Raises EventJsonError: it is not an event, or is one of an unknown kind.
     """
     try:
         return msgspec.convert({"event": value}, _Holder).event
-    except (msgspec.ValidationError, UnicodeEncodeError) as exc:  # the second: of a key that is no UTF-8
+    except (msgspec.ValidationError, UnicodeEncodeError) as exc:  # the second: a key is not UTF-8
         raise EventJsonError(f"not an event: {str(exc).replace('$.event', '$', 1)}") from exc

@@ -2,7 +2,7 @@
 
 Names follow `org.apache.hadoop.hdfs.inotify.Event` (Hadoop 3.5.0) and inotify.proto; `_KEYS` and the names of
 fields are those of the JSON (`event_json.py`). Enumerations are in the order of their numbers in inotify.proto.
-What Java's API gives as null is "", 0 or () here, as on the wire. Times are ms since the epoch, sizes bytes.
+A null of the Java API is "", 0 or () here, as on the wire. Times are in ms since the epoch, sizes in bytes.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ Action: TypeAlias = Literal["---", "--x", "-w-", "-wx", "r--", "r-x", "rw-", "rw
 
 
 class MetadataKind(Enum):
-    """Which part of the metadata a `MetadataUpdate` is about; the other fields of the event say nothing."""
+    """The part of the metadata that a `MetadataUpdate` sets; the event's other fields are meaningless."""
 
     TIMES = "TIMES"
     REPLICATION = "REPLICATION"
@@ -35,14 +35,14 @@ class MetadataKind(Enum):
 
 
 class AclScope(Enum):
-    """Whether an ACL entry counts for the path itself or is handed down to new children."""
+    """Whether an ACL entry applies to the path itself or is inherited by new children."""
 
     ACCESS = "ACCESS"
     DEFAULT = "DEFAULT"
 
 
 class AclKind(Enum):
-    """Whom an ACL entry is about."""
+    """The kind of user or group that an ACL entry applies to."""
 
     USER = "USER"
     GROUP = "GROUP"
@@ -51,7 +51,7 @@ class AclKind(Enum):
 
 
 class XAttrNamespace(Enum):
-    """Who an extended attribute belongs to."""
+    """The namespace of an extended attribute."""
 
     USER = "USER"
     TRUSTED = "TRUSTED"
@@ -70,7 +70,7 @@ class FileAclEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class XAttr(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One extended attribute; its name comes without the namespace."""
+    """One extended attribute; its name is without the namespace."""
 
     namespace: XAttrNamespace = msgspec.field(name="nameSpace")
     name: str
@@ -94,13 +94,13 @@ _KEYS: Final = {
 
 
 class _Event(msgspec.Struct, frozen=True, omit_defaults=True, rename=_KEYS):
-    """How each event is spelled in JSON."""
+    """The JSON form of all events."""
 
 
 class Create(_Event, frozen=True, kw_only=True, tag="CREATE"):
-    """A file, directory or symlink appeared, or a file was replaced; a FILE is open until its `Close`.
+    """A file, directory or symlink was created, or a file was replaced; a FILE is open until its `Close`.
 
-    The event carries no file id and no ACL; `overwrite` is the flag of the call, set also when nothing was replaced.
+    The event has no file id and no ACL. `overwrite` is the flag of the call, also set if nothing was replaced.
     """
 
     kind: FileType = msgspec.field(name="iNodeType")
@@ -125,14 +125,14 @@ class Close(_Event, frozen=True, tag="CLOSE"):
 
 
 class Append(_Event, frozen=True, tag="APPEND"):
-    """A file was opened again for writing; its length moves without further events until its `Close`."""
+    """A file was reopened for writing; its length changes without further events until its `Close`."""
 
     path: str
     new_block: bool = False
 
 
 class Rename(_Event, frozen=True, tag="RENAME"):
-    """A path moved with all below it. `destination` is the final path, also for "into a directory"."""
+    """A path moved with all below it. `destination` is the final path, also for a move into a directory."""
 
     source: str
     destination: str
@@ -140,7 +140,7 @@ class Rename(_Event, frozen=True, tag="RENAME"):
 
 
 class MetadataUpdate(_Event, frozen=True, kw_only=True, tag="METADATA"):
-    """Metadata of a path was set; only the fields of `kind` say anything."""
+    """Metadata of a path was set; only the fields of `kind` have a meaning."""
 
     path: str
     kind: MetadataKind = msgspec.field(name="metadataType")
@@ -156,14 +156,14 @@ class MetadataUpdate(_Event, frozen=True, kw_only=True, tag="METADATA"):
 
 
 class Unlink(_Event, frozen=True, tag="UNLINK"):
-    """A path is gone with all below it; an open file below gets no `Close`."""
+    """A path was deleted with all below it; an open file below gets no `Close`."""
 
     path: str
     timestamp: Number = 0
 
 
 class Truncate(_Event, frozen=True, tag="TRUNCATE"):
-    """A file was cut to `file_size`; inside a block its status follows only when recovery ends with a `Close`."""
+    """A file was truncated to `file_size`; within a block its status changes only after recovery, with a `Close`."""
 
     path: str
     file_size: Number = 0
@@ -175,9 +175,9 @@ Event: TypeAlias = Create | Close | Append | Rename | MetadataUpdate | Unlink | 
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """What one transaction says; most transactions say nothing, and have no batch then.
+    """The events of one transaction; most transactions have none, and then there is no batch.
 
-    `changes` are those that no event brings (`hadoop/changes.py`); without a decoded edit log there are none.
+    `changes` are those that have no event (`hadoop/changes.py`); they are empty without a decoded edit log.
     """
 
     txid: int
@@ -187,10 +187,9 @@ class EventBatch:
 
 @dataclass(frozen=True, slots=True)
 class EditsPage:
-    """One reply of getEditsFromTxid (facts: `FSNamesystem`/`NameNodeRpcServer.getEditsFromTxid`).
+    """One reply of getEditsFromTxid (source: `FSNamesystem`, `NameNodeRpcServer.getEditsFromTxid`).
 
-    `first_txid` and `last_txid` bound the transactions that were scanned, with or without events; -1 when there were
-    none.
+    `first_txid` and `last_txid` bound the transactions that were scanned, with or without events; -1 if there are none.
     """
 
     first_txid: int

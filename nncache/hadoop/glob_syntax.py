@@ -1,13 +1,13 @@
-r"""Read Hadoop's glob syntax.
+r"""Parse Hadoop's glob syntax.
 
 `*` any characters, `?` one, `[a-z]` one of a set, `[^a]` or `[!a]` one outside it, `{a,b}` either, `\c` the character
-c. All of it stays within one name of the path; an alternative of braces may hold a "/", and is then expanded first.
-Names that begin with a dot are matched like others; a line feed is matched by sets and literals only.
+c. All wildcards stay within one name of the path. Braces with a "/" in an alternative are expanded first.
+Names that begin with a dot are matched like others; only sets and literals match a line feed.
 
-Hadoop turns a glob into a regular expression almost character by character, and in odd places that shows: `[*]` also
-matches a dot, `\d` a digit, a backslash is lost when braces with a "/" are expanded. A glob of which Hadoop's code
-and Hadoop's documentation say different things is refused here, with what to write instead; what is accepted means
-what `hdfs dfs -ls` takes it for.
+Hadoop translates a glob into a regular expression almost character by character, with odd results: `[*]` also matches
+a dot, `\d` matches a digit, and a backslash is lost when braces with a "/" are expanded. If Hadoop's code and its
+documentation differ about a glob, the glob is refused here, with advice. An accepted glob has the same meaning as for
+`hdfs dfs -ls`.
 Source: `GlobPattern`, `GlobExpander`, `Globber` and `FileSystem.globStatus`, Hadoop 3.4.1 and 3.5.0.
 """
 
@@ -19,16 +19,16 @@ from typing import Final, NoReturn, TypeAlias
 from nncache.hadoop.errors import HadoopError
 
 MAX_EXPANSIONS: Final = 1000
-"""How many globs one may expand to, by braces with a "/"; each costs memory."""
+"""The limit of globs that one glob may expand to, by braces with a "/"; each costs memory."""
 
 MAX_EXPANDED_ITEMS: Final = 2**17
-"""How many characters and wildcards these may have together, alternatives that are passed on the way to them included.
+"""The limit of their characters and wildcards in total, with those of intermediate results of the expansion.
 
-They are worked out within 50 ms of CPU then, on the event loop of a proxy that reads a filter.
+An expansion within it takes at most 50 ms of CPU, on the event loop of a proxy that reads a filter.
 """
 
 MAX_DEPTH: Final = 10
-"""How deep braces may be nested."""
+"""The maximum nesting of braces."""
 
 _MISREAD_IN_SETS: Final = {
     "*": "Hadoop reads it as a dot or a star",
@@ -40,7 +40,7 @@ _MISREAD_IN_SETS: Final = {
 
 
 class GlobError(HadoopError, ValueError):
-    """Invalid glob, or one that Hadoop reads differently; gives the offset, from 0, and the reason."""
+    """The glob is invalid, or Hadoop reads it differently; has the offset, from 0, and the reason."""
 
     def __init__(self, glob: str, position: int, reason: str) -> None:
         super().__init__(f"{glob}: at position {position}: {reason}")
@@ -58,23 +58,23 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class AnyChar:
-    """One character, but no line feed."""
+    """One character except a line feed."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnyString:
-    """Any number of characters, but no line feed."""
+    """Any number of characters except a line feed."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One character of a set, given by its ranges, both ends included."""
+    """One character of a set, given by its ranges, both ends inclusive."""
 
     ranges: tuple[tuple[str, str], ...]
     negated: bool
 
     def accepts(self, char: str) -> bool:
-        """Tell whether the character is of the set."""
+        """Whether the set matches the character."""
         return any(first <= char <= last for first, last in self.ranges) is not self.negated
 
 
@@ -92,7 +92,7 @@ _DOTS: Final[tuple[Component, ...]] = ((Literal("."),), (Literal("."), Literal("
 
 @dataclass(frozen=True, slots=True)
 class _Braces:
-    """Alternatives as written, of which one holds a "/"."""
+    """Alternatives as written; at least one holds a "/"."""
 
     alternatives: tuple["_Sequence", ...]
 
@@ -110,9 +110,9 @@ _Flat: TypeAlias = tuple[tuple[Token | _Slash, int], ...]
 
 
 def parse_glob(glob: str) -> tuple[tuple[Component, ...], ...]:
-    """Return the flat globs that one glob expands to, each as its components; () is the root's.
+    """Return the flat globs that a glob expands to, each as its components; () is the root's.
 
-    Raises GlobError: see the class.
+    Raises GlobError: the glob is invalid, or Hadoop reads it differently.
     """
     reader = _Reader(glob)
     sequence = reader.sequence(depth=0)
@@ -130,19 +130,19 @@ def parse_glob(glob: str) -> tuple[tuple[Component, ...], ...]:
 
 
 class _Reader:
-    """Reads a glob from left to right, once."""
+    """A parser of one glob, from left to right."""
 
     def __init__(self, glob: str) -> None:
         self._glob = glob
         self._at = 0  # the next character
         self.escapes: list[int] = []  # the positions of backslashes
-        self.expanded_to = 0  # the position behind the last braces that hold a "/"
+        self.expanded_to = 0  # the position after the last braces that hold a "/"
 
     def fail(self, position: int, reason: str) -> NoReturn:
         raise GlobError(self._glob, position, reason)
 
     def sequence(self, depth: int) -> _Sequence:
-        """Read up to the end, or within braces up to "," or "}", which is left to the caller."""
+        """Parse up to the end, or within braces up to "," or "}", which it does not consume."""
         items: list[tuple[_Item, int]] = []
         while self._at < len(self._glob):
             start = self._at
@@ -238,7 +238,7 @@ class _Reader:
 
 
 def _either(alternatives: list[_Sequence]) -> EitherOf | None:
-    """Return what stays within one name of a path; None if an alternative holds a "/"."""
+    """Return the alternatives as one token; None if an alternative holds a "/"."""
     within: list[Component] = []
     for alternative in alternatives:
         tokens: list[Token] = []
@@ -251,8 +251,8 @@ def _either(alternatives: list[_Sequence]) -> EitherOf | None:
 
 
 def _expand(reader: _Reader, sequence: _Sequence) -> Iterator[_Flat]:
-    """Replace braces that hold a "/" by their alternatives, the leftmost first."""
-    waiting: list[tuple[_Flat, _Sequence]] = [((), sequence)]  # what is flat, and what follows it
+    """Yield the globs in which alternatives replace braces that hold a "/", the leftmost first."""
+    waiting: list[tuple[_Flat, _Sequence]] = [((), sequence)]  # the flat beginning, and the rest
     left = MAX_EXPANDED_ITEMS
     while waiting:
         begun, rest = waiting.pop()
@@ -290,10 +290,9 @@ def _components(reader: _Reader, sequence: _Flat) -> tuple[Component, ...]:
 
 
 def first_wildcard_level(glob: str) -> int | None:
-    """Return the level of the path, 1 below the root, at which a glob has its first wildcard; None for none.
+    """Return the level of a glob's first wildcard, 1 for the names below the root; None if there is no wildcard.
 
-    `*`, `?` and sets are wildcards. Braces are as many globs as they have alternatives: the one whose wildcard stands
-    highest counts.
+    `*`, `?` and sets are wildcards. Braces stand for one glob per alternative: the highest wildcard of all counts.
 
     Raises GlobError: it is invalid.
     """
@@ -315,7 +314,7 @@ def _is_plain(component: Component) -> bool:
 
 
 def pitfall(glob: str) -> str:
-    """Return what a glob that can be read does not do, though it looks like it; "" if there is nothing.
+    """Return a warning about a valid glob that does not match what it seems to match; "" if there is none.
 
     Raises GlobError: it is invalid.
     """

@@ -1,7 +1,7 @@
 """Match canonical paths against many globs at once.
 
-All globs of a set share one automaton. Its states are worked out when a path first needs them and remembered, so
-matching costs one dictionary look-up per character of the path, whether there are ten globs or a thousand.
+All globs of a set share one automaton. Its states are built on demand and cached, so a match costs one dictionary
+lookup per character of the path, for ten globs as for a thousand.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,60 +23,60 @@ from nncache.hadoop.glob_syntax import (
 __all__ = ["Glob", "GlobError", "GlobSet", "compile_glob"]
 
 DEFAULT_MAX_STEPS: Final = 100_000
-"""Remembered steps of a set's automaton; about 100 bytes each, 500 more where one makes a state."""
+"""Cached steps of a set's automaton; about 100 bytes each, and 500 more if a step creates a state."""
 
 DEFAULT_MAX_NODES: Final = 500_000
-"""Nodes in its remembered states, and names of globs that end there; at most 64 bytes each. A path can make a state
-for each of its characters, of as many nodes as all globs have."""
+"""Nodes in the cached states, and names of globs that end there; at most 64 bytes each. A path can create a state for
+each of its characters, each with as many nodes as all globs have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """One glob, read."""
+    """One parsed glob."""
 
     text: str
     alternatives: tuple[tuple[Component, ...], ...]  # flat globs, as components; () is the root's
 
     def matches(self, path: str) -> bool:
-        """Tell whether a canonical path matches. A `GlobSet` that is kept is much cheaper."""
+        """Whether a canonical path matches. For repeated use, a `GlobSet` is much cheaper."""
         return GlobSet({"": self}).matches(path)
 
 
 def compile_glob(glob: str) -> Glob:
-    """Read a glob.
+    """Parse a glob.
 
     Raises:
-        GlobError: where and why it is invalid, or is one that Hadoop would misread (see `nncache.hadoop.glob_syntax`).
+        GlobError: it is invalid, or Hadoop would misread it (see `nncache.hadoop.glob_syntax`); says where and why.
     """
     return Glob(glob, parse_glob(glob))
 
 
 class _Node:
-    """A place in the globs; the globs share the nodes of their common beginnings."""
+    """A position in the globs; globs share the nodes of their common prefixes."""
 
     __slots__ = ("either", "jumps", "literals", "loops", "names", "string", "tests")
 
     def __init__(self, *, loops: bool = False) -> None:
         self.loops = loops  # stays here on any character but "/" and a line feed
         self.literals: dict[str, _Node] = {}  # by the next character
-        self.tests = _NO_TESTS  # by what the next character must be; never "/"
-        self.string: _Node | None = None  # behind a "*"
-        self.either = _NO_EITHER  # behind alternatives; reached by the jumps of their ends
+        self.tests = _NO_TESTS  # by the test that the next character must pass; never matches "/"
+        self.string: _Node | None = None  # after a "*"
+        self.either = _NO_EITHER  # after alternatives; reached by the jumps of their ends
         self.jumps: tuple[_Node, ...] = ()  # reached without a character
         self.names: frozenset[str] = frozenset()  # the globs that end here
 
 
 _NO_TESTS: Final[dict[AnyChar | OneOf, _Node]] = {}
-"""Of most nodes, which have none: thousands of globs are as many as a hundred thousand nodes."""
+"""Shared by most nodes, which have none: thousands of globs have up to a hundred thousand nodes."""
 
 _NO_EITHER: Final[dict[EitherOf, _Node]] = {}
 
 _NO_NAMES: Final[frozenset[str]] = frozenset()
-"""Of most states: an empty set of its own would take 216 bytes."""
+"""Shared by most states: an empty set of its own would take 216 bytes."""
 
 
 class _State:
-    """The nodes that are reached by one beginning of a path."""
+    """The nodes that a prefix of a path reaches."""
 
     __slots__ = ("names", "nodes", "stays", "steps")
 
@@ -88,17 +88,17 @@ class _State:
 
     @property
     def size(self) -> int:
-        """What it holds: nodes, and names."""
+        """The number of its nodes and names."""
         return len(self.nodes) + len(self.names)
 
 
 class GlobSet:
-    """Named globs, matched together.
+    """A set of named globs that are matched together.
 
     Invariants:
-        I1  A remembered step leads to the state of exactly the nodes that the character leads to.
-        I2  At most `max_steps` steps are remembered.
-        I3  The remembered states but the last one hold fewer than `max_nodes` nodes and names.
+        I1  A cached step leads to the state of exactly the nodes that its character leads to.
+        I2  At most `max_steps` steps are cached.
+        I3  The cached states except the last one hold fewer than `max_nodes` nodes and names.
     """
 
     def __init__(
@@ -108,15 +108,15 @@ class GlobSet:
         max_steps: int = DEFAULT_MAX_STEPS,
         max_nodes: int = DEFAULT_MAX_NODES,
     ) -> None:
-        """Build the set from globs by name; a text is read first and may raise GlobError."""
+        """Build the set from globs by name. Raises GlobError: a text is not a valid glob."""
         self._states: dict[frozenset[_Node], _State] = {}  # every state that exists
         self._max_steps = max_steps
         self._max_nodes = max_nodes
-        self.remembered_steps = 0  # entries of the automaton now
+        self.remembered_steps = 0  # steps in the automaton now
         self.remembered_nodes = 0  # nodes and names in its states now
-        self.worked_out_steps = 0  # entries made, ever
-        self.visited_nodes = 0  # nodes looked at while making them, ever
-        self.forgotten = 0  # times that the automaton was forgotten because it was full
+        self.computed_steps = 0  # steps computed since the start
+        self.visited_nodes = 0  # nodes visited to compute them, since the start
+        self.forgotten = 0  # times that the full automaton was cleared
         self._root_names: frozenset[str] = frozenset()  # the globs that match "/"
         self._first = _Node()  # before the first "/"
         self._globs = dict(globs)
@@ -128,16 +128,16 @@ class GlobSet:
         self._dead = self._state(())
 
     def __del__(self) -> None:
-        """Part the states: steps lead round in circles, of which no daemon collects those that have grown old."""
+        """Unlink the states: their steps form reference cycles, and a daemon does not collect old cycles."""
         for state in self._states.values():
             state.steps.clear()
 
     def change_to(self, globs: Mapping[str, str | Glob]) -> None:
-        """Be the set of these globs from now on; costs what the globs that go and come cost.
+        """Replace the globs. The cost depends only on the globs that are added or removed.
 
-        What was asked of the set before is worked out again.
+        The automaton is cleared.
 
-        Raises GlobError: a text is no glob; nothing was changed.
+        Raises GlobError: a text is not a valid glob; the set is unchanged.
         """
         same = {name for name, glob in self._globs.items() if globs.get(name) == glob}
         new = {name: _read(glob) for name, glob in globs.items() if name not in same}
@@ -149,24 +149,24 @@ class GlobSet:
         self._restart()
 
     def matches(self, path: str) -> bool:
-        """Tell whether some glob matches this canonical path."""
+        """Whether some glob matches this canonical path."""
         return bool(self.names_matching(path))
 
     def names_matching(self, path: str) -> frozenset[str]:
-        """Give the names of all globs that match this canonical path."""
-        if path != self._asked_last:  # often asked about again at once
+        """Return the names of all globs that match this canonical path."""
+        if path != self._asked_last:  # repeated calls for one path are frequent
             self._asked_last = path
             self._names_last = self._root_names if path == "/" else self._walk_to(path).names
         return self._names_last
 
     def may_match_below(self, path: str) -> bool:
-        """Tell whether some glob could match a path below this canonical path."""
+        """Whether some glob could match a path below this canonical path."""
         return self._walk(path if path == "/" else path + "/") is not self._dead
 
     def may_concern(self, path: str) -> bool:
-        """Tell whether some glob matches this canonical path or its parent, or could match a path below it.
+        """Whether some glob matches this canonical path or its parent, or could match a path below it.
 
-        When a path comes or goes, what can have changed is its own status, its parent's, and all below it.
+        The creation or removal of a path can change its own status, its parent's, and all below it.
         """
         if path == "/":
             return self.matches(path) or self.may_match_below(path)
@@ -179,14 +179,14 @@ class GlobSet:
         return bool(names_above or state.names) or self._walk("/", state) is not self._dead
 
     def lowest_concern(self, path: str) -> str | None:
-        """Give the lowest of a canonical path and its ancestors that `may_concern`; None if not even the root does.
+        """Return the lowest of a canonical path and its ancestors that `may_concern`; None if even the root does not.
 
-        All above it may concern as well. One walk answers for all: O(length).
+        All its ancestors `may_concern` as well. One walk covers all of them: O(length).
         """
         if not self.may_concern("/"):
             return None
         state, names_above = self._start, self._root_names
-        length = start = 0  # of the lowest so far; of the next name, with its slash
+        length = start = 0  # the length of the lowest so far; the start of the next name, with its slash
         while start < len(path) and path != "/":
             end = path.find("/", start + 1)
             end = len(path) if end < 0 else end
@@ -198,7 +198,7 @@ class GlobSet:
         return path[:length] or "/"
 
     def _walk(self, path: str, state: _State | None = None) -> _State:
-        """Go on from a state, or from the start; nothing leads away from the dead state."""
+        """Return the state after a path, from a state or from the start. The dead state has no way out."""
         state = state or self._start
         dead = self._dead
         for char in path:
@@ -208,7 +208,7 @@ class GlobSet:
         return state
 
     def _walk_to(self, path: str) -> _State:
-        """Go to a canonical path from the start; of the last name, which is often long, no more than can matter."""
+        """Return the state after a canonical path; the walk ends as soon as the rest of the last name cannot matter."""
         begin = path.rindex("/") + 1
         state, last = self._walk(path[:begin]), path[begin:]
         if "\n" in last:
@@ -223,7 +223,7 @@ class GlobSet:
         if self.remembered_steps >= self._max_steps or self.remembered_nodes >= self._max_nodes:
             self._forget()
         self.remembered_steps += 1
-        self.worked_out_steps += 1
+        self.computed_steps += 1
         self.visited_nodes += len(state.nodes)
         is_any = char not in "/\n"
         reached: list[_Node] = []
@@ -243,7 +243,7 @@ class GlobSet:
         return following
 
     def _state(self, nodes: Iterable[_Node]) -> _State:
-        """Give the state of these nodes and all that are reached from them without a character."""
+        """Return the state of these nodes and all nodes that they reach without a character."""
         key = _closure(nodes)
         state = self._states.get(key)
         if state is None:
@@ -252,7 +252,7 @@ class GlobSet:
         return state
 
     def _forget(self) -> None:
-        """Restart the automaton. A walk under way goes on from the state it holds."""
+        """Clear the automaton. A walk in progress continues from its current state."""
         self._restart()
         self.forgotten += 1
 
@@ -282,7 +282,7 @@ class GlobSet:
 
 
 def _closure(nodes: Iterable[_Node]) -> frozenset[_Node]:
-    """Return the nodes, and those that are reached from them without a character."""
+    """Return the nodes, and all nodes that they reach without a character."""
     found: set[_Node] = set()
     waiting = list(nodes)
     while waiting:
@@ -294,19 +294,19 @@ def _closure(nodes: Iterable[_Node]) -> frozenset[_Node]:
 
 
 def _stays(nodes: frozenset[_Node]) -> bool:
-    """Whether any character but "/" and a line feed leads from these nodes to just these; behind a "*" at an end."""
+    """Whether each character except "/" and a line feed leads from these nodes to themselves, as after a final "*"."""
     if any(node.tests or node.literals.keys() - {"/"} for node in nodes):
         return False
     return _closure(node for node in nodes if node.loops) == nodes
 
 
 def _tokens(components: tuple[Component, ...]) -> Component:
-    """Give a flat glob as one sequence, with a "/" before each component."""
+    """Return a flat glob as one sequence, with a "/" before each component."""
     return tuple(token for component in components for token in (Literal("/"), *component))
 
 
 def _prune(first: _Node, tokens: Component) -> None:
-    """Take away what leads to no end of a glob any more, from the end of a way from this node back to it."""
+    """Remove the nodes of a removed glob that no other glob needs, from its end back to this node."""
     way = [first]
     for token in tokens:
         way.append(_after(way[-1], token))
@@ -330,7 +330,7 @@ def _prune(first: _Node, tokens: Component) -> None:
 
 
 def _unlink(node: _Node, after: _Node) -> None:
-    """Take away one jump; equal alternatives have one each."""
+    """Remove one jump; equal alternatives have one each."""
     at = node.jumps.index(after)
     node.jumps = node.jumps[:at] + node.jumps[at + 1 :]
 
@@ -342,7 +342,7 @@ def _follow(node: _Node, tokens: Component) -> _Node:
 
 
 def _after(node: _Node, token: Token) -> _Node:
-    """Give the node behind a token, made if there is none."""
+    """Return the node after a token; create it if it is missing."""
     match token:
         case Literal(char):
             return _literally(node, char)
@@ -365,7 +365,7 @@ def _after(node: _Node, token: Token) -> _Node:
 
 
 def _literally(node: _Node, char: str) -> _Node:
-    """Give the node behind a character, made if there is none."""
+    """Return the node after a character; create it if it is missing."""
     after = node.literals.get(char)
     if after is None:
         after = node.literals[char] = _Node()

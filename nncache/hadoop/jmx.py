@@ -1,7 +1,7 @@
-"""Read what a NameNode says of itself over JMX, which any user may ask.
+"""Parse a NameNode's replies over JMX, which any user may query.
 
 Source: org.apache.hadoop.jmx.JMXJsonServlet, org.apache.hadoop.hdfs.server.namenode.{NameNodeStatusMXBean,
-NameNodeMXBean} of Hadoop 3.4.1 and 3.5.0. The attributes used here are computed when they are asked for; those of
+NameNodeMXBean} of Hadoop 3.4.1 and 3.5.0. The attributes used here are computed at the time of the query; those of
 the metrics beans (such as FSNamesystem) are up to ten seconds old and prove nothing.
 """
 
@@ -11,26 +11,27 @@ import msgspec
 
 from nncache.hadoop.election_view import HaState
 from nncache.hadoop.errors import MalformedReplyError
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
 
 STATUS_QUERY: Final = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus"
-"""State and time of the last transition, in one reply."""
+"""The HA state and the time of the last transition, in one reply."""
 
 STARTED_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::NNStartedTimeInMillis"
-"""When the process started. The whole bean would list every DataNode."""
+"""The start time of the process. The whole bean would list every DataNode."""
 
 JOURNAL_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::JournalTransactionInfo"
-"""The last transaction id that the NameNode has given out or, as a standby, applied.
+"""The last transaction id that the NameNode has assigned or, as a standby, applied.
 
-Never less than that of a change which was acknowledged before this was asked: FSEditLog gives the id out before it
-writes, syncs and acknowledges, and FSImage.getLastAppliedOrWrittenTxId reads that very field. It takes no lock, so a
-roll of the log does not hold up the answer. Within one process it never goes back (FSEditLog.setNextTxId).
+Never less than that of a change that was acknowledged before the query: FSEditLog assigns the id before it writes,
+syncs and acknowledges, and FSImage.getLastAppliedOrWrittenTxId reads that very field. It takes no lock, so a roll of
+the log does not delay the answer. Within one process it never decreases (FSEditLog.setNextTxId).
 """
 
 BLOCK_POOL_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::BlockPoolId"
-"""Which namespace the NameNode serves: the same on all NameNodes of an HA group, and on no others."""
+"""The block pool id: the same on all NameNodes of an HA group, and on no others."""
 
 CLUSTER_QUERY: Final = "/jmx?get=Hadoop:service=NameNode,name=NameNodeInfo::ClusterId"
-"""Which cluster the NameNode belongs to: the same on all nameservices of a federation."""
+"""The cluster id: the same on all nameservices of a federation."""
 
 _STATES: Final = {state.name.lower(): state for state in HaState}
 
@@ -45,11 +46,11 @@ class _Beans(msgspec.Struct, frozen=True):
 
 _ValueT = TypeVar("_ValueT", int, str)
 
-# Each `parse_...` reads the reply to one of these questions, and raises MalformedReplyError if it says something else.
+# Each `parse_...` parses the reply to one of these queries, and raises MalformedReplyError if the reply is invalid.
 
 
 def parse_status(body: bytes) -> tuple[HaState, int]:
-    """Read the reply to STATUS_QUERY: the state, and since when, in ms by the NameNode's clock; 0 without HA.
+    """Return the HA state from STATUS_QUERY, and its start time in ms by the NameNode's clock; 0 without HA.
 
     A NameNode that is still starting has no such bean yet.
     """
@@ -61,31 +62,31 @@ def parse_status(body: bytes) -> tuple[HaState, int]:
 
 
 def parse_rpc_address(body: bytes) -> str:
-    """Read from the reply to STATUS_QUERY where clients reach the NameNode over RPC: host:port, as it says itself."""
+    """Return the RPC address for clients from STATUS_QUERY: host:port, as the NameNode itself reports it."""
     return _text(body, "HostAndPort", "RPC address")
 
 
 def parse_started_ms(body: bytes) -> int:
-    """Read the reply to STARTED_QUERY: ms since 1970 by the NameNode's clock."""
+    """Return the start time from STARTED_QUERY: ms since 1970 by the NameNode's clock."""
     return _attribute(body, "NNStartedTimeInMillis", int)
 
 
 def parse_block_pool(body: bytes) -> str:
-    """Read the reply to BLOCK_POOL_QUERY: such as "BP-1182375612-127.0.0.1-1795298171446"."""
+    """Return the block pool id from BLOCK_POOL_QUERY, such as "BP-1182375612-127.0.0.1-1795298171446"."""
     return _text(body, "BlockPoolId", "block pool")
 
 
 def parse_cluster_id(body: bytes) -> str:
-    """Read the reply to CLUSTER_QUERY: such as "CID-4d7d46ab-158f-46e8-a16b-30382852d068"."""
+    """Return the cluster id from CLUSTER_QUERY, such as "CID-4d7d46ab-158f-46e8-a16b-30382852d068"."""
     return _text(body, "ClusterId", "cluster id")
 
 
 def parse_last_txid(body: bytes) -> int:
-    """Read the reply to JOURNAL_QUERY: JSON within the JSON."""
+    """Return the last transaction id from JOURNAL_QUERY, whose value is JSON within the JSON."""
     text = _attribute(body, "JournalTransactionInfo", str)
     try:
         return int(msgspec.json.decode(text, type=_Transactions).last_txid)
-    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
+    except (*UNREADABLE_JSON, ValueError) as exc:
         raise MalformedReplyError(f"JMX shows no last transaction id: {text[:200]!r}") from exc
 
 
@@ -101,10 +102,5 @@ def _attribute(body: bytes, name: str, kind: type[_ValueT]) -> _ValueT:
     try:
         (bean,) = msgspec.json.decode(body, type=_Beans).beans
         return msgspec.json.decode(bean[name], type=kind)
-    except (
-        msgspec.DecodeError,
-        ValueError,  # of what is not UTF-8
-        KeyError,
-        RecursionError,  # of msgspec, for what is nested a thousand deep
-    ) as exc:
+    except (*UNREADABLE_JSON, KeyError) as exc:
         raise MalformedReplyError(f"not the JMX bean that was asked for: {body[:200]!r}") from exc

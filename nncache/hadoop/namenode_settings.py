@@ -1,4 +1,4 @@
-"""Settings: which NameNodes there are, which user asks them, and with which timeouts."""
+"""Settings of the NameNodes: their addresses, the user who calls them, and timeouts."""
 
 import getpass
 import os
@@ -12,7 +12,7 @@ from nncache.net.addresses import split_address
 from nncache.net.setting_error import SettingError
 
 MIN_PROBE_PAUSE_S = 0.05
-"""Between two probes of one NameNode, however often it is suspected."""
+"""Minimum interval between probes of one NameNode, however often it is suspected."""
 
 _NAMESERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -25,7 +25,7 @@ _OWN_USER = "$HADOOP_USER_NAME, else the operating system's user"
 
 
 def _own_user() -> str:
-    """Return the user that Hadoop's own clients would be (UserGroupInformation.HadoopLoginModule)."""
+    """Return the user that Hadoop's own clients would use (UserGroupInformation.HadoopLoginModule)."""
     if name := os.environ.get("HADOOP_USER_NAME"):
         return name
     try:
@@ -40,7 +40,7 @@ def _environments_directory() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HadoopConfSettings:
-    """Where the cluster's own configuration is."""
+    """The location of the cluster's own configuration."""
 
     hadoop_conf_dir: str = field(
         default_factory=_environments_directory,
@@ -86,7 +86,7 @@ class NameNodeSettings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work. Raises SettingError: the first value that cannot work."""
+        """Check the values. Raises SettingError: the first invalid value."""
         _check_nameservice(self.nameservice)
         _check_addresses("namenode_http", self.namenode_http)
         _check_addresses("namenode_rpc", self.namenode_rpc)
@@ -106,9 +106,9 @@ class NameNodeSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameNodeTlsSettings:
-    """Whether the NameNodes' web servers are asked over HTTPS, and whose certificates are believed.
+    """Whether the NameNodes' web servers are called over HTTPS, and the trusted certificate authorities.
 
-    Raises SettingError: the keys do not fit together.
+    Raises SettingError: the keys contradict each other.
     """
 
     namenode_tls: bool = field(
@@ -135,9 +135,9 @@ class NameNodeTlsSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebHdfsSettings:
-    """The NameNodes of one nameservice for a command that asks them over WebHDFS alone, as one user.
+    """The NameNodes of one nameservice for a command that calls them over WebHDFS only, as one user.
 
-    Raises SettingError: the first value that cannot work.
+    Raises SettingError: the first invalid value.
     """
 
     namenode_http: tuple[str, ...] = field(default=("127.0.0.1:9870",), metadata=_ABOUT_HTTP)
@@ -152,7 +152,7 @@ class WebHdfsSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserSettings:
-    """The user for a command whose NameNodes come from other settings. Raises SettingError: it is no user's name."""
+    """The user for a command whose NameNodes are in other settings. Raises SettingError: it is not a user name."""
 
     user: str = field(
         default_factory=_own_user, metadata={"help": "HDFS user to act as.", "default": _OWN_USER}
@@ -164,7 +164,7 @@ class UserSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameserviceSettings:
-    """Which nameservice, for a command that asks none of its NameNodes. Raises SettingError: it is no such name."""
+    """The nameservice for a command that calls none of its NameNodes. Raises SettingError: the name is invalid."""
 
     nameservice: str = field(default="default", metadata=_ABOUT_NAMESERVICE)
 

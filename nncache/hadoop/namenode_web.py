@@ -1,6 +1,6 @@
-"""How the web servers of NameNodes are reached: over plain HTTP, or over HTTPS.
+"""Access to the web servers of NameNodes: over plain HTTP, or over HTTPS.
 
-The only place that says whose certificates are believed. Host names are checked as RFC 9110, section 4.3.4, asks for.
+The only place that decides which certificates are trusted. Host names are verified as in RFC 9110, section 4.3.4.
 """
 
 import logging
@@ -19,16 +19,16 @@ _STAND_IN: Final = NameNodeTlsSettings()
 
 
 class NameNodeWeb:
-    """Addresses as URLs, and the TLS context for each new connection; for any number of NameNodes.
+    """The URLs of NameNodes, and the TLS context for each new connection.
 
-    A file of certificate authorities that has changed is read when the next connection is made. One that has become
-    unusable is logged, and those read before it stay in force.
+    A changed file of certificate authorities is reloaded for the next connection. If the new file is unusable, that is
+    logged and the previous authorities stay in force.
     """
 
     def __init__(self, settings: NameNodeTlsSettings = _STAND_IN) -> None:
-        """Read the authorities. Raises SettingError: their file cannot be used; names it, and what it must hold."""
+        """Load the authorities. Raises SettingError: their file is unusable; names it, and what it must hold."""
         self._ca = settings.namenode_ca
-        self._state = state_of(self._ca)  # of the file that was read last
+        self._state = state_of(self._ca)  # of the file when it was last read
         self._context = client_context(_KEY, self._ca) if settings.namenode_tls else None
 
     def url(self, address: str) -> str:
@@ -37,7 +37,7 @@ class NameNodeWeb:
 
     @property
     def context(self) -> ssl.SSLContext | None:
-        """With which a connection is made now; None: without TLS. Costs a look at the file."""
+        """The TLS context for a new connection; None: plain HTTP. Each access checks the file's state."""
         if self._context is not None and self._ca and (state := state_of(self._ca)) != self._state:
             self._state = state
             try:
@@ -50,9 +50,9 @@ class NameNodeWeb:
 
     @property
     def ssl(self) -> ssl.SSLContext | bool:
-        """The same in the words of aiohttp: True is its default."""
+        """The context as aiohttp's argument `ssl`: True is its default."""
         return self.context or True
 
 
 PLAIN: Final = NameNodeWeb()
-"""Over HTTP without TLS."""
+"""Plain HTTP."""

@@ -1,4 +1,4 @@
-"""Which namespace a NameNode serves, and whether both its addresses lead to it.
+"""The namespace of a NameNode, and the check that both its addresses lead to it.
 
 Pure. Source: org.apache.hadoop.hdfs.server.protocol.NamespaceInfo of Hadoop 3.4.1 and 3.5.0; docs/decisions/0012.
 """
@@ -20,24 +20,24 @@ class Namespace:
 
 
 class NamespaceCheck:
-    """Compares what the two addresses of one NameNode say about its namespace.
+    """Compares the namespaces behind the two addresses of one NameNode.
 
     Invariants:
-        N1  `admit` returns only if the RPC connection said what the HTTP address said last.
-        N2  `trouble` is not empty from a refused connection until one is admitted, or until the HTTP address says
-            something else than before: that is another process, and what RPC said is of no more use.
+        N1  `admit` returns only if the RPC connection's namespace is the last one of the HTTP address.
+        N2  `trouble` is set from a refused connection until one is admitted, or until the namespace of the HTTP address
+            changes: then it leads to another process, and the earlier answer over RPC is outdated.
     """
 
     def __init__(self, http: str, rpc: str) -> None:
         self._http = http
         self._rpc = rpc
-        self.over_http: Namespace | None = None  # as last said; None: the present process has not said
-        # As last said, by any connection, while HTTP says what it says.
+        self.over_http: Namespace | None = None  # the last answer; None if it was without a namespace
+        # The last answer of any connection since `over_http` changed.
         self.over_rpc: Namespace | None = None
 
     @property
     def trouble(self) -> str:
-        """What is wrong and what to do about it; "" while nothing is known to be wrong."""
+        """The mismatch and what to do about it; "" if none is known."""
         if self.over_http is None or self.over_rpc is None or self.over_rpc == self.over_http:
             return ""
         return (
@@ -46,17 +46,17 @@ class NamespaceCheck:
         )
 
     def note_over_http(self, namespace: Namespace | None) -> None:
-        """Take what the HTTP address says; None: it does not say."""
+        """Record the namespace of the HTTP address; None: it did not name it."""
         if namespace != self.over_http:
-            self.over_rpc = None  # a process that was formatted has not said anything yet
+            self.over_rpc = None  # it may be another process, which has not answered over RPC yet
         self.over_http = namespace
 
     def admit(self, namespace: Namespace) -> None:
-        """Take what an RPC connection says.
+        """Record the namespace of an RPC connection, and return if it is that of the HTTP address.
 
         Raises:
             WrongAddressError: The HTTP address serves another namespace.
-            RpcUnavailableError: The HTTP address has not said which namespace it serves.
+            RpcUnavailableError: The namespace of the HTTP address is unknown.
         """
         self.over_rpc = namespace
         if self.over_http is None:
@@ -68,5 +68,5 @@ class NamespaceCheck:
             raise WrongAddressError(trouble)
 
     def is_same(self, namespace: Namespace) -> bool:
-        """Whether a connection that said this may still be used."""
+        """Whether a connection to this namespace may still be used."""
         return namespace == self.over_http

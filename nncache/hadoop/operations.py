@@ -1,7 +1,7 @@
 """The one table of WebHDFS operations.
 
 Source: `GetOpParam`, `PutOpParam`, `PostOpParam`, `DeleteOpParam` of Hadoop 3.4.1 and 3.5.0, whose names are the same.
-An operation that is not here is forwarded all the same; `nncache.hadoop.effects` then assumes the worst of it.
+An unknown operation is forwarded too; `nncache.hadoop.effects` then assumes the worst.
 """
 
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from typing import Final
 
 
 class Effect(Enum):
-    """What an operation makes stale; `nncache.hadoop.effects` spells each out."""
+    """The statuses that an operation makes stale; `nncache.hadoop.effects` has the details."""
 
     NOTHING = auto()
     TOUCHES = auto()  # the path's own status
-    APPEARS = auto()  # the path is made or replaced
-    VANISHES = auto()  # the path goes, with all below
-    MOVES = auto()  # to `destination`
-    CONCATENATES = auto()  # `sources` go into the path
-    CHANGES_ACCESS = auto()  # who may reach the path and what is below
-    SETS_XATTR = auto()  # nothing, or a whole subtree, by the attribute's name
-    REWRITES_SUBTREE = auto()  # HDFS announces it by no event, or only at the top
+    APPEARS = auto()  # the path is created or replaced
+    VANISHES = auto()  # the path is removed with all below
+    MOVES = auto()  # the path moves to `destination`
+    CONCATENATES = auto()  # `sources` are appended to the path and removed
+    CHANGES_ACCESS = auto()  # the right to reach the path and all below
+    SETS_XATTR = auto()  # nothing, or a whole subtree, depending on the attribute's name
+    REWRITES_SUBTREE = auto()  # HDFS announces it by no event, or only by one at the top
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Operation:
     method: str
     effect: Effect = Effect.NOTHING
     makes_ancestors: bool = False  # may create missing directories above the path
-    # The change itself is made at a DataNode's behest, past the proxy, after a redirect.
+    # After a redirect, the client makes the change through a DataNode, bypassing the proxy.
     two_step: bool = False
 
 
@@ -48,7 +48,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "GETSNAPSHOTDIFF", "GETSNAPSHOTDIFFLISTING", "GETSNAPSHOTTABLEDIRECTORYLIST", "GETSNAPSHOTLIST",
         "GETLINKTARGET", "GETFILELINKSTATUS", "GETSTATUS", "GETDELEGATIONTOKEN",
     ),
-    # Reads that set the access time, when it is older than dfs.namenode.accesstime.precision.
+    # Reads that set the access time if it is older than dfs.namenode.accesstime.precision.
     *_rows("GET", Effect.TOUCHES, "OPEN", "GETFILECHECKSUM", "GET_BLOCK_LOCATIONS", "GETFILEBLOCKLOCATIONS"),
     Operation("CREATE", "PUT", Effect.APPEARS, makes_ancestors=True, two_step=True),
     Operation("MKDIRS", "PUT", Effect.APPEARS, makes_ancestors=True),
@@ -65,9 +65,9 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "SETSTORAGEPOLICY", "SATISFYSTORAGEPOLICY", "SETECPOLICY", "SETQUOTA", "SETQUOTABYSTORAGETYPE",
         "ALLOWSNAPSHOT", "DISALLOWSNAPSHOT", "CREATESNAPSHOT", "RENAMESNAPSHOT",
     ),
-    # These are about the cluster or about a token; their path says nothing.
+    # These concern the cluster or a token; their path has no meaning.
     *_rows("PUT", Effect.NOTHING, "ENABLEECPOLICY", "DISABLEECPOLICY", "RENEWDELEGATIONTOKEN", "CANCELDELEGATIONTOKEN"),
-    # Its first half sets the access time, as a read does.
+    # Its first step sets the access time, as a read does.
     Operation("APPEND", "POST", Effect.TOUCHES, two_step=True),
     *_rows("POST", Effect.TOUCHES, "TRUNCATE"),
     *_rows("POST", Effect.CONCATENATES, "CONCAT"),
@@ -80,9 +80,8 @@ _BY_METHOD_AND_NAME: Final = {(row.method, row.name): row for row in OPERATIONS}
 
 
 def operation(method: str, op_value: str) -> Operation | None:
-    """Find the operation that `op=` names, in any letter case, for an upper-case method; HEAD is a GET.
+    """Return the operation of an upper-case method and an `op=` value in any letter case; HEAD is a GET.
 
-    The case rule is Java's `toUpperCase`, which turns some letters beyond ASCII into ASCII ones; `str.upper` does the
-    same.
+    Java's `toUpperCase` turns some non-ASCII letters into ASCII ones, and so does `str.upper`.
     """
     return _BY_METHOD_AND_NAME.get(("GET" if method == "HEAD" else method, op_value.upper()))

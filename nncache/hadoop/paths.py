@@ -1,7 +1,7 @@
-"""Canonical HDFS paths, and how a WebHDFS request target spells them.
+"""Canonical HDFS paths, and their spelling in WebHDFS request targets.
 
 A canonical path is an absolute `str` with "/" between its names, no empty name and no trailing slash; "/" is the root.
-It is what inotify events carry and the only spelling that serves as a key.
+Inotify events have this spelling, and only this spelling serves as a key.
 Sources: `DFSUtil.isValidName`, `INode.getPathComponents`, `FSDirectory.DOT_RESERVED_STRING`,
 `HdfsConstants.DOT_SNAPSHOT_DIR` (Hadoop 3.4.1 and 3.5.0); RFC 3986 section 2.
 """
@@ -19,28 +19,28 @@ SNAPSHOT: Final = ".snapshot"
 
 MAX_PATH_CHARS: Final = 8_000
 MAX_PATH_LEVELS: Final = 1_000
-"""A NameNode makes nothing at a longer or deeper path, by CREATE, MKDIRS, CREATESYMLINK or as the destination of a
-RENAME (`NameNodeRpcServer.checkPathLength`, Hadoop 3.4.1 and 3.5.0). A directory that is renamed can still carry what
-is below it beyond them."""
+"""A NameNode creates nothing at a longer or deeper path, by CREATE, MKDIRS, CREATESYMLINK or as the destination of a
+RENAME (`NameNodeRpcServer.checkPathLength`, Hadoop 3.4.1 and 3.5.0). A rename of a directory can still move paths below
+it beyond these limits."""
 
 _SLASH = re.compile("/")
 _SLASHES = re.compile("/{2,}")
 _ESCAPES = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-# What RFC 3986 allows unencoded in a path, but no ";": `/..;/` is a 400, `/..%3B/` is not. Of other characters some are
-# a 400 to 3.4.1 and taken for themselves by 3.5.0 ("[", "|", a no-break space), some are a 400 to both ("{").
+# The characters that RFC 3986 allows unencoded in a path, except ";": `/..;/` is a 400, `/..%3B/` is not. Some other
+# characters are a 400 to 3.4.1 and literal to 3.5.0 ("[", "|", a no-break space), others are a 400 to both ("{").
 _RAW = re.compile(rb"[A-Za-z0-9/%._~!$&'()*+,=:@-]*")
 _UNESCAPED = re.compile(r"/[A-Za-z0-9/._~!$&'()*+,=:@-]*")
 
 
 class InvalidPathError(HadoopError):
-    """A NameNode is not known to accept the path, or its spelling in a request target."""
+    """The path, or its spelling in a request target, is not one that every NameNode is known to accept."""
 
 
 def canonical(path: str) -> str:
-    """Give the one spelling of an absolute path: single slashes, none at the end.
+    """Return the canonical spelling of an absolute path: single slashes, no trailing slash.
 
-    `.` and `..` are names like any other, as for the NameNode, which never resolves them.
+    `.` and `..` are ordinary names, as they are to the NameNode, which never resolves them.
 
     Raises InvalidPathError: the path is empty, relative, or contains a NUL.
     """
@@ -52,28 +52,28 @@ def canonical(path: str) -> str:
 
 
 def parent(path: str) -> str | None:
-    """Give the directory that holds a canonical path; None for the root."""
+    """Return the directory that holds a canonical path; None for the root."""
     if path == ROOT:
         return None
     return path[: path.rindex(ROOT)] or ROOT
 
 
 def name(path: str) -> str:
-    """Give the last name of a canonical path; "" for the root."""
+    """Return the last name of a canonical path; "" for the root."""
     return path[path.rindex(ROOT) + 1 :]
 
 
 class Ancestors(Sequence[str]):
-    """Some ancestors of one canonical path, the nearest first. Each is made when it is asked for.
+    """Some ancestors of one canonical path, the nearest first. Each string is created on access.
 
-    To have them costs O(length of the path); to go through all of them costs the square of that.
+    The sequence itself costs O(length of the path); iterating over all ancestors costs the square of that.
     """
 
     __slots__ = ("_ends", "_path")
 
     def __init__(self, path: str, ends: tuple[int, ...]) -> None:
         self._path = path
-        self._ends = ends  # the lengths of the ancestors; 0 is the root's
+        self._ends = ends  # the lengths of the ancestors; 0 for the root
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -89,40 +89,40 @@ class Ancestors(Sequence[str]):
 
 
 def ancestors(path: str) -> Ancestors:
-    """Give every proper ancestor of a canonical path, the nearest first, the root last; none for the root."""
+    """Return all proper ancestors of a canonical path, the nearest first, the root last; none for the root."""
     if path == ROOT:
         return Ancestors(path, ())
     return Ancestors(path, tuple(slash.start() for slash in _SLASH.finditer(path))[::-1])
 
 
 def depth(path: str) -> int:
-    """Give the number of names in a canonical path; 0 for the root."""
+    """Return the number of names in a canonical path; 0 for the root."""
     return 0 if path == ROOT else path.count(ROOT)
 
 
 def exceeds_limits(path: str) -> bool:
-    """Tell whether a canonical path is so long or so deep that a NameNode makes nothing there.
+    """Whether a canonical path is so long or so deep that a NameNode creates nothing there.
 
-    Java counts a character beyond U+FFFF twice; counted once here, so some that exceed the limits are not said to.
+    Java counts a character beyond U+FFFF twice, this function once. So it misses some paths beyond the limits.
     """
     return len(path) > MAX_PATH_CHARS or (len(path) > 2 * MAX_PATH_LEVELS and depth(path) > MAX_PATH_LEVELS)
 
 
 def has_dot_segments(path: str) -> bool:
-    """Tell whether some name of the path is `.` or `..`: a NameNode refuses it, others may resolve it."""
+    """Whether some name of the path is `.` or `..`: a NameNode refuses it, other servers may resolve it."""
     return "/." in path and not {".", ".."}.isdisjoint(path.split(ROOT))
 
 
 def is_reserved(path: str) -> bool:
-    """Tell whether a canonical path is `/.reserved` or below: an alias that no event names."""
+    """Whether a canonical path is `/.reserved` or below: an alias that no event names."""
     return path == RESERVED or path.startswith(RESERVED + ROOT)
 
 
 def is_cacheable(path: str) -> bool:
-    """Tell whether a status of this canonical path may be kept.
+    """Whether a status of this canonical path may be cached.
 
-    Not where events do not name everything that changes it: aliases below `/.reserved`, snapshots, and paths with
-    `.` or `..`. Not beyond the limits of HDFS either, which bound what is kept and looked for.
+    Excluded are paths that change without an event that names them: aliases below `/.reserved`, snapshots, and paths
+    with `.` or `..`. Paths beyond the limits of HDFS are excluded to bound the memory of an entry and the lookup cost.
     """
     if exceeds_limits(path):
         return False
@@ -132,12 +132,12 @@ def is_cacheable(path: str) -> bool:
 
 
 def decode_target_path(raw: str | bytes) -> str:
-    """Read the part of a request target between `/webhdfs/v1` and the query, as both releases read it.
+    """Decode the part of a request target between `/webhdfs/v1` and the query, as both releases do.
 
-    Gives the path as requested: decoded, its slashes as they came (a 404 quotes it so); `canonical()` of it is the key.
-    "" is the root; "+" is a plus; "%2F" is a separator. A `str` may carry undecodable bytes as surrogate escapes.
+    The result is the path as requested: decoded, with unchanged slashes, as a 404 quotes it. `canonical()` of it is the
+    key. "" is the root; "+" is a plus; "%2F" is a separator. A `str` may hold undecodable bytes as surrogate escapes.
 
-    Raises InvalidPathError: the spelling is refused by some release, or read differently by two.
+    Raises InvalidPathError: a release refuses the spelling, or two releases read it differently.
     """
     if isinstance(raw, str) and _UNESCAPED.fullmatch(raw):  # nearly always
         return raw
@@ -148,7 +148,7 @@ def decode_target_path(raw: str | bytes) -> str:
 
 
 def decode_loosely(raw: str | bytes) -> str:
-    """Read a path as `decode_target_path` does, but take any unencoded character for itself.
+    """Decode a path like `decode_target_path`, but accept any unencoded character literally.
 
     Raises InvalidPathError: relative, a bad escape, a NUL, or not UTF-8.
     """
@@ -179,7 +179,7 @@ def percent_decode(raw: str | bytes) -> str:
 
 
 def decode_escapes(raw: bytes) -> bytes:
-    """Decode the percent escapes that are some; other bytes stay, a "%" among them."""
+    """Decode the valid percent escapes; all other bytes stay, a "%" without an escape too."""
     if b"%" not in raw:
         return raw
     return _ESCAPES.sub(_decode_run, raw) if _BAD_ESCAPE.search(raw) else _decode_clean(raw)
@@ -190,10 +190,10 @@ def _decode_run(escapes: re.Match[bytes]) -> bytes:
 
 
 def _decode_clean(raw: bytes) -> bytes:
-    """Decode bytes in which each "%" begins an escape, in one pass.
+    """Decode bytes in which each "%" begins a valid escape, in one pass.
 
-    Quoted-printable (RFC 2045 section 6.7) writes the same escapes with "=", and `binascii` decodes those: 64 KiB may
-    be 21,000 escapes, each of which costs urllib's `unquote_to_bytes` an object.
+    Quoted-printable (RFC 2045 section 6.7) has the same escapes with "=", which `binascii` decodes. urllib's
+    `unquote_to_bytes` creates an object for each escape, and 64 KiB may hold 21,000 of them.
     """
     return a2b_qp(raw.replace(b"=", b"%3D").replace(b"%", b"="))
 

@@ -1,8 +1,8 @@
-"""Who may act for whom, and from where: the rules `hadoop.proxyuser.NAME.*`.
+"""The proxy-user rules `hadoop.proxyuser.NAME.*`: who may impersonate whom, and from which host.
 
-Pure. Source: DefaultImpersonationProvider, AccessControlList and MachineList of Hadoop 3.5.0, against which
-`tests/contracts/test_authentication_rules.py` holds this. The groups of a user are known to a NameNode alone, so a rule
-by groups allows nothing here unless it is `*`.
+Pure. Source: DefaultImpersonationProvider, AccessControlList and MachineList of Hadoop 3.5.0;
+`tests/contracts/test_authentication_rules.py` compares both. Only a NameNode knows the groups of a user, so a rule by
+groups allows nothing here unless it is `*`.
 """
 
 import json
@@ -27,15 +27,15 @@ Address: TypeAlias = IPv4Address | IPv6Address
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Machines."""
+    """A set of hosts."""
 
-    is_any: bool = False  # all of them
-    addresses: frozenset[Address] = frozenset()  # by their addresses
-    networks: tuple[IPv4Network, ...] = ()  # by a network that they are in
-    names: tuple[str, ...] = ()  # by a name, which is still to be resolved
+    is_any: bool = False  # all hosts
+    addresses: frozenset[Address] = frozenset()  # the hosts with these addresses
+    networks: tuple[IPv4Network, ...] = ()  # all hosts in these networks
+    names: tuple[str, ...] = ()  # the hosts with these names, which the caller must resolve
 
     def include(self, address: Address, resolved: Collection[Address]) -> bool:
-        """Whether a machine is among them; `resolved` are the addresses of the names."""
+        """Whether the set has a host with this address; `resolved` are the addresses of the names."""
         if self.is_any or address in self.addresses or address in resolved:
             return True
         return isinstance(address, IPv4Address) and any(address in network for network in self.networks)
@@ -43,14 +43,14 @@ class Hosts:
 
 @dataclass(frozen=True, slots=True)
 class ProxyUser:
-    """What one user may do for others."""
+    """The rules of one proxy user."""
 
-    acts_for_all: bool = False  # for everybody
-    users: frozenset[str] = frozenset()  # for whom, by short name
-    hosts: Hosts = field(default_factory=Hosts)  # from where
+    acts_for_all: bool = False  # it may impersonate every user
+    users: frozenset[str] = frozenset()  # the users whom it may impersonate, by short name
+    hosts: Hosts = field(default_factory=Hosts)  # the hosts from which it may
 
     def acts_for(self, user: str) -> bool:
-        """Whether it may act for this user, from the right machine."""
+        """Whether it may impersonate this user, provided that the host is allowed."""
         return self.acts_for_all or user in self.users
 
 
@@ -76,7 +76,7 @@ def _proxy_user(rules: Mapping[str, str]) -> ProxyUser:
 
 
 def parse_hosts(text: str) -> Hosts:
-    """Read a list of addresses, names and networks; `*` alone is all of them."""
+    """Parse a list of addresses, names and networks; a single `*` stands for all hosts."""
     parts = tuple(dict.fromkeys(_parts(text)))
     if parts == (_ANY,):
         return Hosts(is_any=True)
@@ -93,7 +93,7 @@ def parse_hosts(text: str) -> Hosts:
 
 
 def _network(text: str) -> Iterable[IPv4Network]:
-    """Return a network; none where a NameNode would not know it either."""
+    """Return the network; empty if a NameNode would not accept it either."""
     try:
         return (IPv4Network(text, strict=False),)
     except ValueError:
@@ -101,7 +101,7 @@ def _network(text: str) -> Iterable[IPv4Network]:
 
 
 def address_of(text: str) -> Address:
-    """Read an address; an IPv4 address that is written as one of IPv6 is the same. Raises ValueError: it is invalid."""
+    """Parse an address; an IPv4-mapped IPv6 address becomes the IPv4 address. Raises ValueError: it is invalid."""
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return address.ipv4_mapped
@@ -113,21 +113,21 @@ def _parts(text: str) -> Iterable[str]:
 
 
 def not_allowed(real_user: str, user: str) -> str:
-    """Return the words in which a NameNode refuses one who may not act for a user."""
+    """Return a NameNode's message for a user who may not impersonate another."""
     return f"User: {real_user} is not allowed to impersonate {user}"
 
 
 def is_about_hosts(refusal: str) -> bool:
-    """Whether a NameNode refuses the machine, and not the user."""
+    """Whether a NameNode's message refuses the host, not the user."""
     return refusal.startswith("Unauthorized connection for super-user")
 
 
 def whom_to_try(own: str, values: Mapping[str, str] | None) -> tuple[str, bool]:
-    """Return for whom a user may try to act to see whether it may at all, and whether a refusal proves that it may not.
+    """Return the user to impersonate in a trial, and whether a refusal proves that no impersonation is allowed.
 
     Args:
-        own: the short name of the user who is to act.
-        values: the NameNode's configuration; None: it is not known.
+        own: the short name of the proxy user.
+        values: the NameNode's configuration; None: it is unknown.
     """
     if values is None or values.get(_PROVIDER, _DEFAULT_PROVIDER) != _DEFAULT_PROVIDER:
         return _ANYBODY, False
@@ -135,16 +135,16 @@ def whom_to_try(own: str, values: Mapping[str, str] | None) -> tuple[str, bool]:
     named = next(iter(_parts(users)), "")
     if _ANY in (users, groups) or not (named or groups):
         return _ANYBODY, True
-    return (named, True) if named else (_ANYBODY, False)  # who is in those groups is not known here
+    return (named, True) if named else (_ANYBODY, False)  # the members of the groups are unknown here
 
 
 def not_from_here(real_user: str, address: str) -> str:
-    """Return the words in which it refuses a proxy user from another machine."""
+    """Return a NameNode's message for a proxy user on a host that is not allowed."""
     return f"Unauthorized connection for super-user: {real_user} from IP /{address}"
 
 
 def refusal(message: str) -> bytes:
-    """Return the body of that refusal, as HttpExceptionUtils writes it: 403, `application/json`."""
+    """Return the body of a reply with this message, as HttpExceptionUtils writes it: 403, `application/json`."""
     name = "org.apache.hadoop.security.authorize.AuthorizationException"
     remote = {"message": message, "exception": name.rpartition(".")[2], "javaClassName": name}
     text = json.dumps({"RemoteException": remote}, indent=2, separators=(",", " : "), ensure_ascii=False)

@@ -1,9 +1,9 @@
-"""What the second step of a two-step write writes, as the reply to the first one says.
+"""The path that the second step of a two-step write writes, by the reply to the first step.
 
-The redirect names the path, not the request: the NameNode writes its Location with Java's `URI.toASCIIString`
-(`NamenodeWebHdfsMethods.redirectURI`, 3.4.1 and 3.5.0), which puts the URI into normalization form C, after it has read
-bytes that are no UTF-8 as U+FFFD and resolved dot segments. With `noredirect=true` the JSON has the URI as it is, and
-the client's library may put it into that form or not.
+The redirect decides the path, not the request: the NameNode writes its Location with Java's `URI.toASCIIString`
+(`NamenodeWebHdfsMethods.redirectURI`, 3.4.1 and 3.5.0), which converts the URI to normalization form C. Before that,
+invalid UTF-8 is decoded as U+FFFD and dot segments are resolved. With `noredirect=true` the JSON holds the URI without
+this conversion, and the client's library may or may not apply it.
 """
 
 import re
@@ -17,6 +17,7 @@ import msgspec
 from nncache.hadoop.calls import ABSOLUTE_FORM, PREFIX, Call
 from nncache.hadoop.effects import real_path
 from nncache.hadoop.paths import InvalidPathError, canonical, decode_loosely, exceeds_limits, has_dot_segments
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
 
 _END_OF_PATH: Final = re.compile("[?#]")
 
@@ -31,10 +32,10 @@ _DECODER: Final = msgspec.json.Decoder(_Redirect)
 def second_step_paths(
     call: Call, headers: Iterable[tuple[bytes, bytes]], body: bytes | None
 ) -> tuple[str, ...]:
-    """Return the paths of which the second step of a call may write one, as events name them.
+    """Return the paths, as events name them, of which the second step of a call may write one.
 
-    Several where the client decides which, or where the reply cannot be read: then that of the request, and its form
-    C. None where it makes nothing (beyond the limits of HDFS), and where the path is an alias.
+    There are several if the client decides. If the reply names no readable path, they are the request's path and its
+    form C. Paths beyond the limits of HDFS, where nothing can be created, and aliases are omitted.
     """
     location = _location(headers, body)
     named = () if location is None else _forms(location)
@@ -47,8 +48,8 @@ def second_step_paths(
 def form_c(text: str) -> str:
     """Return the normalization form C of a text.
 
-    The marks behind each letter are put in order first: `unicodedata.normalize` takes the square of their number for
-    that, and merely walks through those that are in order.
+    The marks after each letter are sorted first: `unicodedata.normalize` sorts them in quadratic time, but takes linear
+    time if they are sorted already.
     """
     if text.isascii():
         return text
@@ -65,12 +66,12 @@ def _location(headers: Iterable[tuple[bytes, bytes]], body: bytes | None) -> str
         return found[0].decode("utf-8", "surrogateescape") if len(found) == 1 else None
     try:
         return _DECODER.decode(body).location
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the last: nested a thousand deep
+    except UNREADABLE_JSON:
         return None
 
 
 def _forms(url: str) -> tuple[str, ...]:
-    """Return the paths that a URL may be read as: one if it is ASCII, for then nothing is left to normalize."""
+    """Return the paths that a URL may be read as: exactly one if it is ASCII, since it is normalized already."""
     absolute = ABSOLUTE_FORM.match(url)
     spelled = _END_OF_PATH.split(url[absolute.end() if absolute else 0 :], maxsplit=1)[0]
     if not spelled.startswith(PREFIX):

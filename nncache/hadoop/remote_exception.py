@@ -1,4 +1,4 @@
-"""What a NameNode says when it refuses, over WebHDFS or RPC, and what to make of it.
+"""Exceptions in a NameNode's replies over WebHDFS or RPC, and their classification.
 
 Source: `org.apache.hadoop.hdfs.web.JsonUtil.toJsonString(Exception)`, `org.apache.hadoop.util.HttpExceptionUtils`.
 """
@@ -10,12 +10,14 @@ from typing import Final
 
 import msgspec
 
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
+
 
 class Verdict(Enum):
-    """What a RemoteException means to the caller."""
+    """The meaning of a RemoteException for the caller."""
 
-    STANDBY = auto()  # not the active NameNode: nothing was done, ask another
-    RETRIABLE = auto()  # not ready: nothing was done, ask again
+    STANDBY = auto()  # not the active NameNode: the call was not executed, try another NameNode
+    RETRIABLE = auto()  # not ready: the call was not executed, retry it
     SAFE_MODE = auto()  # reads work, writes do not
     FILE_NOT_FOUND = auto()
     ACCESS_CONTROL = auto()
@@ -30,7 +32,7 @@ _VERDICTS: Final = {
     "SafeModeException": Verdict.SAFE_MODE,
     "FileNotFoundException": Verdict.FILE_NOT_FOUND,
     "AccessControlException": Verdict.ACCESS_CONTROL,
-    "AuthorizationException": Verdict.ACCESS_CONTROL,  # extends it; the caller may not act for `doas`
+    "AuthorizationException": Verdict.ACCESS_CONTROL,  # a subclass; the caller may not impersonate `doas`
 }
 _INVALID_TOKEN: Final = "SecretManager$InvalidToken"  # noqa: S105 - a Java class
 _SIMPLE_NAME: Final = re.compile(r"[^.$]*\Z")
@@ -38,19 +40,19 @@ _SIMPLE_NAME: Final = re.compile(r"[^.$]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class RemoteException:
-    """An exception of the server, passed on to the client as data."""
+    """An exception of the server, which is data and may be passed to the client."""
 
     exception: str  # the class name without its package
-    java_class_name: str  # with its package; "" where the server names none
+    java_class_name: str  # with its package; "" if the server names none
     message: str
 
     @property
     def verdict(self) -> Verdict:
-        """What to make of it: by its class name, or by what lies behind a refused delegation token.
+        """Its classification: by its class name, or by the cause of a refused delegation token.
 
-        WebHDFS says SecurityException and names what was behind it in the message alone (measured, 3.4.1 and 3.5.0):
+        WebHDFS returns SecurityException, and names the cause only in the message (measured, 3.4.1 and 3.5.0):
         "Failed to obtain user group information: org.apache.hadoop.security.token.SecretManager$InvalidToken: ...".
-        A standby of 3.5.0 says "...InvalidToken: StandbyException"; one of 3.4.1 says StandbyException (HDFS-6475).
+        A 3.5.0 standby says "...InvalidToken: StandbyException"; a 3.4.1 one returns StandbyException (HDFS-6475).
         """
         verdict = verdict_of(self.java_class_name or self.exception)
         if self.exception != "SecurityException" or _INVALID_TOKEN not in self.message:
@@ -62,7 +64,7 @@ class RemoteException:
 class _Fields(msgspec.Struct, frozen=True, rename="camel"):
     exception: str
     java_class_name: str | None = None
-    message: str | None = None  # null when the Java exception had none
+    message: str | None = None  # null if the Java exception had none
 
 
 class _Body(msgspec.Struct, frozen=True):
@@ -73,15 +75,15 @@ _DECODER: Final = msgspec.json.Decoder(_Body)
 
 
 def verdict_of(class_name: str) -> Verdict:
-    """Classify a Java class name, given with or without its package."""
+    """Return the verdict of a Java class name, with or without its package."""
     simple = _SIMPLE_NAME.search(class_name)
     return _VERDICTS.get(simple[0], Verdict.OTHER) if simple else Verdict.OTHER
 
 
 def parse_remote_exception(body: bytes) -> RemoteException | None:
-    """Read a reply body, compact or pretty-printed; None when it is no RemoteException."""
+    """Parse a reply body, compact or pretty-printed; None if it is not a RemoteException."""
     try:
         remote = _DECODER.decode(body).remote
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the last: nested a thousand deep
+    except UNREADABLE_JSON:
         return None
     return RemoteException(remote.exception, remote.java_class_name or "", remote.message or "")

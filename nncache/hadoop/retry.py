@@ -1,29 +1,29 @@
-"""Decide what may be asked again after a failure.
+"""Decide whether a call may be retried after a failure.
 
-Pure. The rule: a read may be repeated; anything else only if it is certain that nothing was done.
+Pure. The rule: a read may be retried; any other call only if it was certainly not executed.
 """
 
 from enum import Enum, auto
 from typing import assert_never
 
 MAX_TIMEOUTS_PER_READ = 1
-"""A read that ran into its deadline is repeated so often: a slow NameNode is not helped by more questions."""
+"""The limit of retries of a read after a timeout: further calls do not help a slow NameNode."""
 
 
 class FailureKind(Enum):
-    """How a call to one NameNode ended without an answer that counts."""
+    """The kind of failure of a call to one NameNode."""
 
     NOT_SENT = auto()  # no connection: refused, unreachable, no such host
-    STANDBY = auto()  # StandbyException: the NameNode did nothing, another is the active one
-    RETRIABLE = auto()  # RetriableException: it did nothing, and will later; a starting NameNode says so
-    CUT = auto()  # the connection was lost after something was sent: it may have been carried out
-    TIMEOUT = auto()  # no answer in time: it may have been carried out, or still be
+    STANDBY = auto()  # StandbyException: the call was not executed, another NameNode is the active one
+    RETRIABLE = auto()  # RetriableException: the call was not executed; from a starting NameNode, for example
+    CUT = auto()  # the connection was lost after data was sent: the call may have been executed
+    TIMEOUT = auto()  # no answer in time: the call may have been executed, or be executed later
 
 
 def may_retry(method_is_read: bool, failure_kind: FailureKind, timeouts: int = 0) -> bool:  # noqa: FBT001 - two facts and a count, read as one row
-    """Tell whether the call may be sent once more, to this or another NameNode.
+    """Whether the call may be sent again, to this or another NameNode.
 
-    `timeouts` counts how many attempts of this call ran into their deadline before this failure.
+    `timeouts` is the number of attempts of this call that timed out before this failure.
     """
     match failure_kind:
         case FailureKind.NOT_SENT | FailureKind.STANDBY | FailureKind.RETRIABLE:

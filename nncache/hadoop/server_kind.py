@@ -1,4 +1,4 @@
-"""Recognise which kind of server answers at an address, by the reply to `GET /jmx`.
+"""Recognise the kind of server at an address by its reply to `GET /jmx`.
 
 Pure. Source: org.apache.hadoop.ipc.Server (RECEIVED_HTTP_REQ_RESPONSE), org.apache.hadoop.jmx.JMXJsonServlet of Hadoop
 3.4.1 and 3.5.0; RFC 8446, section 5.1, for TLS; the ZooKeeper administrator's guide for four-letter words.
@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Final
 
 PROCESS_QUERY: Final = "/jmx?qry=Hadoop:service=*,name=JvmMetrics"
-"""Which daemon a Hadoop web server belongs to: every one of them has this bean."""
+"""Names the daemon of a Hadoop web server: every daemon has this bean."""
 
 _PROCESS: Final = re.compile(rb'"tag\.ProcessName"\s*:\s*"([A-Za-z0-9_-]{1,40})"')
 _OF_A_NAMENODE: Final = re.compile(rb'service=NameNode,|"tag\.ProcessName"\s*:\s*"NameNode"')
@@ -30,7 +30,7 @@ _ASKS_FOR_MORE: Final = frozenset(
 
 
 class ServerKind(Enum):
-    """What a server is; the value ends a sentence that begins with its address."""
+    """The kind of a server; the value completes a sentence that begins with its address."""
 
     NAMENODE_HTTP = "is the HTTP port of a NameNode"
     HADOOP_HTTP = "is the HTTP port of a Hadoop daemon that is no NameNode"
@@ -49,7 +49,7 @@ class ServerKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """An HTTP reply as it came; names of fields in lower case."""
+    """An HTTP reply; the names of its fields are in lower case."""
 
     status: int
     fields: Mapping[str, str]
@@ -57,7 +57,7 @@ class HttpReply:
 
 
 def parse_reply(data: bytes) -> HttpReply | None:
-    """Read a whole reply of HTTP/1; None if it is not one."""
+    """Parse a whole HTTP/1 reply; None if it is not one."""
     line = _STATUS_LINE.match(data)
     if line is None:
         return None
@@ -67,7 +67,7 @@ def parse_reply(data: bytes) -> HttpReply | None:
 
 
 def kind_of_reply(reply: HttpReply) -> ServerKind:
-    """Return what answers `GET /jmx` so."""
+    """Return the kind of server that sends this reply to `GET /jmx`."""
     if _IPC_PORT in reply.body:
         return ServerKind.HADOOP_RPC
     if reply.fields.get("cache-status", "").startswith("nncache"):
@@ -82,7 +82,7 @@ def kind_of_reply(reply: HttpReply) -> ServerKind:
 
 
 def kind_of_first_bytes(data: bytes) -> ServerKind | None:
-    """Return what a server is that said this first, or to something that it did not expect; None: nothing tells."""
+    """Return the kind of a server by its first bytes, or by its reply to an unexpected request; None if empty."""
     if data[:2] == b"\x15\x03":  # a TLS alert
         return ServerKind.TLS
     if data.startswith(b"Zookeeper version") or b"not in the whitelist" in data:
@@ -91,13 +91,13 @@ def kind_of_first_bytes(data: bytes) -> ServerKind | None:
 
 
 def kind_of_metrics(reply: HttpReply) -> ServerKind | None:
-    """Return whose admin port answers `GET /metrics` so; None: it is no nncache's."""
+    """Return the kind of admin port that sends this reply to `GET /metrics`; None if it is not nncache's."""
     if b"nncache_publisher_" in reply.body:
         return ServerKind.PUBLISHER_ADMIN
     return ServerKind.PROXY_ADMIN if b"nncache_" in reply.body else None
 
 
 def name_of(reply: HttpReply) -> str:
-    """Return how a server calls itself: the Hadoop daemon, or the field Server; "" if it does not."""
+    """Return a server's own name: the Hadoop daemon, or the field Server; "" if there is none."""
     process = _PROCESS.search(reply.body)
     return process[1].decode() if process else reply.fields.get("server", "")[:80]

@@ -1,8 +1,8 @@
-"""What HDFS takes for the name of a user.
+"""The names that HDFS accepts for users.
 
-A NameNode's own configuration says which names it takes (`dfs.webhdfs.user.provider.user.pattern`, HDFS-4983):
-digits first, `@`, a blank, a backslash. Here is what no configuration can allow: a user's name may be that of a
-file (DFSUtil.isValidNameForComponent, `dfs.namenode.fs-limits.max-component-length`; Hadoop 3.4.1 and 3.5.0).
+A NameNode's own configuration decides which names it accepts (`dfs.webhdfs.user.provider.user.pattern`, HDFS-4983):
+leading digits, `@`, a blank, a backslash. No configuration can allow the names refused here: a user name must be valid
+as a file name (DFSUtil.isValidNameForComponent, `dfs.namenode.fs-limits.max-component-length`; Hadoop 3.4.1 and 3.5.0).
 """
 
 import re
@@ -11,23 +11,23 @@ from typing import Final
 from nncache.hadoop.paths import InvalidPathError, percent_decode
 
 MAX_LENGTH: Final = 255
-"""Bytes of UTF-8."""
+"""In bytes of UTF-8."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SPELLED: Final = re.compile(r"[A-Za-z0-9._~$@/:%+!*'(),-]+")
-"""Characters that both releases read literally in a query, and escapes."""
+"""Escapes, and characters that both releases read literally in a query."""
 
 
 def is_user_name(name: str) -> bool:
-    """Tell whether a user of HDFS may be called so: it can be the name of a file."""
+    """Whether HDFS may have a user of this name: it must be valid as a file name."""
     return _may_be_claimed(name) and name not in {".", ".."} and not ("/" in name or ":" in name)
 
 
 def read_claimed_user(spelled: str) -> str | None:
-    """Read the value of `user.name` or `doas` in a query; None unless both releases read the same name.
+    """Parse the value of `user.name` or `doas` in a query; None unless both releases read the same name.
 
-    Percent escapes are decoded once, and `+` is a blank (measured on 3.4.1 and 3.5.0). A slash is taken, as in the
-    principal that some clients send: the NameNode says what that is worth.
+    Percent escapes are decoded once, and `+` is a blank (measured on 3.4.1 and 3.5.0). A slash is accepted, as in the
+    principal that some clients send: the NameNode decides about it.
     """
     if not _SPELLED.fullmatch(spelled):
         return None

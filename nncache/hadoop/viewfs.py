@@ -1,7 +1,7 @@
-"""The mount table that a cluster's clients use, from their `core-site.xml`.
+"""The mount table of a cluster's clients, from their `core-site.xml`.
 
-Source: org.apache.hadoop.fs.viewfs.InodeTree, Constants and ConfigUtil, 3.5.0. A proxy gives each namespace its part of
-one tree, so that a link must lead to the path at which it is mounted (docs/decisions/0024).
+Source: org.apache.hadoop.fs.viewfs.InodeTree, Constants and ConfigUtil, 3.5.0. A proxy serves the parts of all
+namespaces in one tree, so a link must lead to the path at which it is mounted (docs/decisions/0024).
 """
 
 from typing import Final
@@ -20,9 +20,9 @@ _INSTEAD: Final = "; else write [mounts] into the settings file"
 
 
 def viewfs_mounts(values: Configuration) -> dict[str, str]:
-    """Return the nameservices of the mount table of `fs.defaultFS`, by mount point; none if that is no ViewFs.
+    """Return the nameservices of the mount table of `fs.defaultFS` by mount point; empty if that is not a ViewFs.
 
-    Raises SettingError: the table has a link that a proxy cannot follow; names its property, and what to do.
+    Raises SettingError: a proxy cannot follow a link of the table; names the property, and what to do.
     """
     default = urlsplit(values.get("fs.defaultFS") or "")
     if default.scheme != "viewfs":
@@ -43,7 +43,7 @@ def viewfs_mounts(values: Configuration) -> dict[str, str]:
 
 
 def _point(key: str, link: str, values: Configuration) -> str | None:
-    """Return where a link is mounted; None for what is no link."""
+    """Return the mount point of a link; None if the property is not a link."""
     if link in _ROOT_LINKS:
         return ROOT
     if link.startswith(_LINK):
@@ -61,7 +61,7 @@ def _point(key: str, link: str, values: Configuration) -> str | None:
 
 
 def _nameservice(key: str, point: str, values: Configuration) -> str:
-    """Return the nameservice to which a link leads."""
+    """Return the nameservice of a link's target."""
     target = values.get(key) or ""
     url = urlsplit(target)
     known = values.names("dfs.nameservices")

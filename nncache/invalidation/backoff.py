@@ -1,16 +1,16 @@
-"""How long to wait before trying again."""
+"""The pause before the next attempt."""
 
 from typing import Final
 
 SETTLED_S: Final = 5.0
-"""A run that lasted as long as this was a good one: the next attempt is made at once."""
+"""Seconds after which a run counts as a success: the next attempt follows immediately."""
 
 NOT_PERMITTED_RETRY_S: Final = 10.0
-"""How long to wait when only an administrator can help."""
+"""Seconds between attempts if only an administrator can help."""
 
 
 class Backoff:
-    """First at once, then twice as long each time up to a limit; chance spreads many proxies apart."""
+    """The first retry is immediate; later pauses double up to a limit. Jitter spreads the retries of many proxies."""
 
     def __init__(self, first_s: float = 0.05, limit_s: float = 1.0) -> None:
         self._first_s = first_s
@@ -18,7 +18,7 @@ class Backoff:
         self.failures = 0  # in a row
 
     def failed(self, chance: float) -> float:
-        """Return the seconds to wait now, given `chance` from 0 to 1."""
+        """Return the seconds to wait now; `chance`, from 0 to 1, is the jitter."""
         self.failures += 1
         if self.failures == 1:
             return 0.0
@@ -26,5 +26,5 @@ class Backoff:
         return full * (0.5 + 0.5 * chance)
 
     def succeeded(self) -> None:
-        """Begin from the start."""
+        """Start again: the next retry is immediate."""
         self.failures = 0

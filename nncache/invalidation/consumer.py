@@ -1,4 +1,4 @@
-"""Keep a cache true to a stream of events."""
+"""Keep a cache consistent with a stream of events."""
 
 import asyncio
 import logging
@@ -21,44 +21,44 @@ from nncache.invalidation.stats import StreamStats
 from nncache.invalidation.stream import Changes, Covered, Filters, InotifyEventInputStream, Transactions
 
 ITEMS_PER_ITERATION = 64
-"""Transactions applied in a row before others get the event loop (about a millisecond)."""
+"""Transactions applied in a row before other tasks get the event loop (about a millisecond)."""
 
 FILTERS_PER_ITERATION = 100
-"""Filters that go or come before others get the event loop: about 10 ms."""
+"""Filters removed or added before other tasks get the event loop (about 10 ms)."""
 
 _log = logging.getLogger(__name__)
 
 
 class CacheSink(Protocol):
-    """What the consumer tells a cache; `cache.MetadataCache` has it. None of these may await or block."""
+    """The interface of a cache to the consumer; `cache.MetadataCache` has it. No method may await or block."""
 
     def open_stream(self, term: int) -> None:
-        """Forget everything; replies asked for from now on may be kept."""
+        """Forget everything; replies to requests sent from now on may be kept."""
 
     def set_filters(self, globs: Mapping[str, str]) -> None:
-        """Keep what matches these globs, given by their filters' ids; forget what a filter now gone matched."""
+        """Keep what matches these globs, by filter id; forget what a removed filter matched."""
 
     def apply(self, change: Change, now: float, txid: int | None = None) -> None:
         """Forget what the change makes stale."""
 
     def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
-        """Everything acknowledged before `as_of`, and seen before `seen_as_of` (None: the same), has been applied."""
+        """Record that changes acknowledged before `as_of`, and seen before `seen_as_of` (None: same), are applied."""
 
     def close_stream(self, reason: str) -> None:
         """Forget everything, and keep nothing until `open_stream`."""
 
 
 class Consumer:
-    """Follows a stream for as long as the process lives, run after run.
+    """Follows a stream while the process runs, run after run.
 
     Invariants:
-        K1  The cache's stream is open only inside a run of ours, and is opened after that run's first position
-            is known: a reply asked for after `open_stream` is newer than the position, so a later change of it
-            will be yielded. A reply asked for before may have changed before the position: it can't be kept.
-        K2  Items are applied in order, by one task, without an await within an item: `cover` is called
-            only when everything yielded before has been applied. Of filters it is within the item: what goes and
-            comes does so in steps, and each of these is a set that may be in force.
-        K3  A run ended, by whatever, closes the cache's stream (GapFlush); `run` ends only when it is cancelled.
+        K1  The cache's stream is open only inside a run, and is opened after the run's first position is known: a
+            reply requested after `open_stream` is newer than the position, so a later change of it will be yielded.
+            A reply requested earlier may have changed before the position: it cannot be kept.
+        K2  One task applies the items in order, without an await within an item: `cover` is called only when
+            everything yielded before has been applied. Filters are the exception: they change in steps within the
+            item, and the set after each step is one that may be in force.
+        K3  The end of a run, whatever its cause, closes the cache's stream (GapFlush); `run` ends only if cancelled.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class Consumer:
         self._cache = cache
         self._stream = stream
         self._clock = clock
-        self._chance = chance  # spreads retries apart
+        self._chance = chance  # from 0 to 1; jitter of the backoff
         self._backoff = Backoff()
-        self._globs: Mapping[str, str] = {}  # the filters that the cache has got
+        self._globs: Mapping[str, str] = {}  # the filters that the cache has
         self._moved = asyncio.Event()  # set and replaced at each Covered and at the end of a run
         self._counts = StreamStats()
-        self._complaint = ""  # why the last attempt failed: the same is logged once
-        self.trouble = ""  # the same, for `/ready`; forgotten when a run begins
+        self._complaint = ""  # why the last attempt failed; a repeated reason is logged once
+        self.trouble = ""  # the same, for `/ready`; cleared when a run begins
 
     async def run(self) -> NoReturn:
         """Follow the stream until cancelled."""
@@ -91,11 +91,11 @@ class Consumer:
             await asyncio.sleep(pause_s)
 
     def request_probe(self) -> None:
-        """Coverage is waited for: ask for it soon."""
+        """Request coverage soon."""
         self._stream.request_probe()
 
     async def wait_covered(self, timeout_s: float) -> bool:
-        """Wait for the next coverage; False after `timeout_s` seconds, or when the stream ended instead."""
+        """Wait for the next coverage; return False after `timeout_s` seconds, or if the stream ends first."""
         moved = self._moved
         covers = self._counts.covers
         try:
@@ -106,11 +106,11 @@ class Consumer:
         return self._counts.covers > covers
 
     def stats(self) -> StreamStats:
-        """Return the figures of consumer and channel."""
+        """Return the figures of the consumer and the channel."""
         return replace(self._counts, channel=self._stream.stats())
 
     async def _live(self) -> NoReturn:
-        """Follow one run of the stream; its end is an error."""
+        """Follow one run of the stream until it ends with an error."""
         async with self._stream as stream:
             try:
                 self._open(stream.term)
@@ -127,7 +127,7 @@ class Consumer:
                         case Changes(changes, through_txid):
                             self._apply(changes)
                             self._counts.applied_txid = through_txid
-                            await asyncio.sleep(0)  # a record may hold a thousand
+                            await asyncio.sleep(0)  # a record may hold a thousand changes
                         case Filters(globs):
                             await self._change_filters(globs)
                         case Covered(as_of, txid, seen_as_of):
@@ -208,7 +208,7 @@ class Consumer:
 
 
 def _steps(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
-    """Yield sets of filters that lead from one to another, in which at most FILTERS_PER_ITERATION are gone or new."""
+    """Yield sets of filters that lead from `before` to `after`, in steps of at most FILTERS_PER_ITERATION filters."""
     step = dict(before)
     gone = [filter_id for filter_id, glob in before.items() if after.get(filter_id) != glob]
     changed = gone + [filter_id for filter_id, glob in after.items() if before.get(filter_id) != glob]

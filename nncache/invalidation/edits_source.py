@@ -1,8 +1,7 @@
-"""A source of edits: transactions in order, and how far it has read.
+"""A source of edits: transactions in order, and the position up to which it has read.
 
-The seam between channels and publishers above and what reads the edits below: today `poller.py`, which asks the
-NameNode, or `feed.py`, which follows what a namespace in ZooKeeper writes; the log's own segments or JournalNodes have
-room here.
+The interface between channels and publishers above and the readers of edits below: `edits/` polls the NameNode,
+`journal/` reads JournalNodes or a NameNode's directory, `feed/` follows what a namespace in ZooKeeper writes.
 """
 
 from dataclasses import dataclass
@@ -14,19 +13,19 @@ from nncache.invalidation.stats import ChannelStats
 
 @dataclass(frozen=True, slots=True)
 class EditsRead:
-    """What was read in one go."""
+    """The result of one read."""
 
     batches: tuple[EventBatch, ...]  # the transactions with events, in order
     through_txid: int  # every transaction up to this one has been read in this run
-    fresh_as_of: float | None  # all acknowledged before this time has been read; None when not known
+    fresh_as_of: float | None  # everything acknowledged before this time has been read; None if unknown
     is_durable: bool = True  # no NameNode can lose a transaction up to `through_txid`
     seen_as_of: float | None = (
-        None  # all that could be seen before this time has been read; None when not known
+        None  # everything that could be seen before this time has been read; None if unknown
     )
 
 
 class EditsSource(Protocol):
-    """Something that yields transactions in order and says how far it has read."""
+    """A source that returns transactions in order and reports its position."""
 
     @property
     def term(self) -> int:
@@ -36,16 +35,16 @@ class EditsSource(Protocol):
         """Begin a run after this transaction, or (None) at the present end; see `PolledEdits.start`."""
 
     def stop(self) -> None:
-        """End the run; without one do nothing."""
+        """End the run, if there is one."""
 
     async def shut_down(self) -> None:
-        """Give up what outlasts the runs; no run follows."""
+        """Release what outlasts the runs; no run follows."""
 
     async def read(self) -> EditsRead:
-        """Return what comes next; may be cancelled and called again. Raises MissingEventsError on a gap."""
+        """Return the next edits; may be cancelled and called again. Raises MissingEventsError on a gap."""
 
     def wake(self) -> None:
-        """Ask for the next `read` to return soon."""
+        """Request that the next `read` returns soon."""
 
     def stats(self) -> ChannelStats:
         """Return the figures over all runs."""

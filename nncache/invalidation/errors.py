@@ -1,4 +1,4 @@
-"""What can go wrong between the NameNode's edits and the cache."""
+"""The errors between the NameNode's edits and the cache."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -6,10 +6,10 @@ from typing import Final
 
 
 def part_from_frames(error: BaseException) -> None:
-    """Cut an error, and those from which it came, off the frames that they came through; call it when all was logged.
+    """Remove the tracebacks from an error and from its causes; call it after everything was logged.
 
-    A frame that leads back to its error, as where what ended a run is noted in the run, would keep all that it holds:
-    no daemon collects circles that have grown old.
+    A frame that refers to its error, as when a run stores the error that ended it, would keep all its objects: no
+    daemon collects reference cycles that have grown old.
     """
     found: BaseException | None = error
     while found is not None and found.__traceback__ is not None:
@@ -22,17 +22,17 @@ class InvalidationError(Exception):
 
 
 class GapKind(Enum):
-    """Why events are missing, as far as that decides how to go on."""
+    """Why events are missing, as far as the reaction depends on it."""
 
-    PURGED = auto()  # these transactions are gone; what follows them can be read
+    PURGED = auto()  # these transactions are gone; later ones can be read
     WENT_BACK = auto()  # the log ends before a transaction that was read from it
-    UNREADABLE = auto()  # the edits after the position can't be read, for all we know for good
-    OTHER = auto()  # whatever else ends a run, such as another active NameNode; nothing need be lost
+    UNREADABLE = auto()  # the edits after the position cannot be read, perhaps never again
+    OTHER = auto()  # any other end of a run, such as another active NameNode; nothing need be lost
 
 
 @dataclass(frozen=True, slots=True)
 class Discontinued:
-    """The log is not the one followed so far, or cannot be followed: what a decider returns for MissingEventsError."""
+    """The log is not the one followed so far, or cannot be followed; deciders return it for MissingEventsError."""
 
     reason: str
     kind: GapKind = GapKind.OTHER
@@ -41,8 +41,8 @@ class Discontinued:
 class MissingEventsError(InvalidationError):
     """Continuity is lost: edits were purged or rolled back, or another incarnation is the active NameNode.
 
-    All that was learnt from the stream is in doubt and must be forgotten (guarantee GapFlush). A new run of
-    the stream may begin at once. Named after org.apache.hadoop.hdfs.inotify.MissingEventsException.
+    Everything read from the stream is in doubt and must be forgotten (guarantee GapFlush). A new run of the
+    stream may begin immediately. Named after org.apache.hadoop.hdfs.inotify.MissingEventsException.
     """
 
     def __init__(
@@ -56,50 +56,50 @@ class MissingEventsError(InvalidationError):
         super().__init__(reason)
         self.kind = kind
         self.first_txid = first_txid  # the first transaction that is missing, where known
-        self.last_txid = last_txid  # the last one that is, where known
+        self.last_txid = last_txid  # the last transaction that is missing, where known
 
 
 class ChannelOutageError(MissingEventsError):
-    """Nothing can be known for so long that it must be reported; its end will show whether events are missing."""
+    """It has been unknown for too long whether events are missing; the end of the outage will show it."""
 
 
 class PublisherAwayError(ChannelOutageError):
-    """There is no publisher: what happens in HDFS is not published."""
+    """There is no publisher: changes in HDFS are not published."""
 
 
 class ZooKeeperSilentError(ChannelOutageError):
-    """ZooKeeper does not answer: what is published is not seen."""
+    """ZooKeeper does not answer: published records are not seen."""
 
 
 NOTHING_YET: Final = (
     "nothing was published yet: see zookeeper_root and nameservice, and that nncache publisher runs; nncache check "
     "lists what there is"
 )
-"""What it means, and what to do, where a nameservice has no znode."""
+"""The meaning of a nameservice without a znode, and the remedy."""
 
 
 class ChannelUnavailableError(InvalidationError):
-    """The stream can't be opened now; asking again later may help."""
+    """The stream cannot be opened now; a later attempt may succeed."""
 
 
 class UnreadableEditsError(ChannelUnavailableError):
-    """The NameNode answers, but these edits can't be read: it has lost them, or they hold what is not known here."""
+    """The NameNode answers, but these edits cannot be read: it has lost them, or they have unknown content."""
 
 
 class UnconfirmedReplyError(ChannelUnavailableError):
-    """An answer came over a connection of which it is not known who is at its other end; it was thrown away."""
+    """A reply came over a connection whose NameNode is not confirmed; it was discarded."""
 
 
 class NotPermittedError(ChannelUnavailableError):
-    """The NameNode refuses its edits to this user; only an administrator can help."""
+    """The NameNode or ZooKeeper refuses this user; only an administrator can help."""
 
 
 class WrongNamespaceError(ChannelUnavailableError):
-    """What is published, or an address of a NameNode, belongs to another namespace; only an administrator can help."""
+    """Published records, or an address of a NameNode, belong to another namespace; only an administrator can help."""
 
 
 class CorruptZnodeError(InvalidationError):
-    """A znode of the channel does not hold what it should; it says nothing, in any part. `path` names it."""
+    """A znode of the channel has invalid data, no part of which is used. `path` names the znode."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -107,7 +107,7 @@ class CorruptZnodeError(InvalidationError):
 
 
 class UnknownFilterError(ChannelUnavailableError):
-    """No filter of that name is published. `names` are those that are; None where ZooKeeper's ACL hides them."""
+    """No filter of that name is published. `names` are the published ones; None where ZooKeeper's ACL hides them."""
 
     def __init__(self, name: str, names: tuple[str, ...] | None) -> None:
         others = "this user may not list those that there are"
@@ -118,7 +118,7 @@ class UnknownFilterError(ChannelUnavailableError):
 
 
 class FilterError(InvalidationError):
-    """A filter, or a change of one, makes no sense; nothing was touched."""
+    """A filter, or a change of one, is invalid; nothing was changed."""
 
 
 class FilterStoreError(InvalidationError):
@@ -126,7 +126,7 @@ class FilterStoreError(InvalidationError):
 
 
 class FilterExistsError(FilterStoreError):
-    """There is a filter of that name; only its removal makes room for another."""
+    """There is a filter of that name; it must be removed before another one is added."""
 
 
 class NoSuchFilterError(FilterStoreError):
@@ -134,7 +134,7 @@ class NoSuchFilterError(FilterStoreError):
 
 
 class BrokenFilterError(FilterStoreError):
-    """What HDFS keeps under that name is no filter."""
+    """HDFS has no valid filter under that name."""
 
 
 class FilterAccessError(FilterStoreError):
@@ -142,4 +142,4 @@ class FilterAccessError(FilterStoreError):
 
 
 class FiltersUnavailableError(FilterStoreError):
-    """HDFS gave no answer that counts; what is known of the filters stays in force."""
+    """HDFS gave no valid answer; the known filters stay in force."""

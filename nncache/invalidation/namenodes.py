@@ -1,4 +1,4 @@
-"""What this room asks of the pool of NameNodes and of one NameNode."""
+"""The interfaces of the pool of NameNodes and of one NameNode."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -9,7 +9,7 @@ from nncache.hadoop.events import EditsPage
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError
 
 ACTIVE_TIMEOUT_S: Final = 5.0
-"""How long an active NameNode is waited for when a run begins."""
+"""Seconds to wait for an active NameNode when a run begins."""
 
 
 class EditsRpc(Protocol):
@@ -17,19 +17,19 @@ class EditsRpc(Protocol):
 
     @property
     def connection_id(self) -> int:
-        """Counts up with every (re)connection; 0 before the first."""
+        """Incremented with every (re)connection; 0 before the first."""
 
     async def confirm_namespace(self) -> None:
-        """See to it that there is a connection, to the namespace of the HTTP address. Else raises WrongAddressError."""
+        """Ensure a connection to the HTTP address's namespace. Raises WrongAddressError: it leads to another one."""
 
     async def get_edits(self, from_txid: int) -> EditsPage:
         """Return the page of edits that begins with this transaction."""
 
     async def get_current_edit_log_txid(self) -> int:
-        """Return the last transaction written; it may not be durable yet. -1 while becoming active."""
+        """Return the last transaction written, which may not be durable yet; -1 while becoming active."""
 
     async def namespace_id(self) -> int:
-        """Return the number of the namespace, which its journals carry as well."""
+        """Return the namespace id, which the namespace's journals have as well."""
 
     async def roll_edits(self) -> int:
         """Begin a new segment of the log; return its first transaction."""
@@ -40,38 +40,38 @@ class NameNodes(Protocol):
 
     @property
     def namenodes(self) -> Sequence[NameNode]:
-        """All that are configured."""
+        """All configured NameNodes."""
 
     @property
     def active(self) -> Active | None:
-        """The active one, None while none or several say that they are."""
+        """The active NameNode; None while none, or several, report that they are active."""
 
     @property
     def confirmed_as_of(self) -> float | None:
-        """When the last probe was sent that found `active` to be the only active one."""
+        """When the last probe was sent that found `active` to be the only active NameNode."""
 
     @property
     def last_probe(self) -> Probe | None:
-        """By when it is known how far the log of `active` had come; None while `active` is, or does not say."""
+        """The last known end of the log of `active`, and its time; None while `active` is, or does not report it."""
 
     def wrong_namespace(self, namenode: NameNode) -> str:
-        """Return which namespaces are mixed up, and what to do; "" while none are known to be."""
+        """Return which namespaces are mixed up, and the remedy; "" while none are known to be."""
 
     def suspect(self, namenode: NameNode, why: str) -> None:
-        """Have it probed at once."""
+        """Have the NameNode probed immediately."""
 
     async def wait_probed(self) -> None:
-        """Return when the next probe has ended, with or without an answer."""
+        """Wait until the next probe has ended, with or without an answer."""
 
     async def wait_active(self, timeout_s: float) -> Active:
-        """Return the active one, waiting for it. Raises NoActiveNameNodeError."""
+        """Wait for the active NameNode and return it. Raises NoActiveNameNodeError."""
 
     def rpc(self, namenode: NameNode) -> EditsRpc:
         """Return the client of this NameNode."""
 
 
 async def wait_active(namenodes: NameNodes) -> Active:
-    """Wait for the active NameNode when a run begins.
+    """Wait for the active NameNode when a run begins, and return it.
 
     Raises:
         ChannelUnavailableError: none became active in time; the text says why.

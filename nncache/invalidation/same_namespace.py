@@ -1,4 +1,4 @@
-"""See that the active NameNode's two addresses lead to one namespace."""
+"""Check that the active NameNode's two addresses lead to one namespace."""
 
 from typing import Final
 
@@ -21,16 +21,16 @@ from nncache.invalidation.errors import (
 from nncache.invalidation.namenodes import NameNodes
 
 PASSING: Final = (Verdict.STANDBY, Verdict.RETRIABLE, Verdict.SAFE_MODE)
-"""Verdicts that pass by themselves, or with the pool's finding another active NameNode."""
+"""Verdicts that pass by themselves, or once the pool finds another active NameNode."""
 
 
-async def see_same_namespace(namenodes: NameNodes, active: Active) -> Namespace:
-    """Return the namespace that the active NameNode names over HTTP and over RPC alike.
+async def check_same_namespace(namenodes: NameNodes, active: Active) -> Namespace:
+    """Return the namespace that the active NameNode reports over both HTTP and RPC.
 
     Raises:
-        WrongNamespaceError: It names another one over RPC, or other NameNodes do over HTTP.
+        WrongNamespaceError: It reports another one over RPC, or other NameNodes do over HTTP.
         NotPermittedError: It refuses the connection.
-        ChannelUnavailableError: It cannot be asked, or does not say.
+        ChannelUnavailableError: It does not answer, or does not report its namespace.
     """
     if active.namespace is None:
         raise ChannelUnavailableError(f"{active.namenode.http} does not say which namespace it serves")
@@ -49,7 +49,7 @@ def check_namespace(namenodes: NameNodes, namenode: NameNode) -> None:
 
 
 def unavailable(exc: HadoopError) -> ChannelUnavailableError:
-    """Translate the border's error into this room's: who can help, and whether the edits are at fault."""
+    """Translate an error of Hadoop into one of this room: who can help, and whether the edits are at fault."""
     match exc:
         case RemoteCallError(verdict=Verdict.ACCESS_CONTROL) | RpcAuthenticationError():
             return NotPermittedError(str(exc))

@@ -1,4 +1,4 @@
-"""What an operator may choose about learning of changes."""
+"""The settings of how changes are received."""
 
 import importlib
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from nncache.hadoop.feed_znodes import DEFAULT_ROOT
 from nncache.net.setting_error import SettingError
 
 DIRECT = "direct"
-"""The channel that reads the edits from the NameNode itself."""
+"""The channel in which a proxy reads the NameNode's edits itself."""
 
 ZOOKEEPER = "zookeeper"
 """The channel that a publisher feeds."""
 
 FEED = "feed"
-"""The channel, and the publisher's source, that is the feed of a namespace in ZooKeeper."""
+"""The channel, and the publisher's source, that follows the feed of a namespace in ZooKeeper."""
 
 INOTIFY = "inotify"
 """The source that polls the NameNode's inotify."""
@@ -28,12 +28,12 @@ DIRECTORY = "directory"
 """The source that reads the directory in which a NameNode on this host keeps its edits."""
 
 AUTO = "auto"
-"""The best of these sources that can be read, at any time: JournalNodes, directory, inotify."""
+"""The best of these sources that can be read at a time: JournalNodes, directory, inotify."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditsSettings:
-    """Where edits are read. Raises SettingError: a value is outside what its key allows."""
+    """Where edits are read. Raises SettingError: a value is outside its allowed range."""
 
     edits_source: str = field(
         default=INOTIFY,
@@ -79,20 +79,20 @@ class EditsSettings:
 
     @property
     def journal(self) -> QuorumJournal | None:
-        """The JournalNodes to read; None: none are wanted, or none are known."""
+        """The JournalNodes to read; None if `edits_source` does not include them, or none are known."""
         if not self.shared_edits_dir or self.edits_source not in {JOURNALNODES, AUTO}:
             return None
         return parse_quorum_journal("shared_edits_dir", self.shared_edits_dir)
 
     @property
     def directory(self) -> str:
-        """The directory of a NameNode to read; "" if none is wanted, or none is known."""
+        """The directory of a NameNode to read; "" if `edits_source` does not include it, or none is known."""
         return self.edits_dir if self.edits_source in {DIRECTORY, AUTO} else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedSettings:
-    """Where the feed of a namespace in ZooKeeper is. Raises SettingError: a value is outside what its key allows."""
+    """Where the feed of a namespace in ZooKeeper is. Raises SettingError: a value is outside its allowed range."""
 
     feed_root: str = field(
         default=DEFAULT_ROOT,
@@ -110,7 +110,7 @@ class FeedSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSettings:
-    """How changes are learnt. Raises SettingError: a value is outside what its key allows."""
+    """How changes are received."""
 
     channel: str = field(
         default="",
@@ -125,7 +125,7 @@ class ChannelSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollingSettings:
-    """How hard the NameNode may be asked for its edits. Raises SettingError: a value is outside what its key allows."""
+    """How hard polling may load the NameNode. Raises SettingError: a value is outside its allowed range."""
 
     poll_interval_s: float = field(
         default=0.01,
@@ -172,7 +172,7 @@ def load_class(key: str, name: str, built_in: Mapping[str, str], base: type[_T])
     """Return the class that the setting `key` names, as a key of `built_in` or as `package.module:Class`.
 
     Raises:
-        SettingError: there is no such class, or it is no `base`.
+        SettingError: there is no such class, or it is not a subclass of `base`.
     """
     allowed = f"must be {', '.join(built_in)} or package.module:Class, an {base.__name__}"
     module_name, colon, class_name = built_in.get(name, name).partition(":")
@@ -180,7 +180,7 @@ def load_class(key: str, name: str, built_in: Mapping[str, str], base: type[_T])
         raise SettingError(key, name, allowed)
     try:
         loaded = getattr(importlib.import_module(module_name), class_name, None)
-    except Exception as exc:  # whatever a foreign module does when it is imported
+    except Exception as exc:  # a foreign module may raise anything when it is imported
         raise SettingError(key, name, f"{allowed} ({type(exc).__name__}: {exc})") from exc
     if not (isinstance(loaded, type) and issubclass(loaded, base)):
         raise SettingError(key, name, allowed)

@@ -1,4 +1,4 @@
-"""The figures of this room, counted in place; what is handed out is a copy."""
+"""The figures of this room, updated in place; callers get copies."""
 
 import math
 from collections.abc import Mapping
@@ -9,49 +9,47 @@ from nncache.coordination.zookeeper import SessionStats
 
 @dataclass(slots=True, kw_only=True)
 class RecordStats:
-    """What a channel that reads records did since the process began."""
+    """The figures of a channel that reads records, since the process started."""
 
     records_read: int = 0  # records that were read and continued the stream
     filters: int = 0  # filters in force, as last read; a gauge
-    filter_names: Mapping[str, str] = field(default_factory=dict)  # of these, by id
-    resumes: int = 0  # times that reading went on over another connection to ZooKeeper within one run
+    filter_names: Mapping[str, str] = field(default_factory=dict)  # names of these filters, by id
+    resumes: int = 0  # times that reading continued over another connection to ZooKeeper within one run
     corrupt_znodes: int = 0  # znodes whose data could not be read, each counted once
-    foreign_znodes: int = 0  # znodes that are none of the channel's, each counted once
+    foreign_znodes: int = 0  # znodes that do not belong to the channel, each counted once
 
 
 @dataclass(slots=True, kw_only=True)
 class JournalStats:
-    """What a source that reads JournalNodes did since the process began."""
+    """The figures of a source that reads JournalNodes, since the process started."""
 
     polls: int = 0  # polls of a JournalNode that were answered
-    polls_failed: int = 0  # polls of a JournalNode that got no answer that counts
+    polls_failed: int = 0  # polls of a JournalNode without a valid answer
     poll_s: float = 0.0  # seconds that all answered polls took
-    epoch: int = 0  # that is followed; 0 outside a run
-    discarded: int = (
-        0  # transactions that a JournalNode showed, and whose number has another content in the log
-    )
+    epoch: int = 0  # the epoch that is followed; 0 outside a run
+    discarded: int = 0  # transactions of a JournalNode whose id has other content in the log
     counted: Mapping[str, int] = field(
         default_factory=dict
-    )  # by JournalNode that was asked in the last minute: 1 while its answers count, else 0
+    )  # by JournalNode asked in the last minute: 1 while its answers count, else 0
     behind_txids: Mapping[str, int] = field(
         default_factory=dict
-    )  # transactions that another showed, and this one not; of those that have shown any
+    )  # by JournalNode that has shown any: transactions that another one showed, and this one did not
     troubles: Mapping[str, str] = field(
         default_factory=dict
-    )  # by JournalNode whose answers do not count: why not
+    )  # by JournalNode whose answers do not count: the reason
 
 
 @dataclass(slots=True, kw_only=True)
 class ChannelStats:
-    """What a channel did since the process began; a channel that does not poll leaves the zeros."""
+    """The figures of a channel since the process started; they stay 0 where a channel does not poll."""
 
     polls: int = 0  # polls of the edits that were answered
-    polls_found: int = 0  # of these, such as brought transactions
+    polls_found: int = 0  # polls that returned transactions
     polls_failed: int = 0  # polls that got no answer or an error
-    polls_distrusted: int = 0  # answers thrown away since the connection had changed
+    polls_distrusted: int = 0  # replies discarded because the connection had changed
     poll_s: float = 0.0  # seconds that all answered polls took
     poll_charged_s: float = 0.0  # estimated seconds of a NameNode core that polls and rolls have cost
-    poll_budget_s: float = 0.0  # the same, left in the budget; negative while polls wait for it
+    poll_budget_s: float = 0.0  # seconds of a core left in the budget; negative while polls wait for it
     rolls: int = 0  # successful calls of rollEdits
     rolls_failed: int = 0  # refused or failed calls of rollEdits
     reconnects: int = 0  # times the NameNode's identity was confirmed on another connection within one run
@@ -60,7 +58,7 @@ class ChannelStats:
     source: str = ""  # the source of edits that is read, where there is a choice (edits_source)
     passed_over: Mapping[str, str] = field(
         default_factory=dict
-    )  # by source that is better than the one that is read: why it is not read
+    )  # by source that is better than the one in use: why it is not read
     journal: JournalStats = field(default_factory=JournalStats)  # of a source that reads JournalNodes
 
     def polled(self, took_s: float, *, found: bool) -> None:
@@ -72,7 +70,7 @@ class ChannelStats:
 
 @dataclass(slots=True, kw_only=True)
 class StreamStats:
-    """What the consumer did since the process began, and its channel."""
+    """The figures of the consumer since the process started, with those of its channel."""
 
     is_open: bool = False  # whether a stream is open now
     streams_opened: int = 0  # runs of the stream begun
@@ -81,5 +79,5 @@ class StreamStats:
     events: int = 0  # events that were applied
     covers: int = 0  # times that coverage was reported to the cache
     applied_txid: int = -1  # last transaction that was applied, or is known to carry no event
-    fresh_as_of: float = -math.inf  # seconds of the process's clock: all acknowledged before is applied
+    fresh_as_of: float = -math.inf  # process's clock, seconds: everything acknowledged before is applied
     channel: ChannelStats = field(default_factory=ChannelStats)

@@ -1,6 +1,6 @@
 """The stream of HDFS events that a cache or any application follows.
 
-A channel is a class with this shape, chosen by name in the settings. The counterpart in Hadoop is
+A channel is a class with this shape, named in the settings. The counterpart in Hadoop is
 org.apache.hadoop.hdfs.DFSInotifyEventInputStream, which needs Java, superuser rights and up to a minute.
 """
 
@@ -48,9 +48,9 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters in force from here on, for a channel that has them from elsewhere than the cache's own settings.
+    """The filters in force from here on, for a channel that does not take them from the cache's own settings.
 
-    What was kept for a filter that is no longer among them, by id, may have missed changes.
+    Data kept for a filter whose id is no longer among them may have missed changes.
     """
 
     globs: Mapping[str, str]  # by the id of the filter: one that is removed and added again gets another
@@ -58,7 +58,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What the next transactions made stale, as far as it concerns the filters in force."""
+    """The changes of the next transactions, as far as they concern the filters in force."""
 
     changes: tuple[tuple[int, Change], ...]  # each with its transaction id, in order
     through_txid: int  # every transaction up to this one is in these changes or in earlier ones
@@ -69,7 +69,7 @@ StreamItem = Filters | Transactions | Changes | Covered
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSetup:
-    """What a channel may be made from; each takes what it needs."""
+    """The argument of a channel's constructor; each channel uses what it needs."""
 
     namenodes: NameNodes
     nameservice: str
@@ -86,12 +86,12 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
     """The changes of one nameservice, in order, each once.
 
     Entering it begins a run at the present end of the edits; leaving it ends that run; it may be entered again.
-    A run is continuous: it survives lost connections by itself when nothing was missed, yielding nothing
-    meanwhile, and ends with MissingEventsError when something may have been.
+    A run is continuous. It survives lost connections if nothing was missed, and yields nothing in the meantime. It ends
+    with MissingEventsError if something may have been missed.
 
     Invariants:
         S1  Every change acknowledged after `async with` was entered is yielded in that run, or the run ends
-            with an error. Of changes before that nothing is promised: what was learnt earlier can't be kept.
+            with an error. Earlier changes need not be yielded: data read before the run cannot be kept.
         S2  Covered(as_of) comes only after everything acknowledged before `as_of` (since the beginning of the
             run) was yielded, by the one incarnation of a NameNode that was active until then.
         S3  `__anext__` may be cancelled and called again: nothing is skipped or yielded twice.
@@ -112,18 +112,18 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
         """Begin a run: find the position, read once.
 
         Raises:
-            ChannelUnavailableError: not now.
-            NotPermittedError: not as this user.
-            MissingEventsError: the active NameNode changed meanwhile.
+            ChannelUnavailableError: this is not possible now.
+            NotPermittedError: this user may not do it.
+            MissingEventsError: the active NameNode changed in between.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """End the run; without one do nothing."""
+        """End the run, if there is one."""
 
     @abstractmethod
     async def __anext__(self) -> StreamItem:
-        """Return the next item; wait for it as long as it takes.
+        """Return the next item; wait without a time limit.
 
         Raises:
             MissingEventsError: continuity is lost; close and open again, after forgetting everything.
@@ -131,11 +131,11 @@ class InotifyEventInputStream(ABC, AsyncIterator[StreamItem]):
         """
 
     def request_probe(self) -> None:
-        """Ask for the next Covered soon; a channel that can't hurry ignores it."""
+        """Request the next Covered soon; a channel that cannot do this ignores it."""
         return
 
     async def shut_down(self) -> None:
-        """Give up what outlasts the runs, such as a session with ZooKeeper; no run follows."""
+        """Release what outlasts the runs, such as a session with ZooKeeper; no run follows."""
         return
 
     def stats(self) -> ChannelStats:
@@ -163,9 +163,9 @@ _BUILT_IN = {
 
 
 def load_stream_class(name: str) -> type[InotifyEventInputStream]:
-    """Return the channel of that name: a built-in one, or `package.module:Class`.
+    """Return the channel of this name: a built-in one, or `package.module:Class`.
 
     Raises:
-        SettingError: there is no such class, or it is no InotifyEventInputStream.
+        SettingError: there is no such class, or it is not an InotifyEventInputStream.
     """
-    return load_class("channel", name, _BUILT_IN, InotifyEventInputStream)  # type: ignore[type-abstract]  # it is only compared with
+    return load_class("channel", name, _BUILT_IN, InotifyEventInputStream)  # type: ignore[type-abstract]  # for issubclass alone

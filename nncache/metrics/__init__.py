@@ -1,1 +1,1 @@
-"""The metrics of both daemons: one table, read from the rooms' figures at scrape."""
+"""The metrics of all daemons: one table, read from the rooms' figures at scrape."""

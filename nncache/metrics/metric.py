@@ -1,4 +1,4 @@
-"""A row of the table of metrics: what a figure is called outside, and where it is read."""
+"""A row of the table of metrics: the exported name of a figure, and the field that holds it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,34 +35,34 @@ ROOMS: Mapping[str, tuple[Daemon, ...]] = {
     "znodes": ("namenode", "datanode"),
     "zookeeper": ("proxy", "publisher", "dns", "namenode", "datanode"),
 }
-"""Whose figures there are, and which daemons have them. Each is one Stats value."""
+"""The rooms with figures, and the daemons that have each room. The figures of a room are one Stats value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One row."""
+    """One row of the table."""
 
     name: str
     kind: Literal["counter", "gauge", "histogram"]
     unit: str
     source: str
-    """One of ROOMS, and the field of its Stats: `cache.serves`."""
+    """A room of ROOMS, and a field of its Stats: `cache.serves`."""
     meaning: str
     labels: tuple[str, ...] = ()
-    """The field is a mapping; its keys become values of this label, or of these. One of texts, and a text, shows 1."""
+    """The labels of a mapping's keys, or the label of a text. A text, also as a mapped value, is shown as 1."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """What the only label can say, and what each word means; shown as zero before it happens."""
+    """All values of the only label, with their meanings. A value is shown as zero until it occurs."""
     is_boot_time: bool = False
-    """The field is in seconds since boot, of the clock that no one can set; shown as Unix time."""
+    """The field is in seconds since boot, by the clock that cannot be set. It is shown as Unix time."""
 
     @property
     def room(self) -> str:
-        """One of ROOMS."""
+        """The room, one of ROOMS."""
         return self.source.partition(".")[0]
 
     @property
     def daemons(self) -> tuple[Daemon, ...]:
-        """The daemons that have it."""
+        """The daemons that have the metric."""
         return ROOMS[self.room]
 
 
@@ -74,7 +74,7 @@ def counter(
     label: str | tuple[str, ...] = (),
     values: Mapping[str, str] | None = None,
 ) -> Metric:
-    """Return the row of a figure that only grows."""
+    """Return the row of a figure that only increases."""
     return Metric(
         name=f"nncache_{name}_total",
         kind="counter",
@@ -87,12 +87,12 @@ def counter(
 
 
 def gauge(source: str, name: str, unit: str, meaning: str) -> Metric:
-    """Return the row of a figure that comes and goes."""
+    """Return the row of a figure that goes up and down."""
     return Metric(name=f"nncache_{name}", kind="gauge", unit=unit, source=source, meaning=meaning)
 
 
 def moment(source: str, name: str, meaning: str) -> Metric:
-    """Return the row of a moment, counted since boot inside and shown as Unix time (Prometheus compares `time()`)."""
+    """Return the row of a time. The field is in seconds since boot; Unix time is shown, to compare with `time()`."""
     return Metric(
         name=f"nncache_{name}_timestamp_seconds",
         kind="gauge",

@@ -1,9 +1,9 @@
-"""What only a NameNode or a DataNode on ZooKeeper has."""
+"""Metrics that only a NameNode or a DataNode on ZooKeeper has."""
 
 from nncache.metrics.metric import Metric, counter, gauge
 
 NAMENODE_ROWS: tuple[Metric, ...] = (
-    # ---- what clients asked
+    # ---- requests of clients
     counter(
         "namespace.operations",
         "webhdfs_operations",
@@ -12,7 +12,7 @@ NAMENODE_ROWS: tuple[Metric, ...] = (
         "nothing was done) or unknown (whether it was done could not be found out).",
         ("operation", "outcome"),
     ),
-    # ---- the namespace, as this NameNode saw it last
+    # ---- the namespace, as this NameNode read it last
     gauge(
         "namespace.is_active", "namespace_active", "0 or 1", "Whether this NameNode shows itself as active."
     ),

@@ -25,7 +25,7 @@ from nncache.metrics.table import METRICS
 from nncache.proxy.traffic import BOUNDS_S, Durations
 
 Figures = Mapping[str, object]
-"""Room -> its Stats value of this moment: keys as in the first part of `Metric.source`."""
+"""The current Stats value of each room, by the first part of `Metric.source`."""
 
 
 def value_of(metric: Metric, figures: Figures) -> object:
@@ -35,14 +35,14 @@ def value_of(metric: Metric, figures: Figures) -> object:
 
 
 NAMESPACE: Final = "namespace"
-"""The label of what each of several namespaces has; empty, as if it were not there, for what is about none."""
+"""The label of figures that each of several namespaces has. It is empty, as if absent, for all other figures."""
 
 
 class StatsCollector(Collector):
-    """Makes Prometheus families of the figures of a daemon's rooms when it is scraped."""
+    """Converts the figures of a daemon's rooms to Prometheus families at each scrape."""
 
     def __init__(self, daemon: Daemon, read: Callable[[], Mapping[str, Figures]]) -> None:
-        """Begin; `read` returns the figures of each namespace by its name, and those of the daemon itself by ""."""
+        """Prepare scrapes. `read` returns the figures by namespace; the name "" has the daemon's own figures."""
         self._metrics = [metric for metric in METRICS if daemon in metric.daemons]
         self._read = read
 
@@ -67,12 +67,12 @@ def _of_all(metric: Metric, figures: Mapping[str, Figures]) -> Family:
 
 
 class MetricsPage:
-    """The page at `/metrics`: our figures, the process's and the interpreter's."""
+    """The page at `/metrics`: the figures of nncache, of the process and of the interpreter."""
 
     def __init__(
         self, daemon: Daemon, read: Callable[[], Figures], of_each: Callable[[], Mapping[str, Figures]] = dict
     ) -> None:
-        """Make it of the daemon's own figures, and of those of each of several namespaces by its name."""
+        """Show the daemon's own figures from `read`, and the figures of each of several namespaces from `of_each`."""
         self._registry = CollectorRegistry()
         self._registry.register(StatsCollector(daemon, lambda: {"": read(), **of_each()}))
         ProcessCollector(registry=self._registry)
@@ -121,7 +121,7 @@ def _histogram(metric: Metric, by_label: Mapping[object, Durations]) -> Family:
 
 
 def _words(key: object) -> str | tuple[str, ...]:
-    """Return the label's value that a key stands for: words as in the documentation, not Python's names."""
+    """Return the label's value for a key: the words of the documentation, not Python's names."""
     match key:
         case tuple():
             return tuple(str(_words(each)) for each in key)

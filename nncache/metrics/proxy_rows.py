@@ -1,4 +1,4 @@
-"""What only a proxy has."""
+"""Metrics that only a proxy has."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -20,7 +20,7 @@ CONCLUSIONS: Final[Mapping[str, str]] = {
     Conclusion.SPOILED.value: "not kept: a change came while it was on its way",
     Conclusion.NOT_KEPT.value: "not kept: refused, failed, an open file, or not fresh enough",
 }
-"""What became of a fetched reply, as the label says it."""
+"""The outcomes of a fetched reply, as values of the label."""
 
 REQUEST_LOGS: Final[Mapping[str, str]] = {
     "access": "the access log (access_log)",
@@ -29,7 +29,7 @@ REQUEST_LOGS: Final[Mapping[str, str]] = {
 """The logs of requests."""
 
 PROXY_ROWS: tuple[Metric, ...] = (
-    # ---- cache: what is held, and what was decided
+    # ---- cache: entries and decisions
     gauge(
         "cache.entries", "cache_entries", "entries", "Cached replies, including those about to be reclaimed."
     ),
@@ -98,7 +98,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "entries",
         "Entries, grants and prepared answers evicted for lack of memory.",
     ),
-    # ---- proxy: clients' connections, and the requests answered before they are taken apart
+    # ---- proxy: clients' connections, and the requests answered without parsing
     gauge("server.connections_open", "connections_open", "connections", "Open client connections."),
     counter(
         "server.connections_accepted", "connections_accepted", "connections", "Client connections accepted."
@@ -365,7 +365,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "znodes",
         "Znodes in the publisher's tree that the publisher did not make.",
     ),
-    # ---- proxy: answers from memory, asked again
+    # ---- proxy: audits of answers from memory
     counter(
         "audit.outcomes",
         "audit",
@@ -487,7 +487,7 @@ REGISTRY_ROWS: tuple[Metric, ...] = (
         "gaps",
         "Connections to ZooKeeper lost, after which all entries were read again.",
     ),
-    # ---- both daemons: their own entry
+    # ---- proxy and publisher: their own entry
     gauge(
         "registration.is_wanted",
         "registration_wanted",

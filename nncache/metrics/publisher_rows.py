@@ -1,4 +1,4 @@
-"""What only a publisher has."""
+"""Metrics that only a publisher has."""
 
 from nncache.metrics.metric import Metric, counter, gauge, moment
 
@@ -35,7 +35,7 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
         "transactions",
         "Transactions that ZooKeeper refused since another publisher has been elected.",
     ),
-    # ---- what it has read and published
+    # ---- edits that were read and published
     gauge("publisher.read_txid", "publisher_read_txid", "transaction id", "Last transaction read."),
     moment("publisher.read_at", "publisher_read", "When the edits were last read."),
     gauge(
@@ -155,7 +155,7 @@ PUBLISHER_ROWS: tuple[Metric, ...] = (
         "reads",
         "Reads of filters that failed.",
     ),
-    # ---- what is written
+    # ---- writes
     counter("publisher.output.writes", "publisher_writes", "writes", "ZooKeeper transactions carried out."),
     counter(
         "publisher.output.writes_failed",

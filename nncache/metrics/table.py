@@ -1,7 +1,7 @@
 """The table of all metrics.
 
-The rooms count in plain integers and hand out frozen `Stats` values; nothing here runs on the way of a request.
-docs/metrics.md is generated from this table (`make docs`), and a test sees to it that no figure of a room is missing.
+The rooms count in plain integers and return frozen `Stats` values; no code here runs during a request.
+docs/metrics.md is generated from this table (`make docs`). A test checks that no figure of a room is missing.
 """
 
 from typing import Final
@@ -95,7 +95,7 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "answers",
         "Replies in which a standby's edit log was ahead of the active NameNode's.",
     ),
-    # ---- invalidation: what reading the edits does and costs the NameNode
+    # ---- invalidation: reading the edits, and its cost for the NameNode
     counter("polling.polls", "channel_polls", "polls", "Polls of the edits answered."),
     counter("polling.polls_failed", "channel_polls_failed", "polls", "Polls of the edits without an answer."),
     counter(
@@ -240,7 +240,7 @@ RCODES: Final = {
     "NOTIMP": "An operation other than a query.",
     "BADVERS": "A later version of EDNS.",
 }
-"""By response code: when it is given."""
+"""The meaning of each response code."""
 
 DNS_ROWS: tuple[Metric, ...] = (
     gauge("dns.is_loaded", "dns_loaded", "0 or 1", "Whether the registry has been read; 0: SERVFAIL."),

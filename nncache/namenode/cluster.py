@@ -33,22 +33,22 @@ USERS: Final[Mapping[str, Sequence[str]]] = {
     "carol": ("carol",),
     "dr.who": (),
 }
-"""Groups by user, as at the clusters of the test bed; a user who is not among them has none."""
+"""Groups by user, as on the clusters of the test bed; any other user has none."""
 
 TICK_S: Final = 1.0
 _START_TIMEOUT_S: Final = 60.0
 
 
 def own_user() -> str:
-    """Return who this process runs as."""
+    """Return the user that this process runs as."""
     return pwd.getpwuid(os.geteuid()).pw_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LightSpec:
-    """What a light cluster is to be."""
+    """The parameters of a light cluster."""
 
-    directory: Path | None = None  # kept for the next start; None: nothing is kept
+    directory: Path | None = None  # keeps the state for the next start; None: a temporary one
     port: int = 0  # of the NameNode's WebHDFS; 0: a free one
     superuser: str = field(default_factory=own_user)
     users: Mapping[str, Sequence[str]] = field(default_factory=lambda: USERS)
@@ -57,7 +57,7 @@ class LightSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What a running light cluster consists of, and where that is: host:port each."""
+    """The parts of a running light cluster, with their addresses, host:port each."""
 
     clock: Clock
     namenode: NameNode
@@ -69,7 +69,7 @@ class Parts:
     directory: Path
 
     async def tick(self) -> None:
-        """Do what is done every second: leases, recovery, reclaiming, deletion. A standby does nothing of it."""
+        """Do the work of each second: leases, recovery, reclaiming, deletion; none in safe mode or as a standby."""
         if self.namenode.safe_mode or self.namenode.is_standby:
             return
         await self.datanode.renew_when_due(self.clock.now())
@@ -79,7 +79,7 @@ class Parts:
 
 @contextlib.asynccontextmanager
 async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
-    """Start a light cluster; it serves as long as the block lasts."""
+    """Start a light cluster; it serves while the block runs."""
     async with contextlib.AsyncExitStack() as stack:
         if spec.directory is None:
             directory = Path(tempfile.mkdtemp(prefix="nncache-light-"))
@@ -128,15 +128,15 @@ async def _tick_forever(parts: Parts) -> None:
 
 
 class LightCluster:
-    """A WebHDFS that starts in a fraction of a second, for tests and for a look at HDFS without Java.
+    """A WebHDFS that starts in a fraction of a second, for tests and for a try of HDFS without Java.
 
     ```python
     with LightCluster() as cluster:
         requests.put(f"{cluster.url}/d?op=MKDIRS&user.name=alice")
     ```
 
-    It serves from a thread of its own. Each cluster is alone: another one, at the same time or later, knows nothing of
-    it, unless they are given the same directory, one after the other.
+    It serves from a thread of its own. Clusters share nothing, at the same time or later, unless they use the same
+    directory one after the other.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class LightCluster:
 
     @property
     def superuser(self) -> str:
-        """Who may do everything."""
+        """The name of the superuser."""
         return self._spec.superuser
 
     @property
@@ -173,7 +173,7 @@ class LightCluster:
 
     @property
     def namenode_rpc(self) -> str:
-        """Host and port of the NameNode's RPC: what nncache asks, and no more."""
+        """Host and port of the NameNode's RPC, which serves only the calls that nncache makes."""
         return self._parts.namenode_rpc
 
     @property
@@ -183,16 +183,16 @@ class LightCluster:
 
     @property
     def url(self) -> str:
-        """The URL under which all paths are."""
+        """The URL prefix of all paths."""
         return f"http://{self.namenode_http}/webhdfs/v1"
 
     @property
     def directory(self) -> Path:
-        """Where the blocks are; temporary if none was given."""
+        """The directory of the blocks; temporary if none was given."""
         return self._parts.directory
 
     def start(self) -> Self:
-        """Start it, and return when it serves.
+        """Start the cluster, and return once it serves.
 
         Raises:
             OSError: the port is taken, or the directory cannot be used.
@@ -204,7 +204,7 @@ class LightCluster:
         return self
 
     def stop(self) -> None:
-        """Stop it, and remove what is temporary. May be called again."""
+        """Stop the cluster, and remove a temporary directory. May be called again."""
         if self._thread is None:
             return
         if self._loop is not None and self._ending is not None:
@@ -219,15 +219,15 @@ class LightCluster:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    # ---- what only a fake can do ---------------------------------------------------------------------------------
+    # ---- controls for tests --------------------------------------------------------------------------------------
 
     def advance(self, seconds: float) -> None:
-        """Move the clock on, and do what is due then: an expired lease is released before this returns."""
+        """Move the clock forward, and do the work that is then due: an expired lease is released on return."""
         self._parts.clock.advance(seconds)
         self._wait(self._parts.tick())
 
     def tick(self) -> None:
-        """Do now what is done every second: release leases, recover and delete blocks."""
+        """Do the work of a second now: release leases, recover and delete blocks."""
         self._wait(self._parts.tick())
 
     def safe_mode(self, *, on: bool) -> None:
@@ -235,19 +235,19 @@ class LightCluster:
         self._parts.namenode.safe_mode = on
 
     def standby(self, *, on: bool) -> None:
-        """Be a standby NameNode, or the active one."""
+        """Become standby or active."""
         self._parts.namenode.become(standby=on)
 
     def unavailable(self, *, on: bool) -> None:
-        """Answer each request of the NameNode with 503, or serve again."""
+        """Answer each request to the NameNode with 503, or serve again."""
         self._parts.handler.unavailable = on
 
     def stop_uploads_after(self, length: int | None) -> None:
-        """Let the DataNode stop dead after so many bytes of an upload; None: never."""
+        """Make the DataNode stop an upload after `length` bytes, as if it had been killed; None: never."""
         self._parts.datanode.stop_after = length
 
     def recover_lease(self, path: str, holder: str = "light") -> bool:
-        """Close a file that any client writes (`hdfs debug recoverLease`), or begin to; tell whether it is closed."""
+        """Close a file of any client, or begin to (`hdfs debug recoverLease`). Return whether it is closed."""
         namenode = self._parts.namenode
         return self._wait(namenode.recover_lease(namenode.caller(self.superuser), path, holder))
 

@@ -13,14 +13,14 @@ from nncache.namenode.node.namenode import NameNode
 _MAX_LINE: Final = 64 * 1024
 _SHUTDOWN_S: Final = 0.1
 _ACCEPT_ITERATIONS: Final = 3
-"""Of the event loop, until a connection that was accepted is its server's."""
+"""Iterations of the event loop until the server owns an accepted connection."""
 
 
 @contextlib.asynccontextmanager
 async def listening(
     answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], host: str, port: int
 ) -> AsyncIterator[str]:
-    """Listen for HTTP; yield the address."""
+    """Listen for HTTP while the block runs; yield host:port."""
 
     async def ask(request: web.BaseRequest) -> web.StreamResponse:
         return await answer(request)
@@ -45,11 +45,11 @@ async def listening(
 async def listening_for_calls(
     namenode: NameNode, namespace: Namespace, host: str, port: int
 ) -> AsyncIterator[str]:
-    """Listen for Hadoop RPC; yield the address."""
+    """Listen for Hadoop RPC while the block runs; yield host:port."""
     writers: set[asyncio.StreamWriter] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # The first client has protobuf loaded: who starts a cluster for WebHDFS alone does not wait for that.
+        # The first client imports protobuf: a cluster for WebHDFS alone starts without it.
         from nncache.namenode.rpc.server import serve_connection  # noqa: PLC0415 - as above
 
         writers.add(writer)

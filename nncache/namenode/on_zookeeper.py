@@ -1,4 +1,4 @@
-"""NameNodes and DataNodes as processes of their own: all that they know, and say to each other, is in ZooKeeper."""
+"""NameNodes and DataNodes as separate processes, which share their state through ZooKeeper."""
 
 import asyncio
 import contextlib
@@ -42,31 +42,31 @@ from nncache.namenode.node.sweeping import Sweeper, alive
 from nncache.namenode.webhdfs.server import DataNodeHandler, NameNodeHandler
 
 LOOK_EVERY_S: Final = 5.0
-"""Between two looks at what operators are shown."""
+"""Interval of the reads for operators' pages."""
 
 START_S: Final = 30.0
-"""How long ZooKeeper may take to answer at the start."""
+"""Timeout of ZooKeeper at the start, and of another process's heartbeat for the same DataNode."""
 
 FREE_STEP: Final = 64 * 1024 * 1024
-"""In what steps a DataNode says how much is free on its disk; with less than one it takes no new block."""
+"""Step in which a DataNode reports its free bytes; with less than one step free it takes no new block."""
 
 _log = logging.getLogger(__name__)
 
 
 class NotASnapshotError(Exception):
-    """What was written together was not read together: this ZooKeeper cannot carry a namespace."""
+    """Znodes that were written together were not read together: this ZooKeeper cannot hold a namespace."""
 
 
 class DoubledError(Exception):
-    """Another process runs with this DataNode's directory, or a copy of it."""
+    """Another process uses this DataNode's directory, or a copy of it."""
 
 
 class ForeignNamespaceError(Exception):
-    """The DataNode's directory is of another namespace, in which its blocks are those of other files or of none."""
+    """The DataNode's directory belongs to another namespace: here its block ids belong to other files or to none."""
 
 
 class _Shared(msgspec.Struct, frozen=True, kw_only=True):
-    """What all processes must agree on; the first NameNode says it."""
+    """The settings that all processes share; the first NameNode writes them."""
 
     superuser: str
     groups: Mapping[str, Sequence[str]]
@@ -74,7 +74,7 @@ class _Shared(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where in which ZooKeeper a namespace is, and how long a session with it outlives its process."""
+    """The ZooKeeper and root of a namespace, and how long a session outlives its process."""
 
     zookeeper: tuple[str, ...]  # host:port each
     root: str = DEFAULT_ROOT
@@ -83,7 +83,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameNodeSpec:
-    """What a NameNode is to be."""
+    """The parameters of a NameNode."""
 
     place: Place
     host: str = HOST
@@ -93,12 +93,12 @@ class NameNodeSpec:
     users: Mapping[str, Sequence[str]] = field(default_factory=lambda: USERS)  # the same
     edits: EditsLimits = field(default_factory=EditsLimits)
     dead_after_s: float = DEAD_AFTER_S  # without a heartbeat a DataNode is taken for dead
-    is_observed: bool = False  # operators look at its pages
+    is_observed: bool = False  # whether to read the state for operators' pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningNameNode:
-    """A NameNode that serves."""
+    """A running NameNode."""
 
     name: str
     znodes: LinearizableZnodes
@@ -109,7 +109,7 @@ class RunningNameNode:
     http: str
     rpc: str
     superuser: str
-    tick: Callable[[], Awaitable[None]]  # what it does each second
+    tick: Callable[[], Awaitable[None]]  # its work of each second
     handler: NameNodeHandler
     observer: Observer
     session: Session | None = None
@@ -117,7 +117,7 @@ class RunningNameNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataNodeSpec:
-    """What a DataNode is to be."""
+    """The parameters of a DataNode."""
 
     place: Place
     directory: Path
@@ -127,25 +127,25 @@ class DataNodeSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningDataNode:
-    """A DataNode that serves."""
+    """A running DataNode."""
 
     datanode: DataNode
     reporting: Reporting
     clock: Clock
     http: str
     znodes: LinearizableZnodes
-    tick: Callable[[], Awaitable[None]]  # what it does each second
-    copy: Callable[[], Awaitable[None]]  # the same, beside the other: it may take long
+    tick: Callable[[], Awaitable[None]]  # its work of each second
+    copy: Callable[[], Awaitable[None]]  # the same, concurrently: it may take long
     session: Session | None = None
 
 
 @contextlib.asynccontextmanager
 async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]:
-    """Serve as a NameNode, one of any number, as long as the block lasts.
+    """Serve as one of any number of NameNodes while the block runs.
 
     Raises:
         CoordinationError: ZooKeeper does not answer.
-        NotASnapshotError: see there.
+        NotASnapshotError: this ZooKeeper cannot hold a namespace.
         OSError: a port is taken.
     """
     name = f"nn-{uuid.uuid4().hex[:16]}"
@@ -161,7 +161,7 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
 async def namenode_on(
     znodes: LinearizableZnodes, name: str, spec: NameNodeSpec, clock: Clock
 ) -> AsyncIterator[RunningNameNode]:
-    """Serve on these znodes; what is done each second is the caller's."""
+    """Serve on these znodes while the block runs. The caller must call `tick` each second."""
     async with contextlib.AsyncExitStack() as stack:
         file_system = FileSystem(znodes, clock.wall_ms)
         await file_system.format(spec.superuser, SUPERGROUP)
@@ -219,14 +219,14 @@ async def namenode_on(
 
 @contextlib.asynccontextmanager
 async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]:
-    """Serve as a DataNode as long as the block lasts.
+    """Serve as a DataNode while the block runs.
 
-    It asks no NameNode: it carries out their calls itself, on the same znodes.
+    It calls no NameNode: it carries out the calls itself, on the same znodes.
 
     Raises:
         CoordinationError: ZooKeeper does not answer, or no NameNode has formatted it.
-        DoubledError: see there.
-        ForeignNamespaceError: see there; nothing was changed.
+        DoubledError: another process uses the directory, or a copy of it.
+        ForeignNamespaceError: the directory belongs to another namespace; nothing was changed.
         OSError: a port is taken, or the directory cannot be used.
     """
     process = f"{_identity(spec.directory)}-{uuid.uuid4().hex[:8]}"
@@ -243,7 +243,7 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
 async def datanode_on(
     znodes: LinearizableZnodes, process: str, spec: DataNodeSpec, clock: Clock
 ) -> AsyncIterator[RunningDataNode]:
-    """Serve on these znodes; what is done each second is the caller's."""
+    """Serve on these znodes while the block runs. The caller must call `tick` and `copy` each second."""
     name = _identity(spec.directory)
     async with contextlib.AsyncExitStack() as stack:
         file_system = FileSystem(znodes, clock.wall_ms)
@@ -261,12 +261,12 @@ async def datanode_on(
         with contextlib.suppress(NodeExistsError):
             await znodes.commit([Create(layout.health(name), msgspec.json.encode(DataNodeRecord(http=http)))])
         heartbeat = _Heartbeat(znodes, name, clock)
-        # ZooKeeper still has to end the session of a process that was killed just now.
-        while not await heartbeat.beat(_record(http, datanode)):  # noqa: ASYNC110 - no event says so
+        # ZooKeeper may not yet have expired the session of a process that was just killed.
+        while not await heartbeat.beat(_record(http, datanode)):  # noqa: ASYNC110 - no event signals that
             await asyncio.sleep(TICK_S)
         await datanode.start()
         reporting = Reporting(znodes, datanode)
-        announced = 0  # the session in which the DataNode has said that it is there
+        announced = 0  # the session in which the DataNode was last announced
 
         async def tick() -> None:
             nonlocal announced
@@ -293,7 +293,7 @@ async def datanode_on(
 
 
 def _record(http: str, datanode: DataNode) -> DataNodeRecord:
-    """Return what a DataNode says of itself; bytes in steps, so that they do not change all the time."""
+    """Return a DataNode's record; free bytes are in steps, so that the record rarely changes."""
     capacity, free = datanode.replicas.free()
     return DataNodeRecord(
         http=http,
@@ -305,7 +305,7 @@ def _record(http: str, datanode: DataNode) -> DataNodeRecord:
 
 
 async def fsck_of(place: Place, *, repair: bool) -> Audited:
-    """Audit a namespace while it is served. Raises CoordinationError: ZooKeeper does not answer, or has none there."""
+    """Audit a namespace while it is served. Raises CoordinationError: no answer, or no namespace at this place."""
     async with _znodes(place, f"fsck-{uuid.uuid4().hex[:16]}") as (_, znodes):
         await znodes.get(VERSION)
         return await fsck(znodes, repair=repair)
@@ -313,7 +313,7 @@ async def fsck_of(place: Place, *, repair: bool) -> Audited:
 
 @contextlib.asynccontextmanager
 async def _znodes(place: Place, name: str) -> AsyncIterator[tuple[Session, LinearizableZnodes]]:
-    """Yield a session and the znodes, after a look at whether reads of many are of one moment."""
+    """Yield a session and its znodes, after a check that a read of several znodes is a snapshot."""
     settings = ZooKeeperSettings(
         zookeeper=place.zookeeper, zookeeper_session_timeout_s=place.session_timeout_s
     )
@@ -331,17 +331,17 @@ async def _znodes(place: Place, name: str) -> AsyncIterator[tuple[Session, Linea
 
 
 async def _shared(znodes: Znodes, wanted: _Shared) -> _Shared:
-    """Return what all processes have agreed on: what the first NameNode wanted."""
+    """Return the settings that all processes share: those of the first NameNode."""
     with contextlib.suppress(NodeExistsError):
         await znodes.commit([Create(layout.SETTINGS, msgspec.json.encode(wanted))])
     return msgspec.json.decode((await znodes.get(layout.SETTINGS)).data, type=_Shared)
 
 
 class _Heartbeat:
-    """What says that a DataNode is there. One of a session that is ending may be in its place for a while.
+    """The ephemeral znode of a live DataNode. That of a session about to expire may hold its place for a while.
 
-    It comes with the record in one transaction: until then the record is that of the process before. This also keeps
-    more from being done about an absence in which the DataNode may have been taken for dead.
+    One transaction creates it and sets the record: until then the record is that of the previous process. The new
+    version of the record also stops the work on an absence in which the DataNode was declared dead.
     """
 
     def __init__(self, znodes: LinearizableZnodes, name: str, clock: Clock) -> None:
@@ -353,7 +353,7 @@ class _Heartbeat:
         self._others_since: float | None = None
 
     async def beat(self, record: DataNodeRecord) -> bool:
-        """See that both are there, and tell whether this process is. Raises DoubledError: another one is, for long."""
+        """Write both. Return whether this process holds the heartbeat. Raises DoubledError: another has, for long."""
         if await self._write(msgspec.json.encode(record)):
             self._others_since = None
             return True
@@ -374,13 +374,13 @@ class _Heartbeat:
             heartbeat, health = await self._znodes.get_many(paths)
         if heartbeat is None or health is None or heartbeat.owner_session != self._znodes.session_id:
             return False
-        if health.data != record:  # of that version: another process may be there by then
+        if health.data != record:  # at this version: another process may have taken over
             await self._znodes.commit([SetData(self._health, record, health.version)])
         return True
 
 
 async def _keep(znodes: LinearizableZnodes, path: str, data: bytes) -> None:
-    """See that an ephemeral znode is there."""
+    """Create an ephemeral znode, unless it exists."""
     (found,) = await znodes.get_many([path])
     if found is None:
         with contextlib.suppress(NodeExistsError):
@@ -389,7 +389,7 @@ async def _keep(znodes: LinearizableZnodes, path: str, data: bytes) -> None:
 
 @contextlib.asynccontextmanager
 async def _ticking(tick: Callable[[], Awaitable[None]], *, at_once: bool = True) -> AsyncIterator[None]:
-    """Do what is done each second, from now on, the first time before the block begins."""
+    """Call `tick` each second while the block runs; with `at_once`, also before the block begins."""
     logged = await _tick_once(tick, "") if at_once else ""
     async with asyncio.TaskGroup() as group:
         ticking = group.create_task(_tick_forever(tick, logged))
@@ -406,7 +406,7 @@ async def _tick_forever(tick: Callable[[], Awaitable[None]], logged: str) -> Non
 
 
 async def _tick_once(tick: Callable[[], Awaitable[None]], logged: str) -> str:
-    """Do the work of a second; return what kept from it, which is logged unless it was `logged` before."""
+    """Do the work of a second. Return its error, "" without one; an error is logged unless it equals `logged`."""
     try:
         await tick()
     except NotLeadingError as lost:
@@ -425,18 +425,18 @@ async def _tick_once(tick: Callable[[], Awaitable[None]], logged: str) -> str:
 
 
 def _identity(directory: Path) -> str:
-    """Return the id of the DataNode of a directory, which is made at the first start."""
+    """Return the id of a directory's DataNode, which the first start creates."""
     directory.mkdir(parents=True, exist_ok=True)
     return _read_or_write(directory / "id", f"dn-{uuid.uuid4().hex[:12]}")
 
 
 def _belong(directory: Path, namespace: str) -> None:
-    """See that a DataNode's directory is of this namespace; one that names none is from now on.
+    """Check that a DataNode's directory belongs to this namespace; bind a directory that names no namespace.
 
-    Block ids begin at the same number in each namespace, and what one does not know it has deleted.
+    Block ids begin at the same number in each namespace, and a namespace orders the deletion of unknown blocks.
 
     Raises:
-        ForeignNamespaceError: it is of another one.
+        ForeignNamespaceError: the directory belongs to another namespace.
     """
     own = _read_or_write(directory / "namespace", namespace)
     if own != namespace:
@@ -448,7 +448,7 @@ def _belong(directory: Path, namespace: str) -> None:
 
 
 def _read_or_write(file: Path, text: str) -> str:
-    """Return what a small file says; the first start writes it, whole or not at all, whenever the machine stops."""
+    """Return the text of a small file. The first start writes it, atomically even if the machine stops."""
     if not file.exists():
         draft = file.with_name(f"{file.name}.tmp")
         with draft.open("w", encoding="ascii") as writing:

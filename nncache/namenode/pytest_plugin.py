@@ -1,7 +1,6 @@
-"""Fixtures of pytest: a light cluster for a test, and one for a session.
+"""Fixtures for pytest: a light cluster for a test, and one for a session.
 
-pytest loads this module by itself wherever nncache is installed, so the cluster is imported by the first test that
-asks for one.
+pytest loads this module wherever nncache is installed, so only the first test that uses a cluster imports it.
 """
 
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def light_cluster() -> Iterator["LightCluster"]:
-    """A WebHDFS of this test's own, empty, without Java."""
+    """An empty WebHDFS for this test alone, without Java."""
     from nncache.namenode.cluster import LightCluster  # noqa: PLC0415 - as the module says
 
     with LightCluster() as cluster:

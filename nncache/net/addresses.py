@@ -1,4 +1,4 @@
-"""Read "host:port", the way in which every address of a NameNode is written in the settings."""
+"""Parse "host:port", the form of every NameNode address in the settings."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
@@ -6,9 +6,9 @@ MAX_PORT = 65535
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Take "host:port" or "[IPv6]:port" apart.
+    """Split "host:port" or "[IPv6]:port".
 
-    Raises ValueError: it is neither; the message says what is missing.
+    Raises ValueError: it has neither form; the message says what is missing.
     """
     scheme, is_url, rest = address.partition("://")
     if is_url:
@@ -32,9 +32,9 @@ def split_address(address: str) -> tuple[str, int]:
 
 
 def read_ip(text: str | bytes) -> IPv4Address | IPv6Address:
-    """Read an address, as text or as its bytes; one of IPv4 that is written as one of IPv6 is of IPv4.
+    """Parse an address, as text or packed; an IPv4-mapped IPv6 address becomes the IPv4 address.
 
-    Raises ValueError: it is no address.
+    Raises ValueError: it is not an address.
     """
     address = ip_address(text)
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
@@ -42,7 +42,7 @@ def read_ip(text: str | bytes) -> IPv4Address | IPv6Address:
 
 
 def is_resolvable(host: str) -> bool:
-    """Whether a resolver can be asked for the host at all; with `nn..example` Python's raises a UnicodeError."""
+    """Whether a resolver accepts the host name; for `nn..example` Python's raises a UnicodeError."""
     try:
         host.encode("idna")
     except UnicodeError:

@@ -1,8 +1,8 @@
-"""A timeout for an answer that does not run while our own event loop is blocked.
+"""A timeout for an answer, which does not count the time in which our own event loop is blocked.
 
 After a stall libuv runs the timers before it reads the sockets, and asyncio cancels a task whose reply it has just
-read: with `asyncio.timeout` an answer that lies in the socket comes too late, and a NameNode that has answered in time
-is taken for one that has not.
+read. So with `asyncio.timeout` an answer that is already in the socket would be late, and a NameNode that answered in
+time would count as silent.
 """
 
 import asyncio
@@ -10,14 +10,14 @@ from types import TracebackType
 from typing import Final, Self
 
 LATE_S: Final = 0.05
-"""A timer that is later than this was held back by the loop, and not by the clock's grain."""
+"""A timer that fires later than this was delayed by the loop, not by the resolution of the clock."""
 
 
 class AnswerTimeout:
-    """As `asyncio.timeout_at`, but for what the loop's own lateness adds, at most as long again.
+    """Like `asyncio.timeout_at`, extended by the lateness of the loop, to twice the timeout at most.
 
     Attributes:
-        due: when it expires, in seconds of the loop's clock, as far as is known.
+        due: the expiry time, in seconds of the loop's clock, as far as it is known.
     """
 
     def __init__(self, due: float) -> None:
@@ -52,5 +52,5 @@ class AnswerTimeout:
 
 
 def answer_timeout(seconds: float) -> AnswerTimeout:
-    """Return a timeout that begins now; leaving it raises TimeoutError when it has expired."""
+    """Return a timeout that starts now; its exit raises TimeoutError if it has expired."""
     return AnswerTimeout(asyncio.get_running_loop().time() + seconds)

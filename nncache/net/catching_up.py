@@ -1,7 +1,7 @@
-"""Accepts the connects that a busy event loop leaves waiting.
+"""Accepts the connections that a busy event loop leaves in the backlog.
 
-libuv accepts one connection in each turn of the loop (libuv#3696). While thousands of connections ask without a pause,
-a turn lasts as long as it takes to answer all of them, and who is new would wait in the kernel for minutes.
+libuv accepts one connection in each iteration of the loop (libuv#3696). While thousands of connections send requests
+without a pause, an iteration answers all of them, and a new connection would stay in the backlog for minutes.
 """
 
 import asyncio
@@ -11,24 +11,24 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NoReturn
 
 EVERY_S: Final = 0.05
-"""Seconds from one look to the next. A loop that is not busy has accepted all by then: a look costs microseconds."""
+"""Seconds between two checks. An idle loop has accepted everything by then: a check costs microseconds."""
 
 AT_A_LOOK: Final = 64
-"""So many take a few milliseconds."""
+"""Maximum of connections accepted by one check; they take a few milliseconds."""
 
 
 class CatchingUp:
-    """Looks now and then for connects that wait, beside the event loop's own accepting."""
+    """Checks the backlog periodically, in addition to the event loop's own accepting."""
 
     def __init__(self, make_protocol: Callable[[], asyncio.Protocol], listening: Iterable[int]) -> None:
-        """Prepare to look at these listening sockets, given by their file descriptors, which stay the caller's."""
+        """Prepare to check these listening sockets, by their file descriptors, which the caller keeps."""
         self._make_protocol = make_protocol
         self._sockets = [socket.socket(fileno=os.dup(file)) for file in listening]
         for each in self._sockets:
             each.settimeout(0.0)
 
     async def run(self) -> NoReturn:
-        """Look, until cancelled."""
+        """Check until cancelled."""
         while True:
             await asyncio.sleep(EVERY_S)
             if accepted := [found for each in self._sockets for found in _accept(each)]:
@@ -37,7 +37,7 @@ class CatchingUp:
                         tasks.create_task(self._serve(each))
 
     def stop(self) -> None:
-        """Accept no more, and let go of the sockets. Those who were accepted are served."""
+        """Stop accepting, and release the sockets. Accepted connections are still served."""
         for each in self._sockets:
             each.close()
         self._sockets.clear()

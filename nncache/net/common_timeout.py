@@ -1,4 +1,4 @@
-"""One timer for all that time out after the same while, as libevent's `event_base_init_common_timeout` has it."""
+"""One timer for all operations with the same timeout, like libevent's `event_base_init_common_timeout`."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,13 +8,13 @@ _MOMENT_S: Final = 0.001  # an event loop counts in whole ones
 
 
 class CommonTimeout:
-    """Calls back what is not ended in time.
+    """Calls the callback of each operation that does not end in time.
 
-    A timer of the event loop for each takes longer than most of what it is for, and nearly none ever runs out.
+    A timer of the event loop for each operation costs more than most operations, and almost none expires.
 
     Invariants:
-        T1  `_waiting` has their ends, the earliest first.
-        T2  While one waits a timer runs, which ends no later than that one's time.
+        T1  `_waiting` maps callbacks to deadlines, the earliest first.
+        T2  While an operation waits, a timer runs that fires no later than the earliest deadline.
     """
 
     def __init__(self, timeout_s: float) -> None:
@@ -23,17 +23,17 @@ class CommonTimeout:
         self._timer: asyncio.TimerHandle | None = None  # also for a while when none waits
 
     def __len__(self) -> int:
-        """Return how many wait."""
+        """Return the number of operations that wait."""
         return len(self._waiting)
 
     def begin(self, timed_out: Callable[[], None], loop: asyncio.AbstractEventLoop) -> None:
-        """Call this if it is not ended in time; it must not wait already."""
+        """Start the timeout of an operation, named by its callback, which must not be waiting already."""
         self._waiting[timed_out] = loop.time() + self._timeout_s
         if self._timer is None:
             self._timer = loop.call_later(self._timeout_s, self._look, loop)
 
     def end(self, timed_out: Callable[[], None]) -> None:
-        """Call it no more; one that does not wait is no error."""
+        """End the timeout of an operation; no error if it does not wait."""
         self._waiting.pop(timed_out, None)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Where one of our own sockets listens, as the settings write it."""
+"""The listen address of a socket, as the settings write it."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from nncache.net.setting_error import SettingError
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where a socket listens. A bracketed IPv6 host is kept without its brackets."""
+    """The listen address of a socket. An IPv6 host is stored without brackets."""
 
     host: str
     port: int
@@ -18,7 +18,7 @@ class ListenAddress:
 
 
 def parse_endpoint(key: str, value: str) -> ListenAddress:
-    """Read `host:port`; port 0 lets the system choose. Raises SettingError: the value has another form."""
+    """Parse `host:port`; port 0 lets the system choose. Raises SettingError: the value has another form."""
     host, colon, port = value.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
     name = host[1:-1] if bracketed else host

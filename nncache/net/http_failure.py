@@ -10,7 +10,7 @@ from nncache.net.tls_failure import why_no_tls
 
 
 def why_unanswered(exc: BaseException) -> str:
-    """Return what the system or the peer did; aiohttp's own texts name ssl where there is none."""
+    """Return the system's or the peer's error; aiohttp's own messages name ssl even without TLS."""
     if (error := tls_error_of(exc)) is not None:
         return why_no_tls(error)
     match exc:
@@ -31,7 +31,7 @@ def why_unanswered(exc: BaseException) -> str:
 
 
 def tls_error_of(exc: BaseException) -> ssl.SSLError | None:
-    """Return what TLS itself found wrong with a server; None if it was something else."""
+    """Return the TLS error of a server; None if the failure is not one of TLS."""
     match exc:
         case aiohttp.ClientConnectorCertificateError(certificate_error=ssl.SSLError() as error):
             return error

@@ -1,4 +1,4 @@
-"""Listen on an address, or on all of a host's."""
+"""Listen on one address, or on all addresses of a host."""
 
 import socket
 from typing import Any, Final
@@ -7,9 +7,9 @@ _ALL: Final = "::"
 
 
 def listening_socket(host: str, port: int, *, backlog: int = 100) -> socket.socket:
-    """Return a socket that listens there; on `::` it serves IPv4 as well.
+    """Return a socket that listens on the address; on `::` it serves IPv4 as well.
 
-    Raises OSError: the address is taken, or not this host's.
+    Raises OSError: the address is in use, or not an address of this host.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     is_dual = host == _ALL and socket.has_dualstack_ipv6()
@@ -17,9 +17,9 @@ def listening_socket(host: str, port: int, *, backlog: int = 100) -> socket.sock
 
 
 def where(host: str, port: int, *, backlog: int = 100) -> dict[str, Any]:
-    """Return the same as arguments of an event loop's `create_server`, which has `::` serve IPv6 alone.
+    """Return the arguments of an event loop's `create_server`, for which `::` alone would mean IPv6 only.
 
-    Raises OSError: as above; of all addresses but `::` the event loop says it.
+    Raises OSError: as above for `::`; for other addresses the event loop raises it.
     """
     if host == _ALL:
         return {"sock": listening_socket(host, port, backlog=backlog), "backlog": backlog}

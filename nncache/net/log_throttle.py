@@ -1,17 +1,17 @@
-"""Warnings that any client can provoke, written seldom."""
+"""Rate-limited warnings, for events that any client can cause."""
 
 import logging
 from collections.abc import Callable
 from typing import Final
 
 COMPLAIN_EVERY_S: Final = 10.0
-"""Between two lines of one kind; what falls in between is counted in the next."""
+"""Seconds between two lines of one kind; the next line counts the suppressed ones."""
 
 
 class ThrottledLog:
-    """One kind of warning: a line at once, then at most one every `COMPLAIN_EVERY_S`.
+    """One kind of warning: the first line immediately, then at most one every `COMPLAIN_EVERY_S`.
 
-    While a NameNode refuses a question of ours, each write would bring a line, thousands a second.
+    Without it, a NameNode that refuses our questions would cause a line for each write, thousands a second.
     """
 
     def __init__(self, log: logging.Logger, clock: Callable[[], float]) -> None:
@@ -21,7 +21,7 @@ class ThrottledLog:
         self._left_out = 0
 
     def warn(self, text: str) -> None:
-        """Write the line, or count it."""
+        """Log the line, or count it as suppressed."""
         now = self._clock()
         if now < self._quiet_until:
             self._left_out += 1

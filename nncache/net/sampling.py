@@ -1,21 +1,21 @@
-"""Look at a few of many requests, chosen by chance, each with the weight of all that were left out."""
+"""Random sampling of requests; each sample has the weight of the requests that it represents."""
 
 import random
 from typing import Final
 
 MAX_EVERY: Final = 1_024
-"""At the highest rates one in as many is looked at."""
+"""Maximum sampling interval: at the highest rates, one request in this many is a sample."""
 
 AT_MOST_S: Final = 0.01
-"""Samples that follow each other faster become rarer, and more frequent again at a quarter of that rate."""
+"""Seconds: samples closer together become rarer, and those more than four times as far apart more frequent."""
 
 
 class Sampler:
-    """Says which one is the next: all at a low rate, about a hundred a second at most.
+    """Chooses the next sample: every request at a low rate, at most about a hundred a second.
 
     Attributes:
-        every: the weight of the next one; they lie so far apart on average.
-        max_every: 1: each is looked at.
+        every: weight of the next sample, and average distance between samples.
+        max_every: maximum of `every`; 1: every request is a sample.
     """
 
     __slots__ = ("_last_at", "every", "max_every")
@@ -26,9 +26,9 @@ class Sampler:
         self._last_at = 0.0
 
     def next(self, number: int, now: float) -> int:
-        """Return the number of the next one, after this one was looked at.
+        """Return the number of the next sample after this one.
 
-        By chance: callers that ask for so many paths in turn would show the same one each time.
+        It is random: a fixed distance would always hit the same path of a caller that asks for paths in a cycle.
         """
         since_s, self._last_at = now - self._last_at, now
         if since_s < AT_MOST_S:

@@ -1,4 +1,4 @@
-"""See whether others may read a file with a secret, and whether it was replaced."""
+"""Check whether others may read a file with a secret, and whether it was replaced."""
 
 import os
 import stat
@@ -11,7 +11,7 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What changes when a file is replaced or written again; zeros while it cannot be seen."""
+    """Values that change when a file is replaced or rewritten; zeros if the file cannot be read."""
 
     inode: int = 0
     size_bytes: int = 0
@@ -19,7 +19,7 @@ class FileState:
 
 
 def state_of(path: str) -> FileState:
-    """Return the state of the file as it is now."""
+    """Return the current state of the file."""
     try:
         found = Path(path).stat()
     except OSError:
@@ -28,7 +28,7 @@ def state_of(path: str) -> FileState:
 
 
 def fault_of(path: str, what: str) -> str:
-    """Return what is wrong with the file and what to do; "" if its secret may be used. It must hold `what`."""
+    """Return the fault of a file that must hold `what`, and the remedy; "" if its secret may be used."""
     try:
         mode = Path(path).stat().st_mode
     except OSError as exc:

@@ -1,4 +1,4 @@
-"""What every frozen settings class raises when a value makes no sense."""
+"""The error that every frozen settings class raises for an invalid value."""
 
 
 class SettingError(ValueError):

@@ -1,8 +1,8 @@
-"""Shares of what is bounded: of connections, and of calls.
+"""Shares of bounded resources: connections and calls.
 
-Pure. A holder may take one more as long as it holds less than `GREED` times what is left free (the dynamic threshold
-of Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). So one holder alone gets seven eighths, many
-holders get equal shares, and a newcomer always finds something free, while a few share it with no other.
+Pure. A holder may take another unit while it holds less than `GREED` times the free units (the dynamic threshold of
+Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). So a single holder gets seven eighths, many
+holders get equal shares, and while there are few holders a new one always finds a free unit.
 """
 
 from ipaddress import AddressValueError, IPv6Address
@@ -13,21 +13,21 @@ from cachetools import LRUCache
 from nncache.net.token_bucket import TokenBucket
 
 GREED: Final = 7
-"""A gateway in front of all clients gets 7/8 of everything; two of them get 7/15 each."""
+"""A gateway in front of all clients gets 7/8 of all units; two gateways get 7/15 each."""
 
 # Within one network a host has as many addresses as it likes (RFC 4291, section 2.5.4).
 _IPV6_HOST_BITS: Final = 64
 
 _MAPPED: Final = "::ffff:"
-"""How a socket that serves IPv6 and IPv4 writes an address of IPv4 (RFC 4291, section 2.5.5.2)."""
+"""Prefix of an IPv4 address on a dual-stack socket (RFC 4291, section 2.5.5.2)."""
 
 
 class Shares:
-    """Who holds how many.
+    """The number of units that each holder has.
 
     Invariants:
-        S1  `in_use` is the sum of what all hold, and at most `limit`.
-        S2  A holder of at least `GREED` times what is free takes no more.
+        S1  `in_use` is the sum of all holders' units, and at most `limit`.
+        S2  A holder of at least `GREED` times the free units takes no more.
     """
 
     def __init__(self, limit: int) -> None:
@@ -37,15 +37,15 @@ class Shares:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether nothing is free."""
+        """Whether no unit is free."""
         return self.in_use >= self.limit
 
     def held(self, holder: str) -> int:
-        """Return how many it holds."""
+        """Return the number of units that a holder has."""
         return self._held.get(holder, 0)
 
     def take(self, holder: str) -> bool:
-        """Take one; false if the holder has its share, or nothing is free."""
+        """Take a unit; false if the holder has used up its share, or no unit is free."""
         held = self._held.get(holder, 0)
         if held >= GREED * (self.limit - self.in_use):
             return False
@@ -54,7 +54,7 @@ class Shares:
         return True
 
     def give_back(self, holder: str) -> None:
-        """Give one back that was taken."""
+        """Return a unit that was taken."""
         self.in_use -= 1
         left = self._held[holder] - 1
         if left:
@@ -69,7 +69,7 @@ class Shares:
 
 
 class Rates:
-    """What each holder may use in a second, with a bucket for bursts; the least recent are forgotten beyond MAX."""
+    """A token bucket for each holder; beyond MAX the least recently used are dropped."""
 
     MAX: Final = 4_096
 
@@ -79,7 +79,7 @@ class Rates:
         self._buckets: LRUCache[str, TokenBucket] = LRUCache(self.MAX)
 
     def take(self, holder: str, now: float, amount: float = 1.0) -> float:
-        """Charge a holder; return 0, or after how many seconds so much is left, if it is not now."""
+        """Charge a holder and return 0; or return the seconds after which this amount will be available."""
         bucket = self._buckets.get(holder)
         if bucket is None:
             bucket = self._buckets[holder] = TokenBucket(self._per_s, self._burst, now)
@@ -89,22 +89,22 @@ class Rates:
         return 0.0
 
     def charge(self, holder: str, now: float, amount: float) -> None:
-        """Charge a holder that was charged before for more, whatever is left."""
+        """Charge a holder an additional amount, even beyond what is available."""
         if (bucket := self._buckets.get(holder)) is not None:
             bucket.charge(amount, now)
 
     def give_back(self, holder: str, now: float) -> None:
-        """Give back what was charged."""
+        """Refund an amount that was charged."""
         self.charge(holder, now, -1.0)
 
 
 def without_mapping(address: str) -> str:
-    """Return the address that a socket has given, one of IPv4 as such."""
+    """Return a socket's peer address; an IPv4-mapped IPv6 address as IPv4."""
     return address.removeprefix(_MAPPED) if "." in address else address
 
 
 def holder_of(address: str) -> str:
-    """Return under which name a client's address takes its share: of IPv6 the network of 64 bits."""
+    """Return the holder's name of a client's address: for IPv6 its /64 network."""
     if ":" not in (address := without_mapping(address)):
         return address
     try:

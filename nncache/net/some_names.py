@@ -1,19 +1,19 @@
-"""A text that names a few of what may be thousands, for log lines, errors and tables."""
+"""A text that names a few of possibly thousands of items, for log lines, errors and tables."""
 
 from collections.abc import Sequence
 from typing import Final
 
 SHOWN: Final = 20
-"""How many names a line of the log shows, if its caller does not choose."""
+"""Default number of names in a log line."""
 
 
 def some_names(names: Sequence[str], *, shown: int = SHOWN, total: int | None = None) -> str:
-    """Return the first names, separated by commas, and how many more there are: "a, b and 3 more".
+    """Return the first names, separated by commas, and the number of the others: "a, b and 3 more".
 
     Args:
-        names: in the order in which they are shown.
-        shown: how many of them at most.
-        total: how many there are, where `names` are not all of them.
+        names: the names, in the order of the text.
+        shown: maximum number of names in the text.
+        total: total number of items, if `names` is not complete.
 
     Returns:
         The text; "" if there are none.

@@ -1,4 +1,4 @@
-"""Whose certificates a client believes."""
+"""The certificates that a client trusts."""
 
 import ssl
 
@@ -6,9 +6,9 @@ from nncache.net.setting_error import SettingError
 
 
 def client_context(key: str, ca: str) -> ssl.SSLContext:
-    """Return how a client checks servers: TLS 1.2 or 1.3, their names, and the authorities in the file `ca`.
+    """Return a client's TLS context: TLS 1.2 or 1.3, host name checks, and the authorities in the file `ca`.
 
-    Without a file those of the operating system are believed. `key` is the setting that names it.
+    Without a file it trusts those of the operating system. `key` is the setting that names the file.
 
     Raises SettingError: the file cannot be used.
     """
@@ -17,7 +17,7 @@ def client_context(key: str, ca: str) -> ssl.SSLContext:
     if not ca:
         context.load_default_certs()
         return context
-    # As in Java's truststores, an authority is believed that was itself certified by another one.
+    # As in Java's truststores, an intermediate authority may be a trust anchor.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(ca)

@@ -19,15 +19,15 @@ _BAD_CERTIFICATE: Final = frozenset({"SSLV3_ALERT_BAD_CERTIFICATE", "SSLV3_ALERT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsWords:
-    """What a kind of server is called, and where its operator sets what."""
+    """The terms and remedies for one kind of server."""
 
-    server: str  # what is asked
-    addresses: str  # the setting that names it
-    authorities: str  # the setting that names whom to believe
-    plain: str  # what to do if it speaks no TLS
-    old: str  # what to do if it has no TLS 1.2
-    wants_certificate: str  # what to do if it wants a client's certificate, or another one
-    keystore: str  # where its certificate is
+    server: str  # its name in messages
+    addresses: str  # the setting with its address
+    authorities: str  # the setting with the trusted authorities
+    plain: str  # remedy if it does not use TLS
+    old: str  # remedy if it lacks TLS 1.2
+    wants_certificate: str  # remedy if it requires a client certificate, or another one
+    keystore: str  # the place of its certificate
 
 
 OF_NAMENODES: Final = TlsWords(
@@ -44,7 +44,7 @@ OF_NAMENODES: Final = TlsWords(
 
 
 def why_no_tls(error: ssl.SSLError, words: TlsWords = OF_NAMENODES) -> str:
-    """Return what is wrong with what the server shows; the text follows its address."""
+    """Return the fault of the server's certificate; the text follows the server's address."""
     if isinstance(error, ssl.SSLCertVerificationError):
         about = _about(error.verify_code, words)
         return f"its certificate is not believed: {error.verify_message}: {about}"

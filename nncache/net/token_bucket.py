@@ -1,11 +1,11 @@
-"""How much may be done: so much a second, and a bucket for bursts."""
+"""A token bucket: a rate, and a burst."""
 
 
 class TokenBucket:
-    """What may be used, in whatever unit: seconds of a core, calls.
+    """A token bucket in any unit, such as CPU seconds or calls.
 
     Invariant:
-        B1  Over any time t, what is charged is at most burst + per_s * t + one charge.
+        B1  The charges over any time t are at most burst + per_s * t + one charge.
     """
 
     __slots__ = ("_burst", "_left", "_per_s", "_updated_at")
@@ -17,14 +17,14 @@ class TokenBucket:
         self._updated_at = now
 
     def left(self, now: float) -> float:
-        """Return what is left; negative while one must wait."""
+        """Return the available amount; negative while callers must wait."""
         return min(self._burst, self._left + self._per_s * max(0.0, now - self._updated_at))
 
     def charge(self, amount: float, now: float) -> None:
-        """Take an amount out of the bucket."""
+        """Remove an amount from the bucket."""
         self._left = self.left(now) - amount
         self._updated_at = max(self._updated_at, now)
 
     def ready_at(self, wanted: float = 0.0) -> float:
-        """Return the time from which so much is left."""
+        """Return the time from which this amount is available."""
         return self._updated_at + max(0.0, wanted - self._left) / self._per_s

@@ -1,4 +1,4 @@
-"""Read the `traceparent` of a request (W3C Trace Context, level 1, section 3.2)."""
+"""Parse the `traceparent` of a request (W3C Trace Context, level 1, section 3.2)."""
 
 import re
 from typing import Final, NamedTuple
@@ -11,11 +11,11 @@ _SAMPLED: Final = 1
 
 
 class TraceParent(NamedTuple):
-    """What a `traceparent` says.
+    """The fields of a `traceparent`.
 
     Attributes:
         trace_id: 32 hexadecimal digits.
-        parent_id: 16, of the client's span.
+        parent_id: 16 hexadecimal digits, of the client's span.
         is_sampled: whether the client may have recorded that span.
     """
 
@@ -25,7 +25,7 @@ class TraceParent(NamedTuple):
 
 
 def parse_traceparent(field: str) -> TraceParent | None:
-    """Return what a valid `traceparent` says, of this version or a later one; None if it is not valid."""
+    """Parse a `traceparent` of this version or a later one; None if it is invalid."""
     found = _TRACEPARENT.fullmatch(field)
     if found is None or (found["version"] == "00" and found["more"]):
         return None

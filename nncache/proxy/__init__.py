@@ -1,1 +1,1 @@
-"""What WebHDFS clients talk to: what a request is and says, and its way through `clients`, `decide`, `upstream`."""
+"""The front end for WebHDFS clients: the values of a request, and its way through `clients`, `decide`, `upstream`."""

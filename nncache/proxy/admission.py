@@ -1,4 +1,4 @@
-"""What a proxy that authenticates its clients itself says of a request (`nncache.spnego`)."""
+"""Results of authentication by the proxy itself (`nncache.spnego`)."""
 
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -9,40 +9,40 @@ from nncache.hadoop.credentials import COOKIE_NAME
 from nncache.proxy.messages import Header, Headers
 
 CHALLENGE: Final[Header] = (b"WWW-Authenticate", b"Negotiate")
-TAKEN_BACK: Final[Header] = (b"Set-Cookie", COOKIE_NAME + b"=; Path=/; HttpOnly")
-"""What a NameNode sends beside its challenge, too."""
+CLEAR_COOKIE: Final[Header] = (b"Set-Cookie", COOKIE_NAME + b"=; Path=/; HttpOnly")
+"""Clears the cookie. A NameNode sends this field with its challenge, too."""
 
 WEBHDFS: Final = f"{PREFIX}/"
 
 
 class Lease(Protocol):
-    """By what a proxy that authenticates its clients takes a request for one of its user's, as long as that is so."""
+    """The validity of one authentication by the proxy: for how long a request counts as its user's."""
 
     @property
     def ends_at(self) -> float:
-        """Local time at which it ends by itself, at the latest."""
+        """Local time by which the lease expires at the latest."""
 
     @property
     def otherwise(self) -> Caller | None:
-        """The caller once this has ended, by the credential that the request carries; None: it is refused."""
+        """The caller after the lease has ended, by the request's own credential; None: the request is then refused."""
 
     def is_good(self) -> bool:
-        """Whether it still is so."""
+        """Whether the lease is still valid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
-    """The request is one of an authenticated user.
+    """A request whose user the proxy has authenticated.
 
     Attributes:
-        user: for whom the NameNode is asked.
-        target: as it goes there.
-        plain: what it asks of the cache; None: nothing.
-        headers: of the request, without credentials.
-        adds: header fields of ours for the reply.
-        repeatable_until: local time until which the same head would be admitted again, whatever else happens but the
-            end of a key; None: it is looked at each time.
-        lease: for how long the request may be held, or streamed to.
+        user: the user for whom the service asks the NameNode.
+        target: the request target as it is sent to the NameNode.
+        plain: the question to the cache; None: the request bypasses the cache.
+        headers: the request's header fields, without credentials.
+        adds: header fields that the proxy adds to the reply.
+        repeatable_until: local time until which the same head would be admitted again, unless its key is retired
+            before; None: each request is authenticated by itself.
+        lease: for how long the request may be held, or its reply streamed.
     """
 
     user: str
@@ -56,10 +56,10 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class ByToken:
-    """A delegation token says who asks, which the NameNode judges.
+    """A request authenticated by a delegation token, which only the NameNode can check.
 
     Attributes:
-        headers: of the request, without other credentials.
+        headers: the request's header fields, without other credentials.
     """
 
     headers: Headers

@@ -1,9 +1,9 @@
-"""How a call was handled, and how `Cache-Status` says so.
+"""How a call was handled, as the field `Cache-Status` reports it.
 
-Format: RFC 9211. The one table of all reasons; a reason is also the label of a metric.
+Format: RFC 9211. This is the only table of reasons; a reason is also the label of a metric.
 
-ProvenGrant holds for the header as well: what the cache knows of a path is shown only to callers to whom the
-NameNode shows that path. All others read `fwd=miss`, whatever is cached, asked or written there.
+ProvenGrant holds for the header as well: it discloses the cache's knowledge of a path only to callers to whom the
+NameNode shows that path. All others read `fwd=miss`, whatever is cached, in flight or being written there.
 """
 
 from collections.abc import Mapping
@@ -41,14 +41,14 @@ def cache_status(
     collapsed: bool = False,
     detail: str | None = None,
 ) -> Header:
-    """Say how a reply was made (RFC 9211, section 2).
+    """Return the `Cache-Status` field of a reply (RFC 9211, section 2).
 
     Args:
-        hit: answered without asking.
-        fwd: why it was asked for: bypass, method, uri-miss, vary-miss, miss, request, stale or partial.
+        hit: answered from memory.
+        fwd: why it was forwarded: bypass, method, uri-miss, vary-miss, miss, request, stale or partial.
         stored: the NameNode's answer is in the cache now.
-        collapsed: another call was waited for.
-        detail: our own reason, a token.
+        collapsed: answered with the reply to another call.
+        detail: the reason of nncache's own, a token.
     """
     parts = ["nncache"]
     if hit:
@@ -68,17 +68,17 @@ HIT: Header = cache_status(hit=True)
 """The `Cache-Status` of every answer from memory."""
 
 COLLAPSED: Header = cache_status(fwd="miss", collapsed=True)
-"""Answered with the reply to the same caller's question, which was on its way already."""
+"""Answered with the reply to the same caller's call that was already in flight."""
 
 WAITED_HIT: Header = cache_status(hit=True, detail="waited")
 """Answered from memory, after the request was held (`Prefer: wait`)."""
 
 NOT_WEBHDFS: Header = cache_status(detail="not-webhdfs")
-"""Neither forwarded nor answered: such a target is not served."""
+"""Refused: the proxy does not serve the target."""
 
 
 NOT_ADMITTED: Header = cache_status(detail="not-admitted")
-"""Neither forwarded nor answered: the proxy does not know who asks, or they may not act for another."""
+"""Refused: the proxy cannot authenticate the caller, or the caller may not act for another user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +88,10 @@ class Explained:
     Attributes:
         fwd: the parameter of that name (RFC 9211, section 2.2).
         meaning: for operators; follows "not answered from memory: ".
-        to_do: what an operator can do about it, as whole sentences (docs/cache-status.md).
-        is_open: whether every caller may read it: it follows from the request, the settings or the whole proxy, never
-            from what is known of the path.
-        has_detail: whether `detail` names the reason; else `fwd` says it all.
+        to_do: the remedy for an operator, in whole sentences (docs/cache-status.md).
+        is_open: whether every caller may read the reason: it follows from the request, the settings or the state of
+            the whole proxy, never from the cache's knowledge of the path.
+        has_detail: whether `detail` names the reason; otherwise `fwd` is enough.
     """
 
     fwd: str
@@ -119,14 +119,14 @@ REASONS: Final[Mapping[ForwardReason, Explained]] = {
         "Nothing: it passes as soon as the NameNode's events have caught up with the reply. "
         "If it lasts, the stream of changes is slow: look at `nncache_cache_gate_age_seconds`.",
     ),
-    # Not open: a two-step write of the path goes before it.
+    # Not open: a two-step write of the path takes precedence over it.
     Reason.REQUEST: Explained(
         "request",
         "the request asked for a fresh answer",
         "Nothing, if the client means it: it sends `Cache-Control: no-cache`, or the like.",
         has_detail=False,
     ),
-    # Not open: a path of which nothing is known is a miss, also while the gate is closed.
+    # Not open: a path that is not cached is a miss, also while the gate is closed.
     Reason.GATE_CLOSED: Explained(
         "bypass",
         "it is too long since all changes were known to be applied (max_staleness_s)",
@@ -191,11 +191,11 @@ REASONS: Final[Mapping[ForwardReason, Explained]] = {
 
 
 MEANINGS: Final[Mapping[str, str]] = {str(reason.value): each.meaning for reason, each in REASONS.items()}
-"""What each reason means, by its word."""
+"""The meaning of each reason, by the reason's value."""
 
 
 def why_not_asked(call: Call) -> Bypass:
-    """Say why the cache was not asked about a call at all."""
+    """Return why a call bypasses the cache."""
     if call.method != "GET":
         return Bypass.METHOD
     if call.op is None or call.op.name != "GETFILESTATUS":
@@ -209,13 +209,13 @@ def why_not_asked(call: Call) -> Bypass:
 def forwarded(
     why: ForwardReason, *, is_shown: bool, is_stored: bool = False, is_shared: bool = False
 ) -> Header:
-    """Return the `Cache-Status` of a reply that the NameNode gave to this very call, or failed to give.
+    """Return the `Cache-Status` of a call that was sent to the NameNode, whether or not it replied.
 
     Args:
         why: the reason, as the metrics count it.
         is_shown: whether the NameNode has shown this caller the path; see `shows_path`.
         is_stored: whether the cache has kept the reply.
-        is_shared: whether it was asked once for several requests of one caller that were held (`Prefer: wait`).
+        is_shared: whether one call answers several held requests of one caller (`Prefer: wait`).
     """
     shown = why if is_shown or REASONS[why].is_open else Reason.MISS
     explained = REASONS[shown]
@@ -224,10 +224,10 @@ def forwarded(
 
 
 def shows_path(status: int, body: bytes | None) -> bool:
-    """Whether a reply to GETFILESTATUS shows its caller what is, or is not, at the path.
+    """Whether a reply to GETFILESTATUS shows its caller whether the path exists.
 
-    A NameNode says FileNotFoundException only to those who may traverse what is above (FSPermissionChecker
-    checkTraverse, Hadoop 3.5.0).
+    A NameNode answers FileNotFoundException only to callers who may traverse the path's ancestors
+    (FSPermissionChecker checkTraverse, Hadoop 3.5.0).
     """
     if status == HTTPStatus.NOT_FOUND:
         remote = parse_remote_exception(body or b"")

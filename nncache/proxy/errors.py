@@ -1,9 +1,9 @@
-"""What can go wrong in this room, by whose fault it is.
+"""The errors of this room, by whose fault they are.
 
-Each error knows the reply that it becomes; only `proxy/clients/response.py` writes that reply.
+Each error defines the reply that it becomes; only `proxy/clients/response.py` writes that reply.
 A RemoteException of the NameNode is not an error here: it is a reply, passed on byte for byte.
-The Java class names are those that Hadoop's own WebHDFS client unwraps: a RetriableException makes it
-ask again by itself, hence it is used only where asking again is safe (RetryPolicies, Hadoop 3.5.0).
+The Java class names are those that Hadoop's own WebHDFS client unwraps. That client retries after a
+RetriableException, so it is used only where a retry is safe (RetryPolicies, Hadoop 3.5.0).
 """
 
 from typing import ClassVar, Final
@@ -14,10 +14,10 @@ class ProxyError(Exception):
 
     Attributes:
         status: the HTTP status of the reply.
-        reason: the reason phrase that goes with it.
-        java_class: what the `RemoteException` of the reply calls itself.
-        closes: whether the connection can't be used any further.
-        retry_after_s: after how many seconds the client may ask again (RFC 9110, section 10.2.3), if that is known.
+        reason: the reason phrase of that status.
+        java_class: the class that the reply's `RemoteException` names.
+        closes: whether the connection closes after the reply.
+        retry_after_s: value of `Retry-After` in seconds (RFC 9110, section 10.2.3); None: no such field.
     """
 
     status: ClassVar[int] = 500
@@ -31,7 +31,7 @@ class ProxyError(Exception):
 
 
 class ClientError(ProxyError):
-    """The request is at fault; asking again will not help."""
+    """The request is at fault; a retry will not help."""
 
     status = 400
     reason = "Bad Request"
@@ -39,7 +39,7 @@ class ClientError(ProxyError):
 
 
 class MalformedRequestError(ClientError):
-    """Not HTTP, or HTTP of which two readers could make two things (RFC 9112, section 11)."""
+    """Not HTTP, or HTTP that two parsers could read differently (RFC 9112, section 11)."""
 
     closes = True
 
@@ -53,7 +53,7 @@ class UnknownAddressError(ClientError):
 
 
 class NotMountedError(UnknownAddressError):
-    """No namespace is mounted where the path lies (`InodeTree.resolve`)."""
+    """No namespace is mounted at or above the path (`InodeTree.resolve`)."""
 
 
 class MountPointError(ClientError):
@@ -73,10 +73,10 @@ class AcrossNamespacesError(ClientError):
 
 
 class MethodNotAllowedError(ClientError):
-    """The target knows other methods only.
+    """The target does not support the method.
 
     Attributes:
-        allow: these, as the field `Allow` lists them (RFC 9110, section 15.5.6).
+        allow: the supported methods, as the value of `Allow` (RFC 9110, section 15.5.6).
     """
 
     status = 405
@@ -99,7 +99,7 @@ class SlowRequestError(ClientError):
 
 
 class TargetTooLongError(ClientError):
-    """The request line alone is longer than a head may be (RFC 9110, section 15.5.15)."""
+    """The request line alone exceeds the limit of a head (RFC 9110, section 15.5.15)."""
 
     status = 414
     reason = "URI Too Long"
@@ -107,7 +107,7 @@ class TargetTooLongError(ClientError):
 
 
 class HeadTooLargeError(ClientError):
-    """The header fields are more, or longer, than allowed (RFC 6585, section 5)."""
+    """There are too many header fields, or they are too long (RFC 6585, section 5)."""
 
     status = 431
     reason = "Request Header Fields Too Large"
@@ -115,7 +115,7 @@ class HeadTooLargeError(ClientError):
 
 
 class VersionNotSupportedError(ClientError):
-    """Another HTTP version than 1.0 and 1.1 (RFC 9110, section 15.6.6)."""
+    """The HTTP version is neither 1.0 nor 1.1 (RFC 9110, section 15.6.6)."""
 
     status = 505
     reason = "HTTP Version Not Supported"
@@ -124,7 +124,7 @@ class VersionNotSupportedError(ClientError):
 
 
 class ClientGoneError(ClientError):
-    """The client left, or broke its body off, before the call was over; no one reads the reply."""
+    """The client closed the connection, or cut its body short, before the call ended; no client reads the reply."""
 
     closes = True
 
@@ -133,7 +133,7 @@ _AUTHENTICATION: Final = "org.apache.hadoop.security.authentication.client.Authe
 
 
 class UnauthenticatedError(ClientError):
-    """Nothing in the request says who asks, where the proxy itself authenticates."""
+    """The request carries no credential, and the proxy itself authenticates."""
 
     status = 401
     reason = "Authentication required"
@@ -141,7 +141,7 @@ class UnauthenticatedError(ClientError):
 
 
 class BadTicketError(ClientError):
-    """The ticket identifies no user. The reply is a NameNode's: without a challenge."""
+    """The ticket identifies no user. Like a NameNode's, the reply carries no challenge."""
 
     status = 403
     reason = "Forbidden"
@@ -149,7 +149,7 @@ class BadTicketError(ClientError):
 
 
 class NotServedError(ClientError):
-    """This proxy is not set up for it (RFC 9110, section 15.6.2); the text says what to set."""
+    """This proxy is not configured for the request (RFC 9110, section 15.6.2); the message names the setting."""
 
     status = 501
     reason = "Not Implemented"
@@ -157,7 +157,7 @@ class NotServedError(ClientError):
 
 
 class NotASubscriberError(ClientError):
-    """The caller may not read the filter's events, or there is no such filter: a stranger cannot tell which."""
+    """The caller may not read the filter's events, or there is no such filter: the reply does not tell which."""
 
     status = 403
     reason = "Forbidden"
@@ -173,18 +173,18 @@ class EntryNotFoundError(ClientError):
 
 
 class CallerNotVerifiedError(ClientError):
-    """Nothing that this proxy has verified says who asks."""
+    """This proxy has not verified who the caller is."""
 
     status = 403
     reason = "Forbidden"
     java_class = _AUTHENTICATION
 
 
-# ---- ours -------------------------------------------------------------------------------------------
+# ---- the proxy's ------------------------------------------------------------------------------------
 
 
 class OverloadedError(ProxyError):
-    """A bound of the proxy itself is reached; nothing was sent to the NameNode."""
+    """A limit of the proxy itself is reached; nothing was sent to the NameNode."""
 
     status = 503
     reason = "Service Unavailable"
@@ -193,23 +193,23 @@ class OverloadedError(ProxyError):
 
 
 class TooManyHandshakesError(OverloadedError):
-    """As many tickets wait to be judged as may, or as this address may have; or this one has waited for too long."""
+    """The queue of unverified tickets, or this address's share of it, is full; or a ticket waited there too long."""
 
 
 class NotJudgedError(OverloadedError):
-    """A ticket could not be judged: nothing is wrong with it, as far as is known."""
+    """A ticket could not be verified; that does not mean that it is invalid."""
 
 
 class TooManyStreamsError(OverloadedError):
-    """As many streams of events are open as may, or as this address may have."""
+    """The maximum number of event streams, or this address's share of it, is open."""
 
 
 class EventsUnavailableError(OverloadedError):
-    """ZooKeeper does not say now who may read a filter's events."""
+    """ZooKeeper cannot be asked at present who may read a filter's events."""
 
 
 class RegistryUnavailableError(OverloadedError):
-    """The service registry cannot be read now."""
+    """The service registry cannot be read at present."""
 
 
 class TooManyConnectionsError(OverloadedError):
@@ -219,7 +219,7 @@ class TooManyConnectionsError(OverloadedError):
 
 
 class TooManyCallsError(OverloadedError):
-    """The client's address, or the caller, has its share of `max_calls`."""
+    """The client's address, or the caller, has used up its share of `max_calls`."""
 
 
 class TooManyRequestsError(OverloadedError):
@@ -240,9 +240,9 @@ class UpstreamError(ProxyError):
     """No NameNode gave a reply.
 
     Attributes:
-        outcome_unknown: whether the call may have had its effect all the same: it was sent, and no
-            reply came. Such a write is never repeated, neither here nor, as far as the name of the
-            exception goes, by the client.
+        outcome_unknown: whether the call may have taken effect: it was sent, and no reply came. The proxy
+            never retries a write with an unknown outcome, and the exception's class does not make the
+            client retry it.
     """
 
     status = 502
@@ -252,7 +252,7 @@ class UpstreamError(ProxyError):
 
 
 class NoActiveNameNodeError(UpstreamError):
-    """Every NameNode of the pool is standby, in backoff or silent; nothing has had an effect."""
+    """Every NameNode of the pool is standby, in backoff or silent; the call has had no effect."""
 
     status = 503
     reason = "Service Unavailable"
@@ -261,7 +261,7 @@ class NoActiveNameNodeError(UpstreamError):
 
 
 class NotSentError(UpstreamError):
-    """No connection to the NameNode could be made; nothing was sent."""
+    """No connection to the NameNode could be opened; nothing was sent."""
 
     status = 503
     reason = "Service Unavailable"
@@ -270,7 +270,7 @@ class NotSentError(UpstreamError):
 
 
 class ServiceLoginError(UpstreamError):
-    """The service's own credential is not accepted by the NameNode, or there is none; nothing has had an effect."""
+    """The service has no credential, or the NameNode rejects it; the call has had no effect."""
 
     status = 503
     reason = "Service Unavailable"
@@ -279,7 +279,7 @@ class ServiceLoginError(UpstreamError):
 
 
 class UpstreamCutError(UpstreamError):
-    """The connection ended, or brought no HTTP, after the call was sent and before its reply was complete."""
+    """After the call was sent, the connection closed before the reply was complete, or the reply was not HTTP."""
 
     outcome_unknown = True
 
@@ -294,4 +294,4 @@ class UpstreamTimeoutError(UpstreamError):
 
 
 class ReplyTooLargeError(UpstreamError):
-    """A reply that should have been small enough to hold in memory was not."""
+    """A reply that is kept in memory whole exceeds its size limit."""

@@ -1,7 +1,7 @@
-"""Which header fields travel on, and which of them a cached reply repeats.
+"""Which header fields are forwarded, and which of them a cached reply repeats.
 
-Deliberately absent: no `Via` and no `Server` of ours is added (guarantee Verbatim: what passes through is
-unchanged); the front end is a gateway, to its clients it *is* the NameNode's WebHDFS address.
+Deliberately absent: nncache adds neither `Via` nor `Server` (guarantee Verbatim: what passes through is
+unchanged). The front end is a gateway: to its clients it *is* the NameNode's WebHDFS address.
 """
 
 import logging
@@ -27,11 +27,11 @@ HOP_BY_HOP = frozenset(
         b"upgrade",
     }
 )
-"""RFC 9110, section 7.6.1, with the two credentials for the next hop, `Trailer`, since we drop trailers, and what goes
-with an `Upgrade` that is ignored (RFC 7540, section 3.2.1)."""
+"""RFC 9110, section 7.6.1. Also the two credentials for the next hop, `Trailer`, since trailers are dropped, and the
+field that accompanies an `Upgrade`, which is ignored (RFC 7540, section 3.2.1)."""
 
 _NOT_TO_NOMINATE = frozenset({b"content-length", b"host"})
-"""`Connection: content-length` must not strip a body of its length: what follows would be read as a request."""
+"""`Connection: content-length` must not remove a body's length: the body would be read as the next request."""
 
 _NOT_SENT = HOP_BY_HOP | {b"x-forwarded-for"}
 _NOT_PASSED_ON = HOP_BY_HOP | {b"content-length"}
@@ -43,11 +43,11 @@ NOT_REPLAYED = _NOT_PASSED_ON | {
     b"set-cookie",
     b"www-authenticate",
 }
-"""With what each cached answer says each time, or must never repeat: credentials are their asker's alone."""
+"""Adds the fields that each cached answer sets by itself, and credentials, which belong to one client alone."""
 
 
 def _without(fields: Headers, dropped: frozenset[bytes], names: Sequence[bytes] = ()) -> Headers:
-    """Drop these, and what `Connection` names. Most replies have none of them all, so that is found out first."""
+    """Drop these fields and those that `Connection` names. Most replies have none of them: that is checked first."""
     names = names or [name.lower() for name, _ in fields]
     if dropped.isdisjoint(names):
         return fields
@@ -63,34 +63,34 @@ def _without(fields: Headers, dropped: frozenset[bytes], names: Sequence[bytes] 
 
 
 def request_headers(headers: Iterable[Header], peer: str) -> Headers:
-    """Say which fields of a client's request go to the NameNode.
+    """Return the header fields that the NameNode receives with a client's request.
 
     The NameNode takes the *first* element of `X-Forwarded-For` for the client's address (JspHelper
-    getRemoteAddr, Hadoop 3.4.1): the field is replaced by `peer`, the address that we see, never appended to.
+    getRemoteAddr, Hadoop 3.4.1). So the field is replaced by `peer`, the client's address, never appended to.
     """
     return (*end_to_end_of_request(headers), forwarded_for(peer))
 
 
 def end_to_end_of_request(headers: Iterable[Header]) -> Headers:
-    """Say which of a request's own fields go on."""
+    """Return the client's own header fields that are forwarded."""
     return _without(tuple(headers), _NOT_SENT)
 
 
 def forwarded_for(peer: str) -> Header:
-    """Return the field that says from which address a request came."""
+    """Return the `X-Forwarded-For` field with the address that a request came from."""
     return (b"X-Forwarded-For", peer.encode("ascii", "replace"))
 
 
 def reply_headers(headers: Iterable[Header], names: Sequence[bytes] = ()) -> Headers:
-    """Say which fields of a NameNode's reply go to the client, but for the length of the body.
+    """Return the fields of a NameNode's reply that the client receives, without `Content-Length`.
 
-    `names` are theirs in small letters, if these are known.
+    `names` are the names of `headers` in lower case, if the caller has them.
     """
     return _without(tuple(headers), _NOT_PASSED_ON, names)
 
 
 class _PassedOn(NamedTuple):
-    """The fields of a kind of reply that go to the client, before and behind the cookie."""
+    """The forwarded fields of a kind of reply, before and after its cookie."""
 
     before: Headers
     after: Headers
@@ -105,7 +105,7 @@ def _passed_on_of(kind: HeadKind) -> _PassedOn:
 
 
 def passed_on(head: ReplyHead) -> tuple[Headers, WireFields | None]:
-    """Say which fields of a NameNode's reply go to the client, as `reply_headers`, and how, if its kind is known."""
+    """Return the fields that `reply_headers` keeps, and their wire form if the kind of reply is known."""
     kind = head.kind
     if kind is None:
         return reply_headers(head.fields, head.names), None
@@ -120,31 +120,31 @@ def passed_on(head: ReplyHead) -> tuple[Headers, WireFields | None]:
 
 
 def replayed_headers(headers: Iterable[Header]) -> Headers:
-    """Say which fields of a NameNode's reply each cached answer repeats, in the NameNode's order."""
+    """Return the fields of a NameNode's reply that each cached answer repeats, in the NameNode's order."""
     return _without(tuple(headers), NOT_REPLAYED)
 
 
 def encode_fields(headers: Iterable[Header]) -> bytes:
-    """Write header fields as they go on the wire, without the empty line that ends them."""
+    """Encode header fields for the wire, without the empty line that ends them."""
     return b"".join([b"%b: %b\r\n" % field for field in headers])
 
 
 class SecureCookies:
     """Removes `Set-Cookie` fields with `Secure` from replies to clients without TLS.
 
-    A NameNode that is asked over HTTPS sets its `hadoop.auth` with `Secure`: it must not cross a network in clear,
-    since who reads it there can use it until it ends. Clients drop such a cookie of a plain connection (RFC 6265bis,
-    section 5.7), so that nothing is lost but what an eavesdropper could take.
+    Over HTTPS a NameNode sets its `hadoop.auth` cookie with `Secure`. The cookie must not cross a network in clear,
+    since an eavesdropper could use it until it expires. Clients ignore a `Secure` cookie that they receive on a plain
+    connection (RFC 6265bis, section 5.7), so they lose nothing.
 
     Attributes:
-        removed: how many fields.
+        removed: number of fields removed since start.
     """
 
     def __init__(self) -> None:
         self.removed = 0
 
     def for_client(self, headers: Headers, *, is_secure: bool = False) -> Headers:
-        """Return the fields that may go to a client; `is_secure`: over TLS."""
+        """Return the fields that the client may receive; `is_secure`: the connection uses TLS."""
         if is_secure:
             return headers
         kept = tuple(
@@ -155,7 +155,7 @@ class SecureCookies:
         return kept
 
     def wire_for_client(self, wire: WireFields, *, is_secure: bool) -> bytes:
-        """Return the fields that may go to a client, as they go on the wire."""
+        """Return the fields that the client may receive, in wire form."""
         start, cookie, end, _ = wire
         if cookie is None:
             return start
@@ -175,7 +175,7 @@ class SecureCookies:
 
 
 def _is_secure(value: bytes) -> bool:
-    """Whether a cookie has the attribute `Secure`, in any spelling (RFC 6265, section 5.2)."""
+    """Whether a cookie has the attribute `Secure`, in any case (RFC 6265, section 5.2)."""
     if b"secure" not in value.lower():
         return False
     attributes = value.split(b";")[1:]

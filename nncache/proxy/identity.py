@@ -1,7 +1,7 @@
-"""Who asks: what authenticates a request, and how a NameNode would tell callers apart.
+"""The caller of a request: its credential, and how a NameNode would tell callers apart.
 
-The NameNode authenticates; nncache remembers that it has accepted exactly these bytes. A reply proves its credential
-only where it says nothing of another one: `docs/decisions/0018` has the rules and what each of them prevents.
+The NameNode authenticates; nncache remembers that it has accepted exactly these bytes. A reply proves a credential
+only if it names no other one: `docs/decisions/0018` has the rules, and the attack that each of them prevents.
 """
 
 import hashlib
@@ -35,17 +35,17 @@ _CANCEL: Final = "CANCELDELEGATIONTOKEN"
 _SHOWN_CHARS: Final = 64  # of the user whom a credential names
 
 MARGIN_S: Final = 2.0
-"""By which a proof ends before its credential: `Date` counts whole seconds and is kept for one (Jetty)."""
+"""A proof expires this long before its credential: `Date` has whole seconds, and Jetty caches it for one."""
 
 _READ_OR_HARMLESS: Final = (
     HARMLESS_FIELDS | {b"if-none-match", b"prefer"} | set(map(str.encode, PER_REQUEST_NAMES))
 )
 
 _OF_NO_CREDENTIAL: Final = re.compile(rb'hadoop\.auth=(?:"?u=[^&;"]*&p=[^&;"]*&t=simple&|(?:"")?(?:;|$))')
-"""A cookie that a NameNode makes for `user.name`, or with which it takes one back."""
+"""A cookie that a NameNode sets for `user.name`, or to clear a cookie."""
 
 _MAX_CLAIM_CHARS: Final = 64
-"""A longer claim is known by its digest: it may stay for as long as the window of a two-step write."""
+"""A longer claim is kept as its digest: it may stay in memory while a two-step write's window is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Credential:
     """One cookie or one delegation token, by its digest.
 
     Attributes:
-        name: tells it apart from every other one; holds nothing of which it can be made again.
-        claims: the user that it names. Only the NameNode's acceptance makes that true.
-        ends_at_ms: when it ends by itself, in milliseconds of Unix time of the NameNode's clock.
+        name: unique for each credential; the credential cannot be reconstructed from it.
+        claims: the user that it names; unproven until the NameNode accepts the credential.
+        ends_at_ms: when it expires, in milliseconds of Unix time by the NameNode's clock.
     """
 
     name: str
@@ -64,24 +64,24 @@ class Credential:
 
 
 class Unclear(Enum):
-    """Why it is not certain what authenticates a request."""
+    """Marks a request whose credential is not certain."""
 
     UNCLEAR = "unclear"
-    """Several credentials, or one that only its NameNode can read: the call passes through, without a trace."""
+    """Several credentials, or one that only its NameNode can read: the call is forwarded without a trace."""
 
 
 Authentication: TypeAlias = Credential | Unclear | None
-"""None: what the request says by itself, in `user.name` and `doas`."""
+"""None: no credential; `user.name` and `doas` alone name the caller."""
 
 
 def authentication_of(plain: StatusRequest, headers: Iterable[Header]) -> Authentication:
-    """Say what authenticates a plain read; `Authorization` is seen to before (`nncache.proxy.reading`)."""
+    """Return the credential of a plain read. `nncache.proxy.reading` has excluded `Authorization` before."""
     cookies = [value for name, value in headers if name.lower() == b"cookie"]
     cookie = _auth_cookie(cookies) if cookies else None
     if cookie is Unclear.UNCLEAR:
         return cookie
     if plain.delegation is not None:
-        # A NameNode goes by the token alone (3.4.1 and 3.5.0): other credentials may be meant for another release.
+        # A NameNode reads the token alone (3.4.1 and 3.5.0): other credentials may be meant for another release.
         if cookie is not None or plain.user_name is not None or plain.doas is not None:
             return Unclear.UNCLEAR
         token = parse_delegation_token(plain.delegation)
@@ -90,8 +90,8 @@ def authentication_of(plain: StatusRequest, headers: Iterable[Header]) -> Authen
         return Credential(token_name(token), token.owner, token.max_date_ms)
     if cookie is None or (cookie.kind == SIMPLE and plain.user_name is not None):
         return None
-    # One of type simple admits a caller without user.name, who may be refused else (PseudoAuthenticationHandler).
-    # All of the fields: how a parser reads the cookie may depend on the other fields.
+    # One of type simple admits a caller without user.name, who may otherwise be refused (PseudoAuthenticationHandler).
+    # The digest covers all Cookie fields: how a parser reads one may depend on the others.
     digest = hashlib.sha256(b"\0".join(cookies)).hexdigest()
     return Credential(_name("cookie", digest, cookie.user), cookie.user, cookie.ends_at_ms)
 
@@ -102,12 +102,12 @@ def token_name(token: DelegationToken) -> str:
 
 
 def _name(kind: str, digest: str, user: str) -> str:
-    """Return a credential's name; the digest alone tells it apart, and the user is for who reads it."""
+    """Return a credential's name; the digest alone makes it unique, the user is for human readers."""
     return f"{kind}={digest}\0claims={user[:_SHOWN_CHARS]}" if user.isprintable() else f"{kind}={digest}"
 
 
 def cancelled_tokens(call: Call) -> tuple[DelegationToken, ...]:
-    """Return the tokens that a call cancels if it is carried out, read as loosely as a NameNode does."""
+    """Return the tokens that a call cancels if it succeeds, parsed as loosely as a NameNode does."""
     if _CANCEL not in {value.upper() for value in call.arguments.get("op", ())}:
         return ()
     tokens = map(parse_cancelled_token, call.arguments.get("token", ()))
@@ -115,21 +115,21 @@ def cancelled_tokens(call: Call) -> tuple[DelegationToken, ...]:
 
 
 def cancelled_by(call: Call) -> tuple[str, ...]:
-    """Return the names of the tokens that a call cancels if it is carried out."""
+    """Return the names of the tokens that a call cancels if it succeeds."""
     return tuple(map(token_name, cancelled_tokens(call)))
 
 
 def claimed_user(headers: Iterable[Header]) -> str | None:
-    """Return whom the authentication cookie of any request names; None without one. It proves nothing."""
+    """Return the user that a request's authentication cookie names, unproven; None without a clear cookie."""
     cookies = [value for name, value in headers if name.lower() == b"cookie"]
     cookie = _auth_cookie(cookies) if cookies else None
     return cookie.user if isinstance(cookie, AuthCookie) and cookie.kind != SIMPLE else None
 
 
 def unread_fields(headers: Iterable[Header]) -> bytes:
-    """Return a digest of the fields by which a NameNode may know who asks, and nncache does not; b"" if there are none.
+    """Return a digest of the fields that may authenticate the request to a NameNode and that nncache does not read.
 
-    Of cookies all but `hadoop.auth` are among them.
+    Every cookie but `hadoop.auth` is among them. b"": there are none.
     """
     found = []
     for name, value in headers:
@@ -145,7 +145,7 @@ def unread_fields(headers: Iterable[Header]) -> bytes:
 
 
 def is_authenticated_by_fields(headers: Iterable[Header]) -> bool:
-    """Whether header fields may say who makes a request, and not (only) its target."""
+    """Whether header fields may authenticate a request, rather than its target alone."""
     cookies = []
     for name, value in headers:
         match name.lower():
@@ -160,12 +160,12 @@ def is_authenticated_by_fields(headers: Iterable[Header]) -> bool:
 
 
 def proven_for_s(authentication: Credential | None, headers: Iterable[Header]) -> float | None:
-    """Say for how many seconds from now a 200 or true 404 proves who asked, at most; None: it proves nothing.
+    """Return for how many seconds a 200 or true 404 proves the caller's identity at most; None: it proves nothing.
 
-    With a credential no `Set-Cookie` may come: it tells that another one was accepted, or that this one ends unless it
-    is renewed (`token.max-inactive-interval`). Without one, a cookie that names another way than `simple` tells that
-    something was accepted which nncache does not know. How long a credential lives is measured by the NameNode's own
-    clock, in `Date` of this very reply (RFC 9110, section 6.6.1).
+    With a credential, the reply must have no `Set-Cookie`: one would mean that another credential was accepted, or
+    that this one expires unless renewed (`token.max-inactive-interval`). Without a credential, a cookie of another
+    type than `simple` means that the NameNode accepted something unknown to nncache. The credential's remaining time
+    is measured by the NameNode's own clock, the `Date` of the same reply (RFC 9110, section 6.6.1).
     """
     cookies = [value for name, value in headers if name.lower() == b"set-cookie"]
     if authentication is None:
@@ -180,7 +180,7 @@ def proven_for_s(authentication: Credential | None, headers: Iterable[Header]) -
 
 
 def _auth_cookie(cookies: list[bytes]) -> AuthCookie | Unclear | None:
-    """Return the one authentication cookie among the values of `Cookie` fields."""
+    """Return the only authentication cookie among the values of `Cookie` fields; None without one."""
     mentions = sum(value.lower().count(COOKIE_NAME) for value in cookies)
     if mentions == 0:
         return None
@@ -191,16 +191,16 @@ def _auth_cookie(cookies: list[bytes]) -> AuthCookie | Unclear | None:
             name, _, text = pair.strip(b" \t").partition(b"=")
             if name == COOKIE_NAME:
                 return parse_auth_cookie(text) or Unclear.UNCLEAR
-    return Unclear.UNCLEAR  # in another case, or where another parser may find it and this one does not
+    return Unclear.UNCLEAR  # in another case, or in a place where only another parser may find it
 
 
 def _is_of_no_credential(value: bytes) -> bool:
-    """Whether what a NameNode sets is no authentication cookie, or one that names no credential."""
+    """Whether a `Set-Cookie` value is no authentication cookie, or one that holds no credential."""
     return _OF_NO_CREDENTIAL.match(value) is not None or COOKIE_NAME not in value.lower()
 
 
 def _date_s(headers: Iterable[Header]) -> float | None:
-    """Return the latest time that a reply names as its own (a NameNode says it twice); None if that is not clear."""
+    """Return the latest `Date` of a reply (a NameNode sends two) in Unix seconds; None if a date is bad or missing."""
     dates = [value for name, value in headers if name.lower() == b"date"]
     try:
         return max(parsedate_to_datetime(date.decode("ascii")).timestamp() for date in dates)
@@ -209,14 +209,14 @@ def _date_s(headers: Iterable[Header]) -> float | None:
 
 
 def caller_of(plain: StatusRequest, credential: Credential | None, peer: str) -> Caller:
-    """Name the caller of a plain read that came from the address `peer`.
+    """Return the caller of a plain read that came from the address `peer`.
 
-    A credential, if there is one, says who asks; its name is a digest. Else only `user.name` and `doas` do; without
-    `user.name` it is the NameNode's static user (dr.who). With `doas` the address counts as well, since the
-    NameNode's proxy-user rules look at it, and so does whether some release ignores it: one of these answers for
-    `user.name` then, so nothing that it proves may be used for what asks as `doas`, nor the other way round.
+    A credential, if there is one, identifies the caller by its digest. Otherwise only `user.name` and `doas` do;
+    without `user.name` the caller is the NameNode's static user (dr.who). With `doas` the name includes the address,
+    which the NameNode's proxy-user rules check. It tells `doAs` from `doas` as well: a release that ignores `doAs`
+    answers for `user.name`, so no reply to one spelling proves anything for the other.
 
-    Two callers get one name only if every part is the same: no part can hold the separator NUL.
+    Two callers have the same name only if every part is equal: no part can contain the separator NUL.
     """
     parts = [] if credential is None else [credential.name]
     if plain.user_name is not None:
@@ -228,7 +228,7 @@ def caller_of(plain: StatusRequest, credential: Credential | None, peer: str) ->
 
 
 def claimed_caller(call: Call | StatusRequest | PlainArguments, headers: Iterable[Header] = ()) -> str:
-    """Return whom a call says to come from, for limits alone: it proves nothing. Bounded in length."""
+    """Return the claimed caller of a call, unproven and bounded in length; only limits of calls use it."""
     if isinstance(call, Call):
         users, proxied = call.arguments.get("user.name"), call.arguments.get("doas")
         user, doas = users[0] if users else None, proxied[0] if proxied else None
@@ -238,14 +238,14 @@ def claimed_caller(call: Call | StatusRequest | PlainArguments, headers: Iterabl
 
 
 def caller_in(head: bytes, target: str) -> str:
-    """Return the same of the head of a plain read."""
+    """Return the claimed caller of the head of a plain read."""
     lines = (line.partition(b":") for line in head.split(b"\r\n")[1:])
     plain = parse_plain(target)
     return "" if plain is None else claimed_caller(plain, [(name, value.strip()) for name, _, value in lines])
 
 
 def claim_of(user: str | None, doas: str | None) -> str:
-    """Return the claim to be `user`, perhaps for `doas`. Bounded in length."""
+    """Return the claimed caller's name for `user` and `doas`, bounded in length."""
     name = "" if user is None else f"user.name={user}"
     if doas is not None:
         name = f"{name}\0doas={doas}" if name else f"doas={doas}"
@@ -255,10 +255,10 @@ def claim_of(user: str | None, doas: str | None) -> str:
 
 
 def rpc_user_of_head(head: RequestHead) -> RpcUser | None:
-    """Return the RPC user of any request's caller; None if it is not certain.
+    """Return the RPC user of a request's caller; None if it is not certain.
 
-    Only names spelled as every release reads them count: 3.5.0 reads `doAs` and `USER.NAME`, 3.4.1 does not. And
-    none does where a cookie or `Authorization` may say who asks. Whom the proxy has authenticated it knows by itself.
+    A user whom the proxy has authenticated is certain. Otherwise no cookie or `Authorization` may name the caller, and
+    every release must read the parameter names: 3.5.0 reads `doAs` and `USER.NAME`, 3.4.1 does not.
     """
     if head.acts_for:
         return RpcUser(head.acts_for)
@@ -281,10 +281,10 @@ def _rpc_user_of_target(target: str) -> RpcUser | None:
 
 
 def rpc_user_of(plain: StatusRequest, credential: Credential | None) -> RpcUser | None:
-    """Return the RPC user of the same caller; None if the call does not say it.
+    """Return the RPC user of a plain read's caller; None if the read does not name it.
 
-    A credential says whose it is to its NameNode alone, and without `user.name` only the NameNode's configuration does
-    (hadoop.http.staticuser.user). Whether a `doAs` counts only its release does.
+    Only the NameNode knows the user of a credential, and the static user of a call without `user.name`
+    (hadoop.http.staticuser.user). Whether it reads `doAs` depends on its release.
     """
     if plain.user_name is None or credential is not None or plain.doas_may_be_ignored:
         return None

@@ -1,4 +1,4 @@
-"""How much a client and a NameNode may take of the proxy."""
+"""Limits on the resources that clients and NameNodes may use."""
 
 import resource
 from dataclasses import dataclass, field
@@ -8,17 +8,17 @@ from nncache.hadoop.rpc.callers import MAX_CALLER_CONNECTIONS
 from nncache.net.setting_error import SettingError
 
 _MIN_HEAD_BYTES = 1024
-_MAX_COUNT = 2**30  # of what the kernel takes as a C int
+_MAX_COUNT = 2**30  # for values that the kernel takes as a C int
 MAX_AWAITING_REFUSAL: Final = 64
-"""Connections beyond `max_connections` that are kept at once until their refusal is sent."""
+"""Number of connections beyond `max_connections` that may be open until their refusal is sent."""
 
 _RESERVED_FILES = 64 + MAX_AWAITING_REFUSAL + MAX_CALLER_CONNECTIONS
-"""The 64: listening sockets, other RPC and admin connections, logs, the interpreter's own."""
+"""The 64 are listening sockets, other RPC and admin connections, logs, and the interpreter's own files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitSettings:
-    """Bounds of connections, heads, bodies and waits.
+    """Limits of connections, heads, bodies and waits.
 
     Raises:
         SettingError: a value is outside what its key allows.
@@ -157,12 +157,12 @@ class LimitSettings:
 
 
 def reserve_files(limits: LimitSettings, namenodes: int) -> None:
-    """Raise the process's limit of open files to what the connections may need.
+    """Raise the process's limit of open files to the number that all connections may need.
 
-    Without it the limit would be met at the worst time, when the most clients are there.
+    Otherwise the proxy would reach the limit under peak load.
 
     Raises:
-        SettingError: the operating system allows fewer; the text says how many.
+        SettingError: the operating system allows fewer; the message says how many.
     """
     needed = check_files(limits, namenodes)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -171,10 +171,10 @@ def reserve_files(limits: LimitSettings, namenodes: int) -> None:
 
 
 def check_files(limits: LimitSettings, namenodes: int) -> int:
-    """Return how many files the connections may need, if the process may open them.
+    """Return how many files all connections may need.
 
     Raises:
-        SettingError: it may not; the text says how many it may.
+        SettingError: the process may not open that many; the message says how many it may.
     """
     needed = limits.max_connections + limits.upstream_connections * namenodes + _RESERVED_FILES
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

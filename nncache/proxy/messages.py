@@ -1,4 +1,4 @@
-"""What goes to a NameNode and what comes back, as values."""
+"""Requests to NameNodes and their replies, as values."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ Header: TypeAlias = tuple[bytes, bytes]
 Headers: TypeAlias = tuple[Header, ...]
 
 NO_TERM = -1
-"""The term of a reply that did not provably come from the one active NameNode: never kept."""
+"""The term of a reply that was not proven to come from the only active NameNode: such a reply is never cached."""
 
 
 @dataclass(slots=True)
 class RequestHead:
-    """A request as it is sent on: the method, the target and the end-to-end header fields.
+    """A request as it is forwarded: the method, the target and the end-to-end header fields.
 
     Attributes:
         target: in ASCII; see `nncache.net.http1.head.Head`.
-        headers: without hop-by-hop fields and with our `X-Forwarded-For`; see `nncache.proxy.headers`.
-        peer: the address of the client; shares of what is bounded go by it.
-        caller: who asks, as the request says; limits of calls go by it.
-        acts_for: the user for whom the service itself asks, whom the proxy has authenticated; "": the request's own
-            credentials say who asks.
-        wire: `headers` as they go on the wire, a `Host` among them, and the empty line; b"": not known.
+        headers: without hop-by-hop fields and with the proxy's `X-Forwarded-For`; see `nncache.proxy.headers`.
+        peer: the address of the client, which determines its shares of limited resources.
+        caller: the claimed caller, for limits of calls.
+        acts_for: the user whom the proxy has authenticated and for whom the service asks; "": the request's own
+            credentials identify the caller.
+        wire: `headers` in wire form, with a `Host` and the final empty line; b"": not available.
     """
 
     method: str
@@ -38,13 +38,13 @@ class RequestHead:
 
 
 class WireFields(NamedTuple):
-    """The header fields of a reply as they go on the wire.
+    """The header fields of a reply in wire form.
 
     Attributes:
-        start: those before the cookie, or all.
-        cookie: is not for every client.
-        end: those behind it.
-        replayed: those that a cached answer repeats; see `nncache.proxy.headers.replayed_headers`.
+        start: the fields before the cookie; all fields if there is no cookie.
+        cookie: the `Set-Cookie` field, which not every client may receive; None: the reply has none.
+        end: the fields after the cookie.
+        replayed: the fields that a cached answer repeats; see `nncache.proxy.headers.replayed_headers`.
     """
 
     start: bytes
@@ -58,10 +58,10 @@ class UpstreamReply:
     """A NameNode's whole reply.
 
     Attributes:
-        headers: every end-to-end field in the NameNode's order, repeated ones included, framing not.
+        headers: every end-to-end field in the NameNode's order, with repeated fields, without framing.
         replied_at: local time at which the reply was complete.
-        term: the term of the active NameNode that gave it, or `NO_TERM`.
-        wire: the headers as they go to a client; None: not known.
+        term: the term of the active NameNode that sent it, or `NO_TERM`.
+        wire: the headers in wire form; None: not available.
     """
 
     status: int
@@ -76,13 +76,13 @@ class UpstreamReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettledReply:
-    """What is known of a reply before its first byte goes to the client.
+    """What is known of a reply before its first byte is sent to the client.
 
     Attributes:
         headers: as in `UpstreamReply`.
         body: the whole body when it is JSON of less than 64 KiB, else None (it is being streamed).
-        replied_at: local time at which this much of the reply was there.
-        term: the term of the active NameNode that gave it, or `NO_TERM`.
+        replied_at: local time at which this much of the reply had arrived.
+        term: the term of the active NameNode that sent it, or `NO_TERM`.
     """
 
     status: int
@@ -95,27 +95,27 @@ class SettledReply:
 
 
 class WriteRight(Enum):
-    """What a NameNode says of a caller who would write a path."""
+    """A NameNode's answer to whether a caller may write a path."""
 
     GRANTED = auto()
     DENIED = auto()
-    MISSING = auto()  # the path is not there
-    UNKNOWN = auto()  # one cannot ask as them
+    MISSING = auto()  # the path does not exist
+    UNKNOWN = auto()  # the proxy cannot ask as this caller
 
 
 Settle: TypeAlias = Callable[[SettledReply | None], Awaitable[None]]
-"""Called with what is known of the reply before its first byte goes to the client; None: unknown outcome."""
+"""Called before the reply's first byte is sent to the client; None: the outcome of the call is unknown."""
 
 
 async def nothing_to_settle(_: SettledReply | None) -> None:
-    """Do nothing: `Settle` of a call that changes nothing, for which no reply has to be held back."""
+    """Do nothing: the `Settle` of a call that changes nothing, whose reply need not be held back."""
 
 
 Decorate: TypeAlias = Callable[[SettledReply], Headers]
-"""Says which header fields of ours go out behind the NameNode's own."""
+"""Returns the header fields that the proxy appends to the NameNode's own."""
 
 CallEnded: TypeAlias = Callable[[int, BaseException | None], None]
-"""Called when a call to a NameNode is over, with the status of the reply, 0 for none, and the error that ended it."""
+"""Called when a call to a NameNode has ended, with the reply's status (0: no reply) and the error that ended it."""
 
 CallSent: TypeAlias = Callable[[RequestHead, NameNode], CallEnded | None]
-"""Called when a call was sent for a client's request; like what it returns, it must neither block nor raise."""
+"""Called when a call was sent for a client's request. Neither this nor the returned callback may block or raise."""

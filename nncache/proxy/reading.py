@@ -1,6 +1,6 @@
-"""What a request is, and how far the cache may take part in it, before the cache is asked.
+"""Read a request: its meaning, and whether the cache may take part in it.
 
-Pure. It is read in one place, no matter what says who asks: the request itself, a delegation token, or the proxy.
+Pure. The only reader of requests, whichever authenticates them: the request itself, a delegation token, or the proxy.
 """
 
 import re
@@ -35,20 +35,20 @@ _NEVER: Final = Caller("")
 
 
 class CacheDirective(Enum):
-    """How far the cache may take part in a read."""
+    """Whether a read may use the cache."""
 
     ORDINARY = "ordinary"
     """Answer from memory, or ask and keep the answer."""
     REFRESH = "refresh"
     """Ask the NameNode, and keep its answer (RFC 9111, section 5.2.1.4, no-cache)."""
     NO_TRACE = "no-trace"
-    """Pass the call through; it neither reads nor fills the cache."""
+    """Forward the call; it neither reads nor fills the cache."""
 
 
 def cache_directive_of(headers: Iterable[tuple[bytes, bytes]]) -> CacheDirective:
     """Return the cache directive of the raw headers of a plain read.
 
-    Whatever could make a NameNode answer in another way leaves the cache out of it; cookies are `authentication_of`'s.
+    A field that could change the NameNode's answer keeps the cache out; cookies are left to `authentication_of`.
     `Pragma: no-cache` counts only without `Cache-Control` (RFC 9111, section 5.4).
     """
     directives: set[bytes] = set()
@@ -77,7 +77,7 @@ def cache_directive_of(headers: Iterable[tuple[bytes, bytes]]) -> CacheDirective
 
 
 def _accepts_json(value: bytes) -> bool:
-    """Whether JSON is among the media ranges of an `Accept` header (RFC 9110, section 12.5.1), as far as it is read."""
+    """Whether an `Accept` header allows JSON (RFC 9110, section 12.5.1); False beyond `_MAX_MEDIA_RANGES`."""
     if value.count(b",") + value.count(b";") > _MAX_MEDIA_RANGES:
         return False
     for element in value.lower().split(b","):
@@ -89,18 +89,18 @@ def _accepts_json(value: bytes) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class Reading:
-    """A request.
+    """A request that was read.
 
     Attributes:
-        head: as it goes to the NameNode.
-        plain: what it asks of the cache; None: it passes through without a trace.
-        call: what it asks for, where it passes through.
-        caller: who asks, as far as the NameNode would tell callers apart; of no meaning without `plain`.
-        credential: what authenticates it, beside what its target says.
-        refresh: the NameNode's own answer is wanted.
-        adds: header fields of ours for the reply.
+        head: the request as it is sent to the NameNode.
+        plain: the question to the cache; None: the request is forwarded without a trace.
+        call: the operation of a request that is forwarded without a trace.
+        caller: the caller, as the NameNode would tell callers apart; without meaning if `plain` is None.
+        credential: the cookie or token that authenticates the request, if any.
+        refresh: whether the request asks for the NameNode's own answer.
+        adds: header fields that the proxy adds to the reply.
         repeatable_until: local time until which the same bytes may be answered without being read again; None: never.
-        lease: by what the proxy itself says who asks, and for how long; None: the NameNode does.
+        lease: the validity of the proxy's own authentication; None: the NameNode authenticates.
     """
 
     head: RequestHead
@@ -115,12 +115,12 @@ class Reading:
 
 
 class _Fields:
-    """What the header fields of a request say.
+    """The meaning of a request's header fields.
 
     Attributes:
-        sent: those that go on.
-        wire: these as they go on the wire; b"": there is no `Host` among them.
-        cookies: those that go on, if a cookie is among the fields.
+        sent: the fields that are forwarded.
+        wire: `sent` in wire form; b"": without a `Host`.
+        cookies: `sent` if the request has a `Cookie` field, else empty.
     """
 
     __slots__ = ("_directive", "_headers", "cookies", "sent", "wire")
@@ -134,17 +134,17 @@ class _Fields:
 
     @property
     def directive(self) -> CacheDirective:
-        """What they ask of the cache."""
+        """Whether the cache may take part, by these fields."""
         if self._directive is None:
             self._directive = cache_directive_of(self._headers)
         return self._directive
 
 
 MAX_KEPT: Final = 1_024
-"""Sets of fields whose meaning is remembered: most clients say the same each time."""
+"""Number of sets of fields whose meaning is remembered: most clients repeat the same fields."""
 
-_FIELD_BYTES: Final = 64  # what a field takes beside its value, at least
-_FIELDS: Final[dict[Headers, _Fields]] = {}  # none that holds a secret
+_FIELD_BYTES: Final = 64  # the least memory of a field in addition to its value
+_FIELDS: Final[dict[Headers, _Fields]] = {}  # without fields that hold a secret
 
 
 def _read_fields(headers: Headers) -> _Fields:
@@ -161,7 +161,7 @@ def _read_fields(headers: Headers) -> _Fields:
 
 
 def _read_line(method: str, target: str) -> tuple[StatusRequest | Call, str]:
-    """Return what a request line asks for, and of whom it says to come."""
+    """Return the meaning of a request line, and its claimed caller."""
     asked = (parse_plain(target) if method == "GET" else None) or parse_call(method, target)
     return asked, claimed_caller(asked)
 
@@ -170,7 +170,7 @@ _line_again = lru_cache(MAX_QUERIES)(_read_line)
 
 
 def read_request(method: str, target: str, headers: Headers, peer: str) -> Reading:
-    """Read a request that says by itself who asks."""
+    """Read a request that the proxy has not authenticated."""
     asked, claim = (_line_again if may_be_remembered(target) else _read_line)(method, target)
     fields = _FIELDS.get(headers) or _read_fields(headers)
     credential: Credential | None = None
@@ -199,7 +199,7 @@ def read_request(method: str, target: str, headers: Headers, peer: str) -> Readi
 
 
 def read_admitted(method: str, admitted: Admitted, peer: str) -> Reading:
-    """Read a request of a user whom the proxy has authenticated: the service asks for them."""
+    """Read a request of a user whom the proxy has authenticated; the service asks on the user's behalf."""
     fields = request_headers(admitted.headers, peer)
     head = RequestHead(
         method, admitted.target, fields, peer, caller=f"user.name={admitted.user}", acts_for=admitted.user

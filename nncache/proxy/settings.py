@@ -1,4 +1,4 @@
-"""What an operator may choose about the front end."""
+"""Settings of the front end."""
 
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -13,7 +13,7 @@ _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, no
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxySettings:
-    """Addresses of the front end and its patience.
+    """Addresses, timeouts and capacities of the front end.
 
     Raises:
         SettingError: a value is outside what its key allows.
@@ -116,7 +116,7 @@ class ProxySettings:
         parse_endpoint("admin", self.admin)
         if self.tls_listen:
             parse_endpoint("tls_listen", self.tls_listen)
-        self._see_ports()
+        self._check_ports()
         for key in ("tls_certificate", "tls_key"):
             if bool(self.tls_listen) is not bool(getattr(self, key)):
                 wanted = (
@@ -141,8 +141,8 @@ class ProxySettings:
             if not value > 0:
                 raise SettingError(key, value, "must be more than 0 seconds")
 
-    def _see_ports(self) -> None:
-        """Refuse two of its addresses that are one."""
+    def _check_ports(self) -> None:
+        """Refuse two addresses that would share a port."""
         keys = ("listen", "admin", *(("tls_listen",) if self.tls_listen else ()))
         for first, second in combinations(keys, 2):
             one, other = (parse_endpoint(key, getattr(self, key)) for key in (first, second))
@@ -154,17 +154,17 @@ class ProxySettings:
 
     @property
     def listen_at(self) -> ListenAddress:
-        """Where clients are served."""
+        """The address on which clients are served."""
         return parse_endpoint("listen", self.listen)
 
     @property
     def tls_listen_at(self) -> ListenAddress | None:
-        """Where clients are served over TLS; None: nowhere."""
+        """The address on which clients are served over TLS; None: no TLS."""
         return parse_endpoint("tls_listen", self.tls_listen) if self.tls_listen else None
 
     @property
     def certificate(self) -> CertificateFiles | None:
-        """Where the certificate of `tls_listen` is; None: clients are served in plain HTTP alone."""
+        """The certificate files of `tls_listen`; None: no TLS."""
         if not self.tls_listen:
             return None
         return CertificateFiles(
@@ -173,5 +173,5 @@ class ProxySettings:
 
     @property
     def admin_at(self) -> ListenAddress:
-        """Where the admin pages are."""
+        """The address of the admin pages."""
         return parse_endpoint("admin", self.admin)

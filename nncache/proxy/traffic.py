@@ -1,6 +1,6 @@
-"""What became of each request: counted once, timed, and shown to observers.
+"""The result of each request: counted once, timed, and passed to observers.
 
-Hits of the fast path are counted there; of these only a sample is seen here, each with a weight.
+The fast path counts its own hits and passes only a sample of them here, each with a weight.
 """
 
 import logging
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 GETFILESTATUS: Final = "GETFILESTATUS"
 UNKNOWN_OPERATION: Final = "other"
-"""The label of what is no operation of WebHDFS, or is not certainly one."""
+"""The label of a request that is not, or not certainly, an operation of WebHDFS."""
 
 OPERATION_NAMES: Final = (*sorted({each.name for each in OPERATIONS}), UNKNOWN_OPERATION)
 
@@ -32,7 +32,7 @@ BOUNDS_S: Final = (
 
 
 class Result(StrEnum):
-    """What became of a request."""
+    """The result of a request."""
 
     HIT = "hit"
     COLLAPSED = "collapsed"
@@ -58,18 +58,18 @@ MEANINGS: Final[Mapping[Result, str]] = {
     Result.FAILED: "answered with an error of the proxy: no NameNode replied, or an internal error",
     Result.ABANDONED: "the client left before there was an answer",
 }
-"""What each result means, for the documentation."""
+"""The meaning of each result, for the documentation."""
 
 
 UNTIMED: Final = frozenset(
     {Result.STREAMED, Result.REGISTRY, Result.PREFLIGHT, Result.REFUSED, Result.ABANDONED}
 )
-"""Counted as UNKNOWN_OPERATION and not timed: none involves a NameNode, and each operation is a series more."""
+"""Counted as UNKNOWN_OPERATION and not timed: no NameNode is involved, and each operation would add a time series."""
 
 _SHOWN_AT_ONCE: Final[Mapping[tuple[Result, str], int]] = {
     (each, UNKNOWN_OPERATION if each in UNTIMED else GETFILESTATUS): 0 for each in Result
 }
-"""Counts that are there before they grow, so that the first one is an increase as well."""
+"""Counters that exist from the start, so that their first count shows as an increase as well."""
 
 
 def result_of(error: Exception) -> Result:
@@ -80,27 +80,27 @@ def result_of(error: Exception) -> Result:
 
 
 def operation_name(call: Call) -> str:
-    """Return the operation's name; UNKNOWN_OPERATION if there is none for certain."""
+    """Return the operation's name; UNKNOWN_OPERATION if it is not certain."""
     return UNKNOWN_OPERATION if call.op is None else call.op.name
 
 
 class Exchange:
-    """One request and what became of it.
+    """One request and its result.
 
     Attributes:
-        method: of the request.
-        target: as it came; it may hold a credential.
+        method: the request's method.
+        target: the target as received; it may hold a credential.
         peer: the client's address.
         started: local time at which the request was complete, in seconds.
-        duration_s: until its answer was ready to be written; of a streamed reply, until its end.
-        caller: who asks, as the request says; "" if it does not say.
+        duration_s: until the answer was ready to be written; of a streamed reply, until its end.
+        caller: the caller that the request claims; "": none.
         operation: one of OPERATION_NAMES.
         why: why it was forwarded, if it was.
-        request_id: what the client says in `X-Request-Id`; "" if it says nothing.
-        traceparent: what it says in the field of this name (W3C Trace Context), valid or not; "" likewise.
+        request_id: the client's `X-Request-Id`; "": none.
+        traceparent: the client's `traceparent` (W3C Trace Context), valid or not; "": none.
         status: of the reply; 0 if there was none.
-        body_bytes: of the reply's body; -1 where that was streamed.
-        weight: how many requests it counts as.
+        body_bytes: size of the reply's body; -1 if it was streamed.
+        weight: the number of requests that this one stands for.
     """
 
     __slots__ = (
@@ -137,17 +137,17 @@ class Exchange:
         self.weight = 1
 
     def take_ids(self, first: Callable[[bytes], str]) -> None:
-        """Take what the client calls the request; `first` returns the first value of a field, "" for none."""
+        """Record the client's ids of the request; `first` returns the first value of a field, "" for none."""
         self.request_id, self.traceparent = first(b"x-request-id"), first(b"traceparent")
 
 
 Observer: TypeAlias = Callable[[Exchange], None]
-"""Sees a request that was answered; must neither block nor raise, nor change it."""
+"""Called with a request that has ended; must not block, raise or change it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Durations:
-    """A histogram: how many took at most as long as each of BOUNDS_S, in all, and their sum."""
+    """A histogram: the number of requests in each bucket of BOUNDS_S and above the last, and their total duration."""
 
     counts: tuple[int, ...]
     sum_s: float
@@ -176,24 +176,24 @@ class TrafficStats:
 
 
 class Traffic:
-    """Counts requests by what became of them, and shows them to observers.
+    """Counts requests by result, and passes them to observers.
 
     Invariants:
         T1  Each request is in exactly one count: `ended` and `count` take those that the fast path does not answer.
-        T2  `_durations` has a place more than BOUNDS_S, for what took longer than all of them.
+        T2  `_durations` has one bucket more than BOUNDS_S, for longer durations.
     """
 
     def __init__(self, clock: Callable[[], float], hits_of_fast_path: Callable[[], int] = lambda: 0) -> None:
-        """Begin with nothing.
+        """Start with all counts at zero.
 
         Args:
             clock: local time in seconds.
-            hits_of_fast_path: requests that it has answered since the start.
+            hits_of_fast_path: the number of requests that the fast path has answered since start.
         """
         self.clock = clock
         self.hits_of_fast_path = hits_of_fast_path
         self.observers: tuple[Observer, ...] = ()
-        self._throttled = ThrottledLog(_log, clock)  # about these
+        self._throttled = ThrottledLog(_log, clock)  # about observers
         self._requests: Counter[tuple[Result, str]] = Counter(_SHOWN_AT_ONCE)
         self._durations: dict[Result, list[int]] = {
             each: [0] * (len(BOUNDS_S) + 1) for each in Result if each not in UNTIMED
@@ -201,13 +201,13 @@ class Traffic:
         self._sums_s: dict[Result, float] = dict.fromkeys(self._durations, 0.0)
 
     def ended(self, exchange: Exchange) -> None:
-        """Count a request that has ended now."""
+        """Count a request that has just ended, and pass it to the observers."""
         duration_s = exchange.duration_s = self.clock() - exchange.started
         self.count(exchange.result, exchange.operation, duration_s)
         self._show(exchange)
 
     def count(self, result: Result, operation: str, duration_s: float) -> None:
-        """Count a request that no observer has to see."""
+        """Count a request without passing it to the observers."""
         if result in UNTIMED:
             self._requests[result, UNKNOWN_OPERATION] += 1
             return
@@ -215,7 +215,7 @@ class Traffic:
         self._note_duration(result, duration_s, 1)
 
     def sampled(self, exchange: Exchange) -> None:
-        """Take note of one of the hits that the fast path has counted."""
+        """Record the duration of a sampled hit, which the fast path has counted, and pass it to the observers."""
         exchange.duration_s = self.clock() - exchange.started
         self._note_duration(exchange.result, exchange.duration_s, exchange.weight)
         self._show(exchange)
@@ -223,14 +223,14 @@ class Traffic:
     def refused(
         self, error: ProxyError, peer: str, *, method: str = "", target: str = "", request_id: str = ""
     ) -> None:
-        """Count a request that came to nothing before it was known what it asks for."""
+        """Count a request that was refused before its operation was known."""
         exchange = Exchange(method, target, peer, self.clock())
         exchange.request_id = request_id
         exchange.result, exchange.status = result_of(error), error.status
         self.ended(exchange)
 
     def stats(self) -> TrafficStats:
-        """Return the figures so far."""
+        """Return all counts and durations since start."""
         requests = dict(self._requests)
         hit = Result.HIT, GETFILESTATUS
         requests[hit] = requests.get(hit, 0) + self.hits_of_fast_path()
@@ -248,5 +248,5 @@ class Traffic:
         for observer in self.observers:
             try:
                 observer(exchange)
-            except Exception as error:  # noqa: BLE001 - FailToNameNode: no answer depends on who is shown it
+            except Exception as error:  # noqa: BLE001 - FailToNameNode: no answer depends on an observer
                 self._throttled.warn(f"internal error of an observer of requests: {error!r}")

@@ -1,1 +1,1 @@
-"""The service registry: names bound to service records in ZooKeeper, as Hadoop's registry binds them."""
+"""The service registry: service records bound to names in ZooKeeper, in the format of Hadoop's registry."""

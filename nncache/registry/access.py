@@ -1,7 +1,7 @@
-"""Who may do what with an entry: the ACLs of the design, and what is wrong with others.
+"""The ACLs of entries, and the faults of other ACLs.
 
-Source: the design's security section; `RegistrySecurity` and `RegistryAdminService` of Hadoop 3.5.0. Hadoop gives users
-the right to write their home entry; the design does not, and it is followed.
+Source: the security section of the registry's design; `RegistrySecurity` and `RegistryAdminService` of Hadoop 3.5.0.
+Hadoop gives users write permission on their home entry. The design does not, and this module follows the design.
 """
 
 import base64
@@ -14,10 +14,10 @@ from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, Right
 from nncache.registry.paths import USERS, elements_of
 
 READABLE: Final = AclEntry("world", "anyone", Right.READ)
-"""Any client may read what is registered."""
+"""Every client may read the registry."""
 
 ITS_MAKER: Final = AclEntry("auth", "", ALL)
-"""What ZooKeeper makes all identities of the client of that makes an entry."""
+"""ZooKeeper replaces this entry by all identities of the client that creates the znode."""
 
 HOME_RIGHTS: Final = Right.CREATE | Right.READ | Right.DELETE
 
@@ -33,14 +33,14 @@ class ZooKeeperIdentity:
         return f"{self.scheme}:{self.id}"
 
     def entry(self, rights: Right) -> AclEntry:
-        """Return an entry of an ACL that allows it these."""
+        """Return an ACL entry that grants these rights to the identity."""
         return AclEntry(self.scheme, self.id, rights)
 
 
 def parse_account(text: str, realm: str) -> ZooKeeperIdentity:
-    """Read scheme:id; an id that ends in @ gets the realm.
+    """Parse scheme:id; the realm is appended to an id that ends in @.
 
-    Raises ValueError if it is invalid, or there is no realm; says what is allowed.
+    Raises ValueError if it is invalid, or the realm is missing; the message says what is allowed.
     """
     scheme, _, name = text.partition(":")
     if not scheme or not name or (":" in name and scheme != "digest"):
@@ -53,9 +53,9 @@ def parse_account(text: str, realm: str) -> ZooKeeperIdentity:
 
 
 def digest_account(user: str, password: str) -> ZooKeeperIdentity:
-    """Return the identity of a client that knows this password (ZooKeeper's DigestAuthenticationProvider).
+    """Return the identity of a client with this password (ZooKeeper's DigestAuthenticationProvider).
 
-    Raises ValueError if the user or the password is empty, or has a colon.
+    Raises ValueError if the user or the password is empty, or contains a colon.
     """
     if not user or not password or ":" in user + password:
         raise ValueError("an accessor needs an id and a password, neither empty nor with a colon")
@@ -65,14 +65,14 @@ def digest_account(user: str, password: str) -> ZooKeeperIdentity:
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """How entries are protected."""
+    """The rules for the ACLs of entries."""
 
-    system: tuple[ZooKeeperIdentity, ...] | None = None  # with all rights to everything; None: all have them
-    realm: str = ""  # of users
+    system: tuple[ZooKeeperIdentity, ...] | None = None  # with all rights on everything; None: all have them
+    realm: str = ""  # of the users
 
     @property
     def is_secure(self) -> bool:
-        """Whether entries are protected at all."""
+        """Whether entries are protected."""
         return self.system is not None
 
     def system_acl(self) -> Acl:
@@ -82,13 +82,13 @@ class AccessPolicy:
         return (READABLE, *(account.entry(ALL) for account in self.system))
 
     def entry_acl(self, accessors: Iterable[ZooKeeperIdentity] = ()) -> Acl:
-        """Return the ACL of an entry that this client makes."""
+        """Return the ACL of an entry that this client creates."""
         if self.system is None:
             return OPEN
         return (*self.system_acl(), ITS_MAKER, *(account.entry(ALL) for account in accessors))
 
     def home_acl(self, user: str) -> Acl:
-        """Return the ACL of a user's home entry: the user may add and remove entries, and no more."""
+        """Return the ACL of a user's home entry: the user may only add and remove entries."""
         if self.system is None:
             return OPEN
         return (
@@ -97,7 +97,7 @@ class AccessPolicy:
         )
 
     def faults(self, path: str, acl: Acl) -> Iterator[str]:
-        """Yield what is wrong with the ACL of an entry; nothing where the registry is open."""
+        """Yield each fault of an entry's ACL; none if the registry is not secure."""
         if self.system is None:
             return
         if not any(
@@ -115,7 +115,7 @@ class AccessPolicy:
         yield from self._strangers(path, acl)
 
     def _strangers(self, path: str, acl: Acl) -> Iterator[str]:
-        """Yield who else has rights: above the homes no one, in a home its user alone, and no other user below it."""
+        """Yield each right that is forbidden: any above the homes, another user's in a home, more than crd on it."""
         elements = elements_of(path)
         system = {(account.scheme, account.id) for account in self.system or ()}
         for entry in acl:

@@ -1,6 +1,6 @@
-"""Where an address of an endpoint leads, as another client has written it.
+"""Parses the addresses of endpoints, which other clients write.
 
-Any text is possible: a text that is no address is None here, never an error.
+Any text is possible: a text that is no address yields None, never an error.
 """
 
 from collections.abc import Iterator
@@ -22,21 +22,21 @@ _HOST: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """Where an address of an endpoint is."""
+    """The host and port of an endpoint's address."""
 
-    host: str | IPv4Address | IPv6Address  # an address needs no host name
+    host: str | IPv4Address | IPv6Address
     port: int
     scheme: str = ""  # of a URI
-    path: str = ""  # the same
+    path: str = ""  # of a URI
 
     @property
     def authority(self) -> str:
-        """Return host:port."""
+        """The text host:port."""
         return str(ListenAddress(str(self.host), self.port))
 
 
 def split_uri(uri: str) -> SplitResult | None:
-    """Return the parts of a URI, with its port; None if it is invalid."""
+    """Return the parts of a URI; None if the URI or its port is invalid."""
     try:
         parts = urlsplit(uri)
         _ = parts.port
@@ -46,7 +46,7 @@ def split_uri(uri: str) -> SplitResult | None:
 
 
 def place_of(address: Address) -> ServiceAddress | None:
-    """Return where an address is; None if it has no host that DNS could name, or no port."""
+    """Return the host and port of an address; None if DNS cannot name the host, or the port is missing."""
     uri = address.get("uri")
     if uri:
         parts = split_uri(uri)
@@ -63,7 +63,7 @@ def place_of(address: Address) -> ServiceAddress | None:
 
 
 def authorities_of(record: ServiceRecord) -> Iterator[str]:
-    """Yield host:port of all addresses of a record that lead somewhere."""
+    """Yield the host:port of each address of a record that has one."""
     for endpoint in record.endpoints:
         for place in map(place_of, endpoint.addresses):
             if place is not None:
@@ -71,13 +71,13 @@ def authorities_of(record: ServiceRecord) -> Iterator[str]:
 
 
 def port_of(text: str) -> int:
-    """Return the port that a text names; 0 if it names none."""
+    """Return the port in a text; 0 if it is not a valid port."""
     port = int(text) if text.isascii() and text.isdigit() and len(text) < len("100000") else 0
     return port if port <= MAX_PORT else 0
 
 
 def host_of(text: str) -> str | IPv4Address | IPv6Address | None:
-    """Return a host name or an address; None if the text is neither."""
+    """Return the host name or IP address in a text; None if it is neither."""
     address = ip_of(text)
     if address is not None:
         return address
@@ -88,10 +88,10 @@ def host_of(text: str) -> str | IPv4Address | IPv6Address | None:
 
 
 def ip_of(text: str) -> IPv4Address | IPv6Address | None:
-    """Return an address; None if it is invalid, or of no use to other hosts."""
+    """Return the IP address in a text; None if it is invalid, or has a scope and so means nothing to other hosts."""
     try:
         address = ip_address(text)
     except ValueError:
         return None
     is_scoped = isinstance(address, IPv6Address) and address.scope_id is not None
-    return None if is_scoped else address  # a link of that host says nothing to others
+    return None if is_scoped else address  # its link is that of another host

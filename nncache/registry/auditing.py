@@ -1,4 +1,4 @@
-"""What is wrong in a registry: records, names and ACLs."""
+"""Finds the faults of a registry: in records, names and ACLs."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from nncache.registry.tree_reading import read_tree
 
 
 async def audit_tree(registry: Registry, path: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the faults at and below a path, by path; empty: none.
+    """Return the faults at and below a path, by path; empty if there are none.
 
     Raises:
-        PathNotFoundError: there is no such entry.
+        PathNotFoundError: the entry does not exist.
         RegistryIOError: ZooKeeper does not answer.
     """
     reading = await read_tree(registry, path)
@@ -44,7 +44,7 @@ async def _wrong_acl(registry: Registry, path: str) -> list[str]:
     try:
         acl = (await registry.zookeeper.acl(registry.znode(path))).acl
     except NoNodeError:
-        return []  # deleted meanwhile
+        return []  # deleted in between
     except NotAllowedError:
         return [REFUSED]
     except CoordinationError as error:

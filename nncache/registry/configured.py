@@ -1,7 +1,7 @@
-"""Where the cluster's own configuration says that the registry is, and who may write it.
+"""The registry's location and its system accounts in the cluster's own configuration.
 
-Source: `RegistryConstants`, `RegistrySecurity` and `CuratorService` of Hadoop 3.5.0; the connect string is that of
-ZooKeeper's `ConnectStringParser`.
+Source: `RegistryConstants`, `RegistrySecurity` and `CuratorService` of Hadoop 3.5.0; ZooKeeper's
+`ConnectStringParser` for the connect string.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Final
 from nncache.hadoop.configuration import Configuration
 
 RESOURCES: Final = ("core-site.xml", "yarn-site.xml")
-"""Of a configuration directory, in the order in which a client of YARN reads them."""
+"""Files of a configuration directory, in the order in which a YARN client reads them."""
 
 QUORUM: Final = "hadoop.registry.zk.quorum"
 ZK_ROOT: Final = "hadoop.registry.zk.root"
@@ -23,7 +23,7 @@ _DEFAULT_ROOT: Final = "/registry"
 
 
 def configured_registry(configuration: Configuration) -> Mapping[str, object]:
-    """Return what the configuration has about the registry, by the key of our settings; no other keys."""
+    """Return the registry's configuration, by the keys of our settings; a key without a value is left out."""
     found: dict[str, object] = {}
     servers, chroot = _quorum(configuration.get(QUORUM) or "")
     root = configuration.get(ZK_ROOT)
@@ -41,7 +41,7 @@ def configured_registry(configuration: Configuration) -> Mapping[str, object]:
 
 
 def _quorum(text: str) -> tuple[tuple[str, ...], str]:
-    """Return the servers of a connect string, and the znode below which its paths are, "" for the root."""
+    """Return the servers of a connect string, and its chroot: the znode above all its paths, "" for the root."""
     hosts, slash, chroot = text.partition("/")
     servers = dict.fromkeys(_with_port(part.strip()) for part in hosts.split(",") if part.strip())
     return tuple(servers), (slash + chroot).rstrip("/")

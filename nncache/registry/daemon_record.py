@@ -1,4 +1,4 @@
-"""How our own daemons are registered."""
+"""The registry entries of our own daemons."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from nncache.registry.targets import METRICS_API
 
 SERVICE: Final = "nncache"
 PLACE: Final = below(service_path(SERVICE), COMPONENTS)
-"""Where all of them are."""
+"""The parent of all these entries."""
 
 WEBHDFS_API: Final = "org.apache.hadoop.webhdfs"
 ADMIN_API: Final = "io.nncache.admin"
@@ -29,15 +29,15 @@ class RegisteredDaemon:
     """One of our daemons, as clients reach it."""
 
     kind: str  # proxy or publisher
-    host: str  # by which it is reached
-    port: int  # that tells it from others on that host
+    host: str  # by which clients reach it
+    port: int  # distinguishes it from others on the same host
     webhdfs: tuple[str, ...] = ()  # URLs of WebHDFS; none for a publisher
-    admin: str  # URL of its operators' pages
-    about: Mapping[str, str] = field(default_factory=dict)  # anything else to be known of it, by attribute
+    admin: str  # URL of its admin pages
+    about: Mapping[str, str] = field(default_factory=dict)  # further attributes of the record
 
     @property
     def path(self) -> str:
-        """Where it is registered: a restart replaces its entry, another daemon has another."""
+        """The path of its entry: a restart replaces the entry, and another daemon has another path."""
         end = f"-{self.port}"
         host = _NO_LABEL.sub("-", self.host.lower()).strip("-")
         begun = f"{self.kind}-{host}"[: MAX_LABEL_BYTES - len(end)].rstrip("-")
@@ -45,7 +45,7 @@ class RegisteredDaemon:
 
     @property
     def record(self) -> ServiceRecord:
-        """Return what is bound there."""
+        """The service record that is bound to the path."""
         external: tuple[Endpoint, ...] = ()
         if self.webhdfs:
             external = (uri_endpoint(WEBHDFS_API, "REST", *self.webhdfs),)

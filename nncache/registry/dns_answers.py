@@ -1,7 +1,7 @@
-"""Answer the messages of DNS from a zone.
+"""Answers DNS messages from a zone.
 
-Sans-I/O: bytes in, bytes out. dnspython reads and writes the messages. Sources: RFC 1035; RFC 2308 (what is not there),
-RFC 6891 (EDNS), RFC 8482 (ANY), RFC 9619 (one question).
+Sans-I/O: bytes in, bytes out. dnspython parses and encodes the messages. Sources: RFC 1035; RFC 2308 (negative
+answers), RFC 6891 (EDNS), RFC 8482 (ANY), RFC 9619 (one question).
 """
 
 from collections import Counter
@@ -30,27 +30,27 @@ from nncache.registry.dns_records import Data, Pointer, Service, Text
 from nncache.registry.dns_zone import Zone
 
 UDP_BYTES: Final = 1232
-"""The largest answer over UDP that no network on the way takes apart (DNS flag day 2020)."""
+"""The largest answer over UDP that no network fragments (DNS flag day 2020)."""
 
 PLAIN_UDP_BYTES: Final = 512  # without EDNS (RFC 1035, section 2.3.4)
 
 TCP_BYTES: Final = 65_535
 
-MAX_QUERY_BYTES: Final = 4_096  # of a message with one question, far more than any needs
+MAX_QUERY_BYTES: Final = 4_096  # of a message with one question; no valid one needs nearly as much
 
 MAX_RRSET: Final = 256
-"""Records of one name and type that are answered with; of more, those that have been there longest."""
+"""Records of one name and type in an answer; if there are more, the oldest ones."""
 
 LEAST_BYTES: Final = 13
-"""Of a record in an answer: more than so many do not fit, which is known before any is written."""
+"""The least size of a record in an answer. It shows before encoding that an answer is too large."""
 
-MAX_TARGETS: Final = 16  # of SRV, whose addresses are sent along
+MAX_TARGETS: Final = 16  # SRV records in an answer that also carries their addresses
 
-MEMO: Final = 1_024  # answers that are kept while the zone stays as it is
+MEMO: Final = 1_024  # answers that are cached until the zone changes
 
 _ID_BYTES: Final = 2
 _SERIALS: Final = 2**32
-_REFRESH_S: Final = 86_400  # of the SOA: for secondary servers, of which there are none
+_REFRESH_S: Final = 86_400  # of the SOA, for secondary servers; there are none
 _RETRY_S: Final = 600
 _EXPIRE_S: Final = 86_400
 
@@ -61,7 +61,7 @@ _KINDS: Final[Mapping[RdataType, type[Data]]] = {
     SRV: Service,
     TXT: Text,
 }
-_CLASSES: Final[Mapping[RdataType, Callable[..., Rdata]]] = {  # imported now, not at the first question
+_CLASSES: Final[Mapping[RdataType, Callable[..., Rdata]]] = {  # resolved at import, not at the first question
     rdtype: get_rdata_class(IN, rdtype)  # type: ignore[no-untyped-call]  # dnspython's
     for rdtype in (*_KINDS, NS, SOA)
 }
@@ -70,44 +70,44 @@ _TYPES: Final = {kind: rdtype for rdtype, kind in _KINDS.items()}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZoneAuthority:
-    """What the zone says of itself."""
+    """The zone's own data."""
 
-    domain: Name  # its name
-    name_server: Name  # the name of the host that serves it
-    ttl_s: int  # seconds for which an answer may be cached, negative ones included
-    serial: int  # of the SOA at the start; it counts up with each change
+    domain: Name  # the zone's name
+    name_server: Name  # host name of its server
+    ttl_s: int  # how long an answer may be cached, negative ones included
+    serial: int  # of the SOA at start; incremented by each change of the zone
 
     @classmethod
     def of(cls, domain: str, name_server: str, *, ttl_s: int, serial: int) -> "ZoneAuthority":
-        """Make one of names as they are written; both are whole names, with a dot at the end or without."""
+        """Return the authority for names given as text; both are absolute, with or without a trailing dot."""
         return cls(domain=name_of(domain), name_server=name_of(name_server), ttl_s=ttl_s, serial=serial)
 
     @property
     def domain_bytes(self) -> int:
-        """What the domain's name takes in a message."""
+        """The size of the domain's name in a message."""
         return len(self.domain.to_wire() or b"")
 
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """An answer that may be given again to the same question, with another id."""
+    """An answer that may be repeated for the same question, with another id."""
 
-    rest: bytes  # all behind the id
+    rest: bytes  # all bytes after the id
     rcode: str
 
 
 class DnsResponder:
-    """Answers from one zone, and counts the answers."""
+    """Answers messages from one zone, and counts the answers."""
 
     def __init__(self, zone: Zone, authority: ZoneAuthority) -> None:
         self._zone = zone
         self._authority = authority
-        self._memo: LRUCache[tuple[bytes, bool], _Reply] = LRUCache(MEMO)  # by all behind the id; is it TCP
-        self._memo_of = (-1, False)  # the state of the zone of which it is
+        self._memo: LRUCache[tuple[bytes, bool], _Reply] = LRUCache(MEMO)  # by message without id, is TCP
+        self._memo_of = (-1, False)  # the zone's state to which `_memo` belongs
         self.rcodes: Counter[str] = Counter()
-        """Answers so far, by their code."""
+        """Answers since start, by response code."""
         self.unanswered = 0
-        """Messages that are none: too short, too long, or answers."""
+        """Messages that get no answer: too short, too long, or answers themselves."""
 
     def reply(self, wire: bytes, is_tcp: bool) -> bytes | None:  # noqa: FBT001 - a Callable
         """Return the answer to a message; None if it gets none."""
@@ -135,7 +135,7 @@ class DnsResponder:
         except DNSException:
             return None  # no header
         if query.flags & QR:
-            return None  # an answer: two servers must not keep each other busy
+            return None  # an answer: two servers must not answer each other endlessly
         most = TCP_BYTES if is_tcp else _udp_bytes(query)
         answer = answer_to(self._zone, self._authority, query, most)
         made = answer.to_wire(max_size=most, prefer_truncation=True)
@@ -143,7 +143,7 @@ class DnsResponder:
 
 
 def answer_to(zone: Zone, authority: ZoneAuthority, query: Message, most: int = TCP_BYTES) -> Message:
-    """Return the answer to a query; of more bytes than `most` it need not be whole."""
+    """Return the answer to a query; it may be truncated if it exceeds `most` bytes."""
     if query.opcode() != QUERY:
         return _refusal(query, NOTIMP)
     if query.errors or len(query.question) != 1:
@@ -168,7 +168,7 @@ def answer_to(zone: Zone, authority: ZoneAuthority, query: Message, most: int = 
 
 
 class _Filling:
-    """Puts into an answer what the zone has."""
+    """Adds the zone's records to an answer."""
 
     def __init__(self, zone: Zone, authority: ZoneAuthority, answer: Message, most: int) -> None:
         self._zone = zone
@@ -180,7 +180,7 @@ class _Filling:
         labels = self._below(name)
         answer = self._answer
         answer.flags |= AA
-        if rdtype == ANY:  # one type is enough, and so small an answer helps no attack on a third host
+        if rdtype == ANY:  # one type is enough, and a small answer is of little use for amplification attacks
             rdtype = self._any(labels)
         if not labels and rdtype in {SOA, NS}:
             own = self._soa() if rdtype == SOA else _rdata(NS, self._authority.name_server)
@@ -210,7 +210,7 @@ class _Filling:
         return () if kind is None else self._zone.find(labels, kind, MAX_RRSET)
 
     def _add_addresses(self, found: Iterable[Data]) -> None:
-        """Send along where the hosts of SRV are, of those that have their names here."""
+        """Add the addresses of the SRV targets whose names are in this zone."""
         targets = (each.target for each in found if isinstance(each, Service))
         for target in dict.fromkeys(each for each in targets if isinstance(each, tuple)):
             for rdtype in (A, AAAA):
@@ -223,7 +223,7 @@ class _Filling:
         return from_rdata_list(name, self._authority.ttl_s, list(found))
 
     def _soa(self) -> Rdata:
-        """Return the start of authority; without a mailbox, the host is named as responsible."""
+        """Return the SOA record. There is no mailbox, so it names the host as the responsible person."""
         authority = self._authority
         serial = (authority.serial + self._zone.changes) % _SERIALS
         host, ttl_s = authority.name_server, authority.ttl_s
@@ -232,7 +232,7 @@ class _Filling:
     def _rdata(self, data: Data) -> Rdata:
         match data:
             case Service(port, target):
-                return _rdata(SRV, 0, 1, port, self._name(target))  # one is as good as any other
+                return _rdata(SRV, 0, 1, port, self._name(target))  # all have the same priority and weight
             case Pointer(target):
                 return _rdata(PTR, self._name(target))
             case Text(strings):
@@ -252,7 +252,7 @@ def _rdata(rdtype: RdataType, *fields: object) -> Rdata:
 
 
 def _refusal(query: Message, rcode: Rcode) -> Message:
-    """Return an answer without the question: that of a query that could not be read, or is of another kind."""
+    """Return an error answer without the question, for a query that cannot be parsed or has another opcode."""
     answer = dns.message.make_response(query, our_payload=UDP_BYTES, pad=0, copy_mode=CopyMode.NOTHING)
     answer.set_rcode(rcode)
     return answer

@@ -1,7 +1,7 @@
-"""Which resource records a service record becomes.
+"""Converts service records to DNS resource records.
 
-Sources: RFC 2782 for SRV, RFC 6763 for PTR and TXT of DNS-SD. Those of a component are at its own name and at that of
-what it is a part of, so that one question finds all components.
+Sources: RFC 2782 for SRV, RFC 6763 for PTR and TXT of DNS-SD. A component's records are at its own name and at the name
+of its service, so that one question finds all components.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from nncache.registry.record import YARN_COMPONENT, YARN_IP, Endpoint, ServiceRe
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """SRV: where a service is; one is as good as any other."""
+    """SRV: the port and host of a service; all have the same priority and weight."""
 
     port: int
     target: Labels | str  # a name below the domain, or the name of a host anywhere
@@ -34,27 +34,27 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """TXT: strings KEY=VALUE."""
+    """TXT: strings of the form KEY=VALUE."""
 
     strings: tuple[bytes, ...]
 
 
 Data: TypeAlias = Service | Pointer | Text | IPv4Address | IPv6Address
-"""What a name has; an address is A or AAAA."""
+"""The data of a resource record; an address is A or AAAA."""
 
 ResourceRecord: TypeAlias = tuple[Labels, Data]
 
 BROWSED: Final = ("_services", "_dns-sd", "_udp")
-"""Below which DNS-SD lists the kinds of services there are (RFC 6763, section 9)."""
+"""The name below which DNS-SD lists the service types (RFC 6763, section 9)."""
 
 MAX_STRING: Final = 255  # bytes of a string of TXT (RFC 1035, section 3.3)
 
 
 def records_of(path: str, record: ServiceRecord) -> tuple[ResourceRecord, ...]:
-    """Return the resource records of an entry, each once; none if it has no name in DNS.
+    """Return the resource records of an entry, without duplicates; none if the entry has no DNS name.
 
-    Of an entry with more addresses than `MAX_ADDRESSES` those count that come first: no record of another client may
-    hold the server up.
+    Only the first `MAX_ADDRESSES` addresses of an entry are read, so that no client's record can block the server for
+    long.
     """
     own = names_of(path)
     if not own:
@@ -64,7 +64,7 @@ def records_of(path: str, record: ServiceRecord) -> tuple[ResourceRecord, ...]:
 
 
 def _of_container(path: str, own: tuple[Labels, ...], record: ServiceRecord) -> Iterator[ResourceRecord]:
-    """Yield where a container of YARN is: it has no endpoint, but an attribute with its address."""
+    """Yield the address records of a YARN container: it has no endpoint, but an attribute with its address."""
     address = ip_of(record.attributes.get(YARN_IP, ""))
     if address is None:
         return
@@ -75,7 +75,7 @@ def _of_container(path: str, own: tuple[Labels, ...], record: ServiceRecord) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The names of an entry: its own, those of the service that it is a part of, its last element."""
+    """The names of an entry: its own names, those of its service, and its last path element."""
 
     own: tuple[Labels, ...]
     service: tuple[Labels, ...]
@@ -103,7 +103,7 @@ def _records(names: _Found, record: ServiceRecord) -> Iterator[ResourceRecord]:
 
 
 def _endpoints(record: ServiceRecord) -> Iterator[tuple[Endpoint, tuple[ServiceAddress, ...], bool]]:
-    """Yield each endpoint with its places, and whether it is external."""
+    """Yield the first endpoints and addresses, MAX_ADDRESSES of each; with each endpoint, whether it is external."""
     left = MAX_ADDRESSES
     for number, endpoint in enumerate(islice(record.endpoints, MAX_ADDRESSES)):
         addresses = endpoint.addresses[:left]
@@ -115,7 +115,7 @@ def _endpoints(record: ServiceRecord) -> Iterator[tuple[Endpoint, tuple[ServiceA
 def _of_service(
     name: Labels, label: str, names: _Found, places: tuple[ServiceAddress, ...], text: Text
 ) -> Iterator[ResourceRecord]:
-    """Yield SRV, and what DNS-SD has beside it, at one name."""
+    """Yield SRV, and the PTR and TXT records of DNS-SD, at one name."""
     service = below(name, label, TCP)
     instance = below(service, names.element)
     yield below(name, *BROWSED), Pointer(service)
@@ -129,12 +129,12 @@ def _of_service(
 
 
 def _name_of_address(own: Labels, host: IPv4Address | IPv6Address) -> Labels:
-    """Return a name for an address, which has none of its own; SRV needs one."""
+    """Return the name of an address's A or AAAA record: an address has no name, and SRV needs one."""
     return below(own, host.exploded.replace(".", "-").replace(":", "-"))
 
 
 def _text(endpoint: Endpoint, places: tuple[ServiceAddress, ...]) -> Text:
-    """Return what SRV cannot say: the API, and scheme and path where they are those of all addresses."""
+    """Return the data that SRV lacks: the API, and the scheme and path if all addresses share them."""
     values = {
         "api": {endpoint.api},
         "scheme": {place.scheme for place in places},

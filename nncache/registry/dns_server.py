@@ -1,6 +1,6 @@
-"""Listen for messages of DNS on UDP and TCP, within bounds.
+"""Serves DNS over UDP and TCP, within bounds.
 
-Sources: RFC 1035 section 4.2 for both transports, RFC 7766 for connections that carry several messages.
+Sources: RFC 1035 section 4.2 for both transports, RFC 7766 for several messages on one connection.
 """
 
 import asyncio
@@ -22,40 +22,40 @@ from nncache.net.token_bucket import TokenBucket
 _log = logging.getLogger(__name__)
 
 CONNECTIONS: Final = 256
-"""Of TCP, at the same time; beyond them new ones are closed."""
+"""Limit of concurrent TCP connections; further ones are closed."""
 
 IDLE_S: Final = 10.0
-"""After which a connection is closed on which no whole message has come; one that reads no answers, too."""
+"""Timeout of a connection that sends no complete message, or does not read its answers."""
 
 BURST_S: Final = 5.0
-"""An address may use at once what it may use in so many seconds."""
+"""The burst of an address, as seconds of its rate."""
 
 ADDRESSES: Final = 65_536
-"""Whose use is remembered: those that were seen last."""
+"""Limit of addresses with a rate; the least recently seen ones are evicted."""
 
 COUNTED_BYTES: Final = 512
-"""Of an answer: each that is begun counts as a message."""
+"""Bytes of an answer that count as one message; a fraction counts in full."""
 
 HELD_BYTES: Final = 256 * 1024
-"""Of answers that a connection has not read, beyond which its messages wait."""
+"""Unread answers of a connection beyond which its messages wait."""
 
 PORTS_TRIED: Final = 20
-"""Where the system chooses: one that is free for TCP may be in use for UDP."""
+"""Attempts if the system chooses the port: a port that is free for TCP may be in use for UDP."""
 
 _LENGTH_BYTES: Final = 2
 
 
 @dataclass(slots=True)
 class ServerFigures:
-    """What became of messages and connections since the start."""
+    """Failures of messages and connections since start."""
 
-    over_rate: int = 0  # messages dropped for it
-    failed: int = 0  # messages that met an internal error
+    over_rate: int = 0  # messages dropped by the rate limit
+    failed: int = 0  # messages that caused an internal error
     connections_refused: int = 0
 
 
 class _Rates:
-    """What each address may use."""
+    """The rate limit of each address."""
 
     def __init__(self, per_s: float, clock: Callable[[], float]) -> None:
         self._per_s = per_s
@@ -63,7 +63,7 @@ class _Rates:
         self._buckets: LRUCache[str, TokenBucket] = LRUCache(ADDRESSES)
 
     def may(self, holder: str) -> bool:
-        """Charge an address for a message; false if it has used what it may."""
+        """Charge an address for a message; return False if it has used up its rate."""
         bucket = self._buckets.get(holder)
         now = self._clock()
         if bucket is None:
@@ -74,16 +74,16 @@ class _Rates:
         return True
 
     def charge(self, holder: str, size: int) -> None:
-        """Charge it for the size of the answer, too."""
+        """Charge an address for the size of an answer as well."""
         bucket = self._buckets.get(holder)
         if bucket is not None:
             bucket.charge((size - 1) // COUNTED_BYTES, self._clock())
 
 
 class DnsServer:
-    """Answers while it is entered as an async context.
+    """A DNS server that listens while it is entered as an async context.
 
-    `answer` takes a message and whether it came by TCP; it returns the answer, or None for none.
+    `answer` takes a message and whether it arrived over TCP; it returns the answer, or None for no answer.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class DnsServer:
         self.shares = Shares(CONNECTIONS)
         self._endpoint = endpoint
         self._reply = answer
-        # An address is proven over TCP alone: who sends UDP in the name of another one uses up nothing there.
+        # TCP alone proves an address: a forged UDP source cannot use up that address's rate for TCP.
         self._rates = {is_tcp: _Rates(per_s, clock) for is_tcp in (False, True)}
         self._tcp: asyncio.Server | None = None
         self._udp: asyncio.DatagramTransport | None = None
@@ -107,7 +107,7 @@ class DnsServer:
 
     @property
     def address(self) -> ListenAddress:
-        """Where it listens, once it does."""
+        """The address that it listens on, once it does."""
         assert self._address is not None, "not listening yet"
         return self._address
 
@@ -115,7 +115,7 @@ class DnsServer:
         """Listen.
 
         Raises:
-            StartError: the address is taken, or not ours.
+            StartError: the address is in use, or is not an address of this machine.
         """
         for left in reversed(range(PORTS_TRIED)):
             try:
@@ -134,9 +134,9 @@ class DnsServer:
         self._close()
 
     def answer(self, wire: bytes, holder: str, *, is_tcp: bool) -> bytes | None:
-        """Return the answer to a message of this address; None if it gets none.
+        """Return the answer to a message from this address; None if it gets none.
 
-        Whatever a message may find in a library costs the message alone.
+        An exception that a message causes in a library affects this message alone.
         """
         rates = self._rates[is_tcp]
         if not rates.may(holder):
@@ -154,7 +154,7 @@ class DnsServer:
         return reply
 
     def opened(self, connection: "Connection") -> bool:
-        """Take note of a connection; false if there are too many."""
+        """Register a connection; return False if there are too many."""
         if not self.shares.take(connection.holder):
             self.figures.connections_refused += 1
             return False
@@ -162,18 +162,18 @@ class DnsServer:
         return True
 
     def closed(self, connection: "Connection") -> None:
-        """Take note of its end."""
+        """Unregister a connection."""
         self.open.discard(connection)
         self.shares.give_back(connection.holder)
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(self._endpoint.host, self._endpoint.port, type=socket.SOCK_STREAM)
-        family, *_, address = found[0]  # of a name with several addresses the first, for both
+        family, *_, address = found[0]  # a name's first address, for both transports
         host, port = str(address[0]), int(address[1])
         self._tcp = await loop.create_server(lambda: Connection(self), **where(host, port))
         host, port = self._tcp.sockets[0].getsockname()[:2]
-        datagrams = socket.socket(family, socket.SOCK_DGRAM)  # bound here: uvloop does not say why it cannot
+        datagrams = socket.socket(family, socket.SOCK_DGRAM)  # bound here: uvloop hides why a bind fails
         if family == socket.AF_INET6:
             datagrams.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, host != "::")
         try:
@@ -195,14 +195,14 @@ class DnsServer:
 
 
 class _Datagrams(asyncio.DatagramProtocol):
-    """Messages over UDP, one a datagram."""
+    """Messages over UDP, one per datagram."""
 
     def __init__(self, server: DnsServer) -> None:
         self._server = server
         self._transport: asyncio.DatagramTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Answer on it."""
+        """Keep the transport for the answers."""
         self._transport = cast(asyncio.DatagramTransport, transport)  # uvloop's is no subclass
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
@@ -212,23 +212,23 @@ class _Datagrams(asyncio.DatagramProtocol):
             self._transport.sendto(answer, addr)
 
     def error_received(self, exc: Exception) -> None:
-        """Pass over what the network says of an answer: that its receiver is gone."""
+        """Ignore network errors about an answer: its receiver is unreachable."""
 
 
 class Connection(asyncio.Protocol):
-    """Messages over one connection, each behind its length; answered in their order."""
+    """Messages over one connection, each after its length; answered in order."""
 
     def __init__(self, server: DnsServer) -> None:
         self.holder = ""
         self._server = server
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
-        self.is_paused = False  # the other end should read first
+        self.is_paused = False  # until the peer has read enough answers
         self._is_counted = False
         self._idle: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Serve it, or close it at once."""
+        """Serve the connection, or abort it if there are too many."""
         channel = self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
         peer = channel.get_extra_info("peername")
         self.holder = holder_of(peer[0]) if peer else ""
@@ -240,38 +240,38 @@ class Connection(asyncio.Protocol):
         self._wait()
 
     def connection_lost(self, _: Exception | None) -> None:
-        """Give its place back."""
+        """Release the connection's place."""
         if self._idle is not None:
             self._idle.cancel()
         if self._is_counted:
             self._server.closed(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take what has come."""
+        """Receive bytes, and answer the complete messages."""
         self._received += data
         self._answer()
 
     def pause_writing(self) -> None:
-        """Let the other end read first."""
+        """Stop answering until the peer has read enough."""
         self.is_paused = True
 
     def resume_writing(self) -> None:
-        """Go on with what it has asked."""
+        """Continue with the messages that have arrived."""
         self.is_paused = False
         self._answer()
 
     @property
     def held_bytes(self) -> int:
-        """What the other end has not read."""
+        """The answers' bytes that the peer has not read."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def abort(self) -> None:
-        """Close it at once."""
+        """Close the connection immediately."""
         if self._transport is not None:
             self._transport.abort()
 
     def _answer(self) -> None:
-        """Answer what has come whole, until the other end should read first."""
+        """Answer the complete messages, until the peer has to read first."""
         transport = self._transport
         assert transport is not None, "data come on a connection"
         while not self.is_paused and not transport.is_closing():
@@ -282,7 +282,7 @@ class Connection(asyncio.Protocol):
             del self._received[:end]
             answer = self._server.answer(message, self.holder, is_tcp=True)
             if answer is None:
-                transport.close()  # over its rate, or no DNS
+                transport.close()  # over its rate, or not DNS
                 return
             self._wait()
             transport.write(len(answer).to_bytes(_LENGTH_BYTES, "big") + answer)
@@ -292,7 +292,7 @@ class Connection(asyncio.Protocol):
             transport.resume_reading()
 
     def _wait(self) -> None:
-        """Give it so long for its next message."""
+        """Restart the idle timeout for the next message."""
         if self._idle is not None:
             self._idle.cancel()
         self._idle = asyncio.get_running_loop().call_later(self._server.idle_s, self.abort)

@@ -1,4 +1,4 @@
-"""Settings: how the registry is served as DNS."""
+"""Settings of the DNS server for the registry."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -7,14 +7,14 @@ from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
 from nncache.registry.names import fault_of_label
 
-MAX_DOMAIN: Final = 126  # characters: half of what a name may have, so that entries have room below it
+MAX_DOMAIN: Final = 126  # characters: half of a name's limit, which leaves room for the names of entries
 
 MAX_TTL_S: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DnsSettings:
-    """One zone, and where it is served. Raises SettingError if a value is outside what its key allows."""
+    """One zone, and the address that serves it. Raises SettingError if a value is outside what its key allows."""
 
     domain: str = field(
         default="",
@@ -69,12 +69,12 @@ class DnsSettings:
 
     @property
     def listen_at(self) -> ListenAddress:
-        """Where it answers."""
+        """The address of the DNS server."""
         return parse_endpoint("dns_listen", self.dns_listen)
 
     @property
     def admin_at(self) -> ListenAddress:
-        """Where the admin pages are."""
+        """The address of the admin pages."""
         return parse_endpoint("admin", self.admin)
 
 

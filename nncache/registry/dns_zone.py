@@ -1,6 +1,6 @@
-"""What is known of the registry, as the names of a zone of DNS.
+"""The registry's entries as a DNS zone.
 
-Sources: RFC 1034 for zones, RFC 8020 for names without records above others. Messages of DNS are dns_answers.py's.
+Sources: RFC 1034 for zones, RFC 8020 for names without records above other names. dns_answers.py handles messages.
 """
 
 from collections import Counter
@@ -13,12 +13,12 @@ from nncache.registry.dns_names import Labels
 from nncache.registry.dns_records import Data, Pointer, ResourceRecord, Service, records_of
 from nncache.registry.record import ServiceRecord
 
-MAX_NAME_BYTES: Final = 255  # of a whole name, the domain among it (RFC 1035, section 2.3.4)
+MAX_NAME_BYTES: Final = 255  # of a whole name, including the domain (RFC 1035, section 2.3.4)
 
 
 @dataclass(slots=True)
 class _Node:
-    """A name: how many entries each of its records comes from, by type; and how many names are right below it."""
+    """A name: its records by type, each with the number of its entries, and the number of names directly below."""
 
     data: dict[type[Data], dict[Data, int]] = field(default_factory=dict)
     below: int = 0
@@ -28,30 +28,30 @@ class Zone:
     """The names below one domain.
 
     Invariants:
-        Z1  The records of a name are those of the entries that were taken last, each as often as entries have it.
-        Z2  A name is there if it is the domain, has records, or has names below it.
+        Z1  The records of a name are those of all entries as last taken, each counted once per entry.
+        Z2  A name exists if and only if it is the domain, has records, or has names below it.
     """
 
     def __init__(self, domain_bytes: int) -> None:
-        """Make an empty one; `domain_bytes` is what the name of the domain takes in a message."""
-        self.is_loaded = False  # all that is registered has been taken once
-        self.changes = 0  # counts up with each
+        """Begin with an empty zone; `domain_bytes` is the size of the domain's name in a message."""
+        self.is_loaded = False  # every registered entry has been taken once
+        self.changes = 0  # incremented by each change
         self._most = MAX_NAME_BYTES - domain_bytes
         self._nodes: dict[Labels, _Node] = {(): _Node()}
-        self._entries: dict[str, tuple[ResourceRecord, ...]] = {}  # by path; none without records
+        self._entries: dict[str, tuple[ResourceRecord, ...]] = {}  # by path; only entries with records
 
     @property
     def entries(self) -> int:
-        """How many entries have records here."""
+        """Number of entries with records in the zone."""
         return len(self._entries)
 
     @property
     def names(self) -> int:
-        """How many names there are, that of the domain among them."""
+        """Number of names in the zone, including the domain."""
         return len(self._nodes)
 
     def take(self, path: str, record: ServiceRecord | None) -> None:
-        """Take what an entry holds now; None for no record, or an entry that is gone."""
+        """Take the current record of an entry; None if it has no record or was removed."""
         found = () if record is None else records_of(path, record)
         records = tuple(each for each in found if self._fits(each))
         before = self._entries.pop(path, ())
@@ -66,20 +66,20 @@ class Zone:
         self.changes += 1
 
     def others(self, paths: AbstractSet[str]) -> list[str]:
-        """Return the paths of all entries but these."""
+        """Return the paths of all entries except these."""
         return [path for path in self._entries if path not in paths]
 
     def has(self, name: Labels) -> bool:
-        """Tell whether a name is there."""
+        """Return whether a name exists."""
         return name in self._nodes
 
     def kinds(self, name: Labels) -> tuple[type[Data], ...]:
-        """Return the types of the records that a name has."""
+        """Return the types of a name's records."""
         node = self._nodes.get(name)
         return () if node is None else tuple(node.data)
 
     def find(self, name: Labels, kind: type[Data], most: int) -> tuple[Data, ...]:
-        """Return the records of this type that a name has, those first that have been there longest, `most` at most."""
+        """Return a name's records of one type, the oldest first, at most `most`."""
         node = self._nodes.get(name)
         return () if node is None else tuple(islice(node.data.get(kind, ()), most))
 
@@ -100,7 +100,7 @@ class Zone:
             assert all(node.data.values()), "Z2"
 
     def _fits(self, record: ResourceRecord) -> bool:
-        """Tell whether all names of a record are short enough."""
+        """Return whether all names of a record are within the size limit."""
         name, data = record
         if isinstance(data, Service | Pointer) and isinstance(data.target, tuple):
             return max(_size(name), _size(data.target)) <= self._most
@@ -112,7 +112,7 @@ class Zone:
         by_data[data] = by_data.get(data, 0) + 1
 
     def _made(self, name: Labels) -> _Node:
-        """Make a name, and those above it."""
+        """Create a name and its missing ancestors."""
         node = self._nodes[name] = _Node()
         above = name[1:]
         (self._nodes.get(above) or self._made(above)).below += 1

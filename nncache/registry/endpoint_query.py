@@ -1,4 +1,4 @@
-"""Which records a search finds: by a field of an endpoint."""
+"""Selects the records that a search finds, by a field of an endpoint."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ FIELDS: Final[Mapping[str, str]] = {
     "protocolType": "protocol",
     "addressType": "address_type",
 }
-"""By the name that is asked for: the attribute of an endpoint."""
+"""The attribute of an endpoint, by the field's name in a query."""
 
 ANY_END: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointQuery:
-    """A field of an endpoint and its value; the value may end in * for all that begin so."""
+    """A field of an endpoint and its value; a value that ends in * matches by prefix."""
 
     field: str  # a key of FIELDS
-    value: str  # what it must be, exactly
+    value: str  # the exact value, or a prefix and *
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read FIELD=VALUE. Raises ValueError if it is invalid; says what is allowed."""
+        """Parse FIELD=VALUE. Raises ValueError if it is invalid; the message says what is allowed."""
         name, separator, value = text.partition("=")
         if not separator or name not in FIELDS or not value:
             raise ValueError(
@@ -36,25 +36,25 @@ class EndpointQuery:
         return cls(name, value)
 
     def is_possible_in(self, data: bytes) -> bool:
-        """Tell, without parsing it, whether the data of an entry may match; a quick no for most of them."""
+        """Return False if an entry's data cannot match; a quick test without parsing, which excludes most entries."""
         start = _spelled(self.value)
         return start is None or start in data or b"\\" in data
 
     def matches(self, endpoint: Endpoint) -> bool:
-        """Tell whether an endpoint is meant."""
+        """Return whether an endpoint matches."""
         found: str = getattr(endpoint, FIELDS[self.field])
         if self.value.endswith(ANY_END):
             return found.startswith(self.value.removesuffix(ANY_END))
         return found == self.value
 
     def matches_record(self, record: ServiceRecord) -> bool:
-        """Tell whether one of a record's endpoints is meant."""
+        """Return whether one of a record's endpoints matches."""
         return any(map(self.matches, record.endpoints))
 
 
-@lru_cache(maxsize=1)  # a search asks for all its entries, and a value may have 64 KiB
+@lru_cache(maxsize=1)  # a search evaluates this for all its entries, and a value may have 64 KiB
 def _spelled(value: str) -> bytes | None:
-    """Return how JSON without escapes spells the beginning of what is wanted; None where it may spell it otherwise."""
+    """Return the value's prefix as JSON without escapes spells it; None if JSON may spell it in another way."""
     start = value.removesuffix(ANY_END)
     if not start.isascii() or not start.isprintable() or '"' in start or "\\" in start:
         return None

@@ -1,17 +1,17 @@
-"""What can go wrong with an operation of the registry.
+"""Errors of the registry's operations.
 
-Named after the exceptions of Hadoop's registry (org.apache.hadoop.registry.client.exceptions and org.apache.hadoop.fs,
-Hadoop 3.5.0). Each knows the path that it is about, below the registry's root.
+The names are those of Hadoop's exceptions (org.apache.hadoop.registry.client.exceptions and org.apache.hadoop.fs,
+Hadoop 3.5.0). Each error carries the path that it is about, below the registry's root.
 """
 
 from typing import ClassVar
 
 
 class RegistryError(Exception):
-    """Root of this room's errors. `str()` is one line: path, what is wrong, what is allowed."""
+    """Root of this room's errors. `str()` is one line: the path, what is wrong, what is allowed."""
 
     java_class: ClassVar[str] = "org.apache.hadoop.registry.client.exceptions.RegistryIOException"
-    """The exception that Hadoop's own client raises in its place."""
+    """The exception that Hadoop's own client raises in the same case."""
 
     def __init__(self, path: str, what: str) -> None:
         super().__init__(f"{path}: {what}")
@@ -20,64 +20,64 @@ class RegistryError(Exception):
 
 
 class InvalidPathnameError(RegistryError):
-    """No path of the registry; names the element and the rule."""
+    """The path is not valid in the registry; the message names the element and the rule."""
 
     java_class = "org.apache.hadoop.registry.client.exceptions.InvalidPathnameException"
 
 
 class PathNotFoundError(RegistryError):
-    """The entry, or the parent of one to be made, is not there."""
+    """The entry, or the parent of a new entry, does not exist."""
 
     java_class = "org.apache.hadoop.fs.PathNotFoundException"
 
 
 class FileAlreadyExistsError(RegistryError):
-    """The entry to be made is there already, and it was not asked to overwrite it."""
+    """The entry to be created exists already, and the caller did not ask to overwrite it."""
 
     java_class = "org.apache.hadoop.fs.FileAlreadyExistsException"
 
 
 class PathIsNotEmptyDirectoryError(RegistryError):
-    """The entry to be deleted has entries below it, and it was not asked to delete those."""
+    """The entry to be deleted has entries below it, and the caller did not ask to delete them."""
 
     java_class = "org.apache.hadoop.fs.PathIsNotEmptyDirectoryException"
 
 
 class NoRecordError(RegistryError):
-    """The entry holds no service record: no data, or data without the marker of one."""
+    """The entry holds no service record: it has no data, or its data lack the marker of a record."""
 
     java_class = "org.apache.hadoop.registry.client.exceptions.NoRecordException"
 
 
 class InvalidRecordError(RegistryError):
-    """It is no valid service record; names the field, its value and what is allowed."""
+    """The record is invalid; the message names the field, its value and what is allowed."""
 
     java_class = "org.apache.hadoop.registry.client.exceptions.InvalidRecordException"
 
 
 class NoPathPermissionsError(RegistryError):
-    """ZooKeeper's ACL refuses it to this client."""
+    """ZooKeeper's ACL refuses the operation to this client."""
 
     java_class = "org.apache.hadoop.registry.client.exceptions.NoPathPermissionsException"
 
 
 class NoChildrenForEphemeralsError(RegistryError):
-    """An entry above is an ephemeral znode of another client, which can have no entries below it."""
+    """An ancestor is another client's ephemeral znode, which cannot have children."""
 
     java_class = "org.apache.hadoop.registry.client.exceptions.NoChildrenForEphemeralsException"
 
 
 class RecordChangedError(RegistryError):
-    """Another client has written the entry since the version that was to be replaced; nothing was changed."""
+    """Another client has written the entry since the version to be replaced; nothing was changed."""
 
 
 class RegistryIOError(RegistryError):
-    """ZooKeeper did not answer. Of a write it is not known whether it was carried out."""
+    """ZooKeeper did not answer. Whether a write was carried out is unknown."""
 
 
 class TooMuchDataError(RegistryError):
-    """There is more below the path than may be read at a time."""
+    """More data are below the path than may be read at a time."""
 
 
 class ResourceManagerError(RegistryError):
-    """YARN cannot say what has ended. It is about URLs instead of a path; nothing was deleted."""
+    """YARN cannot tell what has ended. `path` holds URLs; nothing was deleted."""

@@ -1,4 +1,4 @@
-"""Tell those who wait which entries of the registry change."""
+"""Reports changed entries of the registry to the requests that wait for them."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,30 +14,30 @@ from nncache.registry.tree_watch import LOOK_S, Current, Present, Removed, TreeW
 _EVERYTHING: Final = None
 
 Invalidated: TypeAlias = Callable[[str | None], None]
-"""Takes the path of an entry that may have changed; None: any may."""
+"""Takes the path of an entry that may have changed; None: any entry may have."""
 
 
 class RegistryFollower:
-    """Follows the whole registry with one TreeWatch, for all requests that are held."""
+    """Follows the whole registry with one TreeWatch, for all waiting requests."""
 
     def __init__(self, session: Callable[[], Session | None], root: str) -> None:
-        """Follow nothing yet; `session` returns the connection, None while there is none; `root` is the registry's."""
+        """Prepare `run`. `session` returns the current session, None if there is none; `root` is the root znode."""
         self._session = session
         self._root = root
-        self._tree: TreeWatch | None = None  # of the session that was followed last
-        self._of: Session | None = None  # that session
+        self._tree: TreeWatch | None = None  # over `_of`
+        self._of: Session | None = None  # the session that was followed last
         self.gaps = 0  # times that changes may have been missed
 
     @property
     def followed(self) -> int:
-        """Entries that are watched now; 0 while `run` does not run."""
+        """Number of entries that are watched now; 0 while `run` does not run."""
         return 0 if self._tree is None else self._tree.watched
 
     async def run(self, invalidated: Invalidated) -> NoReturn:
-        """Tell of each change, until cancelled; of any that may have been missed, as of one of everything.
+        """Report each change until cancelled. If changes may have been missed, report that any entry may have changed.
 
         Raises:
-            RegistryUnavailableError: there is no connection yet, another one, or an ACL refuses to be read.
+            RegistryUnavailableError: there is no session yet, the session was replaced, or an ACL refuses a read.
         """
         session = self._session()
         if session is None:
@@ -55,13 +55,13 @@ class RegistryFollower:
         raise AssertionError("both are without end")
 
     def _tree_of(self, session: Session) -> TreeWatch:
-        """Return one for as long as the session is the same, since the watches that it has set stay."""
+        """Return the same TreeWatch while the session is the same, since its watches stay set in the session."""
         if self._tree is None or self._of is not session:
             self._tree, self._of = TreeWatch(session, self._root, paths.ROOT), session
         return self._tree
 
     async def _tell_changes(self, tree: TreeWatch, invalidated: Invalidated) -> None:
-        is_whole = False  # whether all changes since were reported
+        is_whole = False  # all changes since then were reported
         async for change in tree.changes():
             match change:
                 case WatchGap():

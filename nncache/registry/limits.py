@@ -1,9 +1,9 @@
-"""What a record that is bound may hold.
+"""Limits of records that this client writes.
 
-The design asks for strict limits in the client, so that records stay binding information: low ones on addressType,
-protocol and api, longer ones on description and addresses, and one on the number of addresses. Its author left the
-figures open; Hadoop's own client has none. So they hold for what is written here; records of other clients are read up
-to `MAX_READ_BYTES` (registry/record_json.py).
+The registry's design asks for strict limits in the client, so that records remain binding information: low limits on
+addressType, protocol and api, higher ones on description and addresses, and one on the number of addresses. Its author
+left the figures open, and Hadoop's own client has none. So the limits apply to records that are written here. Records
+of other clients are read up to `MAX_READ_BYTES` (registry/record_json.py).
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ from nncache.registry.record import (
     ServiceRecord,
 )
 
-MAX_RECORD_BYTES: Final = 64 * 1024  # a sixteenth of what ZooKeeper lets a znode hold (jute.maxbuffer)
+MAX_RECORD_BYTES: Final = 64 * 1024  # a sixteenth of ZooKeeper's limit of a znode (jute.maxbuffer)
 
 MAX_DESCRIPTION: Final = 1024
 MAX_API: Final = 256
@@ -49,7 +49,7 @@ CONTAINER: Final = "container"
 POLICIES: Final = (PERMANENT, APPLICATION, APPLICATION_ATTEMPT, CONTAINER)
 """The values of yarn:persistence (`PersistencePolicies` of Hadoop 3.5.0)."""
 
-NEW_TYPE: Final = "x-"  # what the name of an address type begins with that the design does not know
+NEW_TYPE: Final = "x-"  # prefix of address types that the design does not define
 
 NEEDED_FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     URI: (("uri",),),
@@ -61,13 +61,13 @@ NEEDED_FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     ZK_TRIPLE: (("host", "hostname"), ("port",), ("path",)),
     OTHER: (),
 }
-"""By address type: the fields of each address, with the texts that each may have."""
+"""The required fields of an address, by address type, each with its alternative names."""
 
 
 def check_record(path: str, record: ServiceRecord, size_bytes: int) -> None:
-    """See that a record may be bound; `size_bytes` is what it takes.
+    """Check that a record of `size_bytes` is within the limits.
 
-    Raises InvalidRecordError if it may not; says which field, how it is and what is allowed.
+    Raises InvalidRecordError if it is not; the message names the field, its value or size, and what is allowed.
     """
     fault = next(_faults(record), None)
     if fault is None and size_bytes > MAX_RECORD_BYTES:

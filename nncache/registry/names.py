@@ -1,8 +1,8 @@
-"""Names of entries, and the names of users as entries.
+"""Names of entries, and the entry names of users.
 
 Sources: RFC 1123 section 2.1 and RFC 1035 section 2.3.4 for labels; `RegistryUtils.homePathForUser` and
-`RegistryPathUtils.encodeForRegistry` of Hadoop 3.5.0 for users. Those call java.net.IDN, which is IDNA of RFC 3490, as
-Python's codec `idna` is; IDNA of RFC 5891 gives other names (for a sharp s, for one).
+`RegistryPathUtils.encodeForRegistry` of Hadoop 3.5.0 for users. Both call java.net.IDN, which implements IDNA of RFC
+3490, as Python's codec `idna` does. IDNA of RFC 5891 encodes some names differently (a sharp s, for example).
 """
 
 import re
@@ -17,7 +17,7 @@ _RULE: Final = "allowed are a to z, 0 to 9 and, between them, hyphens (RFC 1123)
 
 
 def fault_of_label(element: str) -> str | None:
-    """Return what is wrong with an element of a path, None if it is a label of a host name."""
+    """Return why a path element is not a host name label; None if it is one."""
     if not element:
         return f"an element is empty; {_RULE}"
     size = len(element.encode("utf-8", "surrogatepass"))
@@ -29,9 +29,9 @@ def fault_of_label(element: str) -> str | None:
 
 
 def fault_of_user(element: str) -> str | None:
-    """Return what is wrong with the element of a user, None if it is one or more labels joined by dots.
+    """Return why an element is not the name of a user; None if it is one or more labels joined by dots.
 
-    Hadoop keeps the dots of a user name (`john.smith`), so the element of a user may have some, where no other may.
+    Hadoop keeps the dots of a user name (`john.smith`), so only the element of a user may contain dots.
     """
     size = len(element.encode("utf-8", "surrogatepass"))
     if size > MAX_LABEL_BYTES:
@@ -40,12 +40,12 @@ def fault_of_user(element: str) -> str | None:
 
 
 def element_of_user(user: str) -> str:
-    """Return the name of a user's entry below /users: as Hadoop makes it, where that is a host name.
+    """Return the name of a user's entry below /users: Hadoop's name for it, if that is a host name.
 
-    The realm and the host of a principal are dropped, upper case becomes lower case, and what is not ASCII becomes
+    The realm and the host of a principal are dropped. Upper case becomes lower case. Characters outside ASCII become
     punycode.
 
-    Raises InvalidPathnameError if there is no such name: a space or an underscore, or more than 63 bytes.
+    Raises InvalidPathnameError for a user without such a name: a space, an underscore, or more than 63 bytes.
     """
     short = _before(_before(user.lower(), "@"), "/")
     try:
@@ -61,6 +61,6 @@ def element_of_user(user: str) -> str:
 
 
 def _before(text: str, mark: str) -> str:
-    """Return the text before a mark; all of it where the mark comes first, as Hadoop does."""
+    """Return the text before a mark, or the whole text if it begins with the mark, as Hadoop does."""
     place = text.find(mark)
     return text[:place] if place > 0 else text

@@ -1,7 +1,7 @@
 """The registry's operations, on ZooKeeper.
 
-What `RegistryOperations` of Hadoop 3.5.0 does, with the same meanings, and more: a version, by which a write can be
-kept from undoing another client's.
+The operations are those of `RegistryOperations` of Hadoop 3.5.0, with the same meaning, plus versions: a conditional
+write cannot overwrite another client's.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,12 +35,12 @@ from nncache.registry.pacing import MOST, Pace, apart, at_once
 from nncache.registry.record import EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.record_json import encode_record, parse_record
 
-MOST_TRIES: Final = 20  # of a change that other clients' writes come before
+MOST_TRIES: Final = 20  # attempts at a change that writes of other clients keep interrupting
 
-PER_CALL: Final = 100  # znodes of one call
+PER_CALL: Final = 100  # znodes per call
 
 CALLS_AT_ONCE: Final = 4
-"""Calls for znodes that are under way: ZooKeeper reads while their replies are taken to pieces here."""
+"""Concurrent calls for znodes: ZooKeeper reads while their replies are decoded here."""
 
 REFUSED: Final = "ZooKeeper's ACL refuses it to this client; see zookeeper_sasl"
 
@@ -49,26 +49,26 @@ _NO_PARENT: Final = "there is no entry above it to make it in; mknode makes one"
 
 
 class Registry:
-    """One registry, over a session with ZooKeeper that its user begins and ends.
+    """A registry, over a session with ZooKeeper that the caller starts and ends.
 
-    Paths are below the registry's root, such as /services/hdfs. All operations raise RegistryIOError when ZooKeeper
-    does not answer, NoPathPermissionsError when its ACL refuses, and InvalidPathnameError for an invalid path.
+    Paths are below the registry's root, such as /services/hdfs. All operations raise RegistryIOError if ZooKeeper does
+    not answer, NoPathPermissionsError if its ACL refuses, and InvalidPathnameError for an invalid path.
     """
 
     def __init__(
         self, zookeeper: ZooKeeper, root: str, access: AccessPolicy, pace: Pace | None = None
     ) -> None:
-        """Take part in one; changes wait for their turn at `pace`, if there is one."""
+        """Use the registry at `root`. If `pace` is given, each change waits for its turn there."""
         self._pace = pace
         self.zookeeper = zookeeper
         self.root = root
         self.access = access
-        self._accessors: dict[str, ZooKeeperIdentity] = {}  # who may write entries made from now on, by id
+        self._accessors: dict[str, ZooKeeperIdentity] = {}  # may write future entries; by id
 
     async def mknode(self, path: str, *, create_parents: bool = False) -> bool:
-        """Make an entry without a record; with `create_parents` those above it, too. Return False if it was there.
+        """Create an entry without a record; return False if it exists. `create_parents` creates its ancestors as well.
 
-        Raises PathNotFoundError if the entry above it is not there.
+        Raises PathNotFoundError if the parent does not exist.
         """
         wanted = paths.writable(path)
         with self._translated(wanted, _NO_PARENT):
@@ -84,15 +84,15 @@ class Registry:
     async def bind(
         self, path: str, record: ServiceRecord, *, overwrite: bool = False, version: int | None = None
     ) -> None:
-        """Bind a record to a path: make the entry, or with `overwrite` replace its record.
+        """Bind a record to a path: create the entry, or with `overwrite` replace its record.
 
-        The entry above it must be there, and the record is within the limits of `registry/limits.py`. With `version`
-        the record is replaced only if the entry has that (`EntryStatus.version`).
+        The parent must exist, and the record must be within the limits of `registry/limits.py`. With `version` the
+        record is replaced only if the entry has this version (`EntryStatus.version`).
 
         Raises:
             InvalidRecordError: the record breaks a limit; nothing was written.
-            PathNotFoundError: the entry above it is not there, or with `version` the entry itself.
-            FileAlreadyExistsError: the entry is there, and `overwrite` was not given.
+            PathNotFoundError: the parent does not exist, or with `version` the entry itself.
+            FileAlreadyExistsError: the entry exists, and `overwrite` was not given.
             RecordChangedError: the entry has another version.
         """
         wanted = paths.writable(path)
@@ -115,20 +115,20 @@ class Registry:
                 try:
                     await self._commit([SetData(znode, data, ANY_VERSION)])
                 except NoNodeError:
-                    continue  # another client has deleted it meanwhile
+                    continue  # another client has deleted it in between
                 return
         raise _busy(wanted)
 
     async def update(self, path: str, change: Callable[[ServiceRecord], ServiceRecord]) -> ServiceRecord:
-        """Replace a record by what `change` makes of it, which may be called again; no other client's write is lost.
+        """Replace a record by `change(record)`; no other client's write is lost. `change` may be called several times.
 
-        Return the record that is bound now. An entry that another client deletes and makes again in between may have
-        the version that was read.
+        Return the new record. If another client deletes the entry and creates it again in between, the new entry may
+        have the version that was read.
 
         Raises:
-            PathNotFoundError, NoRecordError: there is no record to be changed.
-            InvalidRecordError: there is a broken one, or the new one breaks a limit.
-            RecordChangedError: other clients have written it again and again.
+            PathNotFoundError, NoRecordError: there is no record to change.
+            InvalidRecordError: the record is broken, or the new one breaks a limit.
+            RecordChangedError: other clients have written the entry during each attempt.
         """
         for _ in range(MOST_TRIES):
             entry = await self.read(path)
@@ -144,7 +144,7 @@ class Registry:
         """Return the record at a path.
 
         Raises:
-            PathNotFoundError: the entry is not there.
+            PathNotFoundError: the entry does not exist.
             NoRecordError: it holds no record.
             InvalidRecordError: its record is broken.
         """
@@ -158,14 +158,14 @@ class Registry:
         return RegistryEntry(status_of(wanted, znode), record)
 
     async def stat(self, path: str) -> EntryStatus:
-        """Return what is known of an entry. Raises PathNotFoundError."""
+        """Return the status of an entry. Raises PathNotFoundError."""
         wanted = paths.readable(path)
         return status_of(wanted, await self._get(wanted))
 
     async def stat_all(self, entries: Sequence[str]) -> tuple[EntryStatus, ...]:
-        """Return what is known of many entries, in few calls.
+        """Return the status of many entries, in few calls.
 
-        Those that are not there, or that ZooKeeper's ACL refuses to this client, are left out.
+        Entries that do not exist, or that ZooKeeper's ACL refuses to this client, are left out.
         """
         wanted = [paths.readable(path) for path in entries]
         statuses: list[EntryStatus] = []
@@ -177,9 +177,9 @@ class Registry:
         return tuple(statuses)
 
     async def znodes_of(self, call: Sequence[str]) -> Sequence[Znode | NotAllowedError | None]:
-        """Return the znodes of entries, PER_CALL at most, in one call; None for those that are not there.
+        """Return the znodes of up to PER_CALL entries, in one call; None for an entry that does not exist.
 
-        If an ACL refuses one of them, each is asked for by itself, and the refusal takes the place of that one alone.
+        If an ACL refuses one of them, each is requested on its own, and the error replaces only the refused ones.
 
         Raises CoordinationError: ZooKeeper does not answer.
         """
@@ -195,7 +195,7 @@ class Registry:
         return found
 
     async def exists(self, path: str) -> bool:
-        """Tell whether there is such an entry."""
+        """Return whether the entry exists."""
         try:
             await self.stat(path)
         except PathNotFoundError:
@@ -203,20 +203,20 @@ class Registry:
         return True
 
     async def list(self, path: str) -> tuple[str, ...]:
-        """Return the names of the entries right below a path, sorted. Raises PathNotFoundError."""
+        """Return the names of a path's children, sorted. Raises PathNotFoundError."""
         wanted = paths.readable(path)
         with self._translated(wanted):
             return tuple(sorted(await self.zookeeper.children(self.znode(wanted))))
 
     async def delete(self, path: str, *, recursive: bool = False, version: int | None = None) -> bool:
-        """Delete an entry; with `recursive` all below it, from the bottom up.
+        """Delete an entry; with `recursive` its descendants first, from the bottom up.
 
-        Return whether it was there; as with Hadoop's own client, it is no error if it was not.
+        Return whether it existed. As with Hadoop's own client, a missing entry is no error.
 
         Raises:
-            PathIsNotEmptyDirectoryError: there are entries below it, and `recursive` was not given; or other clients
-                add some again and again.
-            RecordChangedError: the entry has another version than the one given.
+            PathIsNotEmptyDirectoryError: the entry has children, and `recursive` was not given; or other clients keep
+                adding children.
+            RecordChangedError: the entry's version differs from `version`.
         """
         wanted = paths.readable(path)
         if wanted == paths.ROOT:
@@ -239,7 +239,7 @@ class Registry:
         raise PathIsNotEmptyDirectoryError(wanted, "other clients add entries below it again and again")
 
     def add_write_accessor(self, user: str, password: str) -> bool:
-        """Let a digest identity write the entries that are made from now on; return False, no effect, if all may.
+        """Allow a digest identity to write future entries. Return False, without effect, if every client may write.
 
         Raises ValueError if the user or the password is empty, or has a colon.
         """
@@ -249,11 +249,11 @@ class Registry:
         return self.access.is_secure
 
     def clear_write_accessors(self) -> None:
-        """Forget all accessors; entries that were made keep theirs."""
+        """Remove all accessors; existing entries keep theirs."""
         self._accessors.clear()
 
     async def make_root(self) -> None:
-        """See that the root, /users and /services are there, with the ACL of the system accounts.
+        """Create the root, /users and /services with the ACL of the system accounts, if they are missing.
 
         Source: `RegistryAdminService.createRootRegistryPaths` of Hadoop 3.5.0.
         """
@@ -263,9 +263,9 @@ class Registry:
                 await self.zookeeper.ensure(self.znode(path), acl)
 
     async def make_home(self, user: str) -> str:
-        """See that the home entry of a user is there, and return its path; for system accounts.
+        """Create a user's home entry if it is missing, and return its path; for system accounts.
 
-        Raises InvalidPathnameError if the user's name has no entry.
+        Raises InvalidPathnameError if the user's name has no entry name.
         """
         path = paths.home_of(user)
         with self._translated(path):
@@ -273,7 +273,7 @@ class Registry:
         return path
 
     def znode(self, path: str) -> str:
-        """Return the path in ZooKeeper."""
+        """Return the znode's path in ZooKeeper."""
         return self.root if path == paths.ROOT else self.root + path
 
     async def _commit(self, operations: Sequence[Operation]) -> None:
@@ -286,7 +286,7 @@ class Registry:
             return await self.zookeeper.get(self.znode(path))
 
     async def _delete_below(self, path: str) -> None:
-        """Delete all below a path, however deep; what other clients add meanwhile stays, and what is above it."""
+        """Delete all descendants of a path. Those that other clients add meanwhile stay, and so do their ancestors."""
         found, read = [path], 0
         while read < len(found):
             above, read = found[read], read + 1
@@ -299,7 +299,7 @@ class Registry:
 
     @contextmanager
     def _translated(self, path: str, missing: str = _MISSING) -> Iterator[None]:
-        """Raise what ZooKeeper says as this room's errors; `missing` says what a znode that is not there means."""
+        """Translate ZooKeeper's errors to this room's; `missing` explains a missing znode."""
         try:
             yield
         except CoordinationError as error:
@@ -328,7 +328,7 @@ def _meaning(error: CoordinationError, missing: str) -> tuple[type[RegistryError
 
 
 def status_of(path: str, znode: Znode) -> EntryStatus:
-    """Return what a znode says of the entry at a path."""
+    """Return the status of the entry at a path, from its znode."""
     return EntryStatus(
         path=path,
         time_ms=znode.created_ms,

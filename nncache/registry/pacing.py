@@ -1,7 +1,7 @@
-"""What bounds the registry's use of the event loop and of ZooKeeper.
+"""Bounds the registry's use of the event loop and of ZooKeeper.
 
-The design bounds how fast one client changes the registry: ZooKeeper writes each change to the disks of all its
-servers, for all its users.
+The registry's design limits the rate of one client's changes: ZooKeeper writes each change to the disks of all its
+servers, at the cost of all its users.
 """
 
 import asyncio
@@ -15,19 +15,19 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 SLICE_BYTES: Final = 16_384
-"""Of records that are parsed or written in one turn of the event loop: a few milliseconds."""
+"""Record bytes to parse or encode in one iteration of the event loop: a few milliseconds."""
 
-_LEAST_BYTES: Final = 128  # which an entry counts as at least: one without a record takes time as well
+_LEAST_BYTES: Final = 128  # least size that an entry counts: one without a record takes time as well
 
 
 class Slices:
-    """Gives way to other work of the event loop after each slice."""
+    """Yields to other tasks of the event loop after each slice of work."""
 
     def __init__(self) -> None:
         self._bytes = 0
 
     async def add(self, size: int) -> None:
-        """Count an entry of so many bytes, which is parsed or written in this slice; wait where that is full."""
+        """Count an entry of `size` bytes in this slice; if the slice is full, yield to other tasks."""
         self._bytes += max(size, _LEAST_BYTES)
         if self._bytes >= SLICE_BYTES:
             self._bytes = 0
@@ -35,17 +35,17 @@ class Slices:
 
 
 async def apart(size: int, work: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-    """Return what pure work returns; that on more bytes than a slice has is done in a thread, beside the event loop."""
+    """Return `work(*args, **kwargs)`; run it in a thread if `size` exceeds a slice. `work` must be pure."""
     if size <= SLICE_BYTES:
         return work(*args, **kwargs)
     return await asyncio.to_thread(work, *args, **kwargs)
 
 
-BURST_S: Final = 10.0  # how many seconds' worth of changes may come at once
+BURST_S: Final = 10.0  # of the rate of changes
 
 
 class Pace:
-    """Lets so many changes a second begin, in the order in which they ask."""
+    """Limits the rate of changes, which start in the order of the calls."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Pace:
         self._sleep = sleep
 
     async def wait(self) -> None:
-        """Return when one more change may begin."""
+        """Wait until one more change may start."""
         now = self._clock()
         wait_s = self._bucket.ready_at(1.0) - now
         self._bucket.charge(1.0, now)
@@ -69,15 +69,15 @@ class Pace:
 _A = TypeVar("_A")
 
 MOST: Final = 64
-"""As many as a session has under way: a call's deadline begins with it, so that one more would only wait."""
+"""A session's limit of concurrent calls: a further call would only wait, and its deadline starts with the call."""
 
 
 async def at_once(
     call: Callable[[_A], Coroutine[Any, Any, _R]], arguments: Sequence[_A], most: int = MOST
 ) -> list[_R]:
-    """Return what `call` returns for each argument, in their order; at most `most` calls are under way.
+    """Return the results of `call` for all arguments, in order; at most `most` calls run concurrently.
 
-    The first error ends them all, and is raised itself.
+    The first error cancels the other calls, and is raised unwrapped.
     """
     returned: dict[int, _R] = {}
 

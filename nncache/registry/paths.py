@@ -1,7 +1,7 @@
 """Paths of the registry, below its root.
 
-Rules for what is made are those of the design: every element is a label of a host name. What other clients have made
-can be read and deleted whatever its name is, as Hadoop's own client checks nothing but what ZooKeeper does
+In a new entry's path every element is a host name label, as the registry's design demands. Entries of other clients can
+be read and deleted whatever their names are: Hadoop's own client checks only what ZooKeeper checks
 (`RegistryOperationsService.validatePath`, `PathUtils.validatePath` of ZooKeeper 3.8).
 """
 
@@ -18,28 +18,28 @@ NET: Final = "/net"
 COMPONENTS: Final = "components"
 
 MAX_PATH_CHARACTERS: Final = 1024
-"""Of a path that is made: RFC 1035 has 255 for a host name, and a path has elements beside its host's."""
+"""Limit of a new entry's path: RFC 1035 limits a host name to 255, and a path has further elements."""
 
 MAX_ELEMENTS: Final = 64
-"""Of a path that is made, and levels of what is followed or searched: each level takes calls of its own."""
+"""Limit of elements in a new entry's path, and of levels that are followed or searched: each takes further calls."""
 
 TOO_DEEP: Final = f"has entries below it, which are not read: they are below {MAX_ELEMENTS} levels"
 
-_UNREADABLE: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")  # what ZooKeeper refuses
+_UNREADABLE: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")  # ZooKeeper refuses these
 
 
 def elements_of(path: str) -> tuple[str, ...]:
-    """Return the elements of a path; none for the root."""
+    """Return the elements of a path; an empty tuple for the root."""
     return tuple(element for element in path.split("/") if element)
 
 
 def path_of(*elements: str) -> str:
-    """Return the path of these elements, in its one spelling."""
+    """Return the canonical path of these elements."""
     return f"/{'/'.join(elements)}"
 
 
 def readable(path: str) -> str:
-    """Return a path in its one spelling, if there can be such an entry.
+    """Return the canonical form of a path that ZooKeeper can hold.
 
     Raises InvalidPathnameError if ZooKeeper can hold no such path.
     """
@@ -55,7 +55,7 @@ def readable(path: str) -> str:
 
 
 def fault_of(elements: tuple[str, ...]) -> str | None:
-    """Return what is wrong with the elements of a path; None if each is a label of a host name, or a user's."""
+    """Return what is wrong with the elements of a path; None if each is a host name label, or a user's name."""
     for place, element in enumerate(elements):
         is_user = place == 1 and elements[0] == USERS[1:]
         fault = fault_of_user(element) if is_user else fault_of_label(element)
@@ -65,9 +65,9 @@ def fault_of(elements: tuple[str, ...]) -> str | None:
 
 
 def writable(path: str) -> str:
-    """Return a path in its one spelling, if an entry may be made there.
+    """Return the canonical form of a path at which an entry may be created.
 
-    Raises InvalidPathnameError if an element is no label of a host name, or the path is too long.
+    Raises InvalidPathnameError if an element is not a host name label, or the path is too long.
     """
     elements = elements_of(path)
     if fault := fault_of(elements):
@@ -83,24 +83,24 @@ def writable(path: str) -> str:
 
 
 def parent_of(path: str) -> str:
-    """Return the path above; the root is above itself."""
+    """Return the parent's path; the root is its own parent."""
     return path_of(*elements_of(path)[:-1])
 
 
 def below(path: str, *elements: str) -> str:
-    """Return the path of these elements below another one, which is in its one spelling."""
+    """Return the path of these elements below a canonical path."""
     return "/".join(("" if path == ROOT else path, *elements))
 
 
 def depth_of(path: str) -> int:
-    """Return how many elements a path in its one spelling has."""
+    """Return the number of elements of a canonical path."""
     return 0 if path == ROOT else path.count("/")
 
 
 def in_order(path: str) -> str:
-    """Return what paths in their one spelling are sorted by: an entry, all below it, then what is beside it.
+    """Return the sort key of a canonical path: an entry sorts before its descendants, and these before its siblings.
 
-    The slash comes before all characters of a name then; no path of ZooKeeper has a null.
+    The key replaces the slash by a null: it sorts before all characters of a name, and no ZooKeeper path contains one.
     """
     return "" if path == ROOT else path.replace("/", "\0")
 
@@ -111,12 +111,12 @@ def name_of(path: str) -> str:
 
 
 def is_below(path: str, top: str) -> bool:
-    """Tell whether a path is another one or below it; both in their one spelling."""
+    """Return whether a path equals another one or is below it; both are canonical."""
     return top in {ROOT, path} or path.startswith(f"{top}/")
 
 
 def home_of(user: str) -> str:
-    """Return the path of a user's entries. Raises InvalidPathnameError for a name without one."""
+    """Return the path of a user's home entry. Raises InvalidPathnameError if the user's name has no entry name."""
     return path_of(USERS[1:], element_of_user(user))
 
 

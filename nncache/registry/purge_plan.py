@@ -1,7 +1,7 @@
-"""Which entries go when an application, an attempt or a container has ended.
+"""Selects the entries to delete when an application, an attempt or a container has ended.
 
-Source of the rule: `SelectByYarnPersistence` and `RegistryAdminService.purge` of Hadoop 3.5.0. Stricter than that: what
-cannot be read, and what is below an entry that goes but belongs to something else, is kept and named.
+Source of the rule: `SelectByYarnPersistence` and `RegistryAdminService.purge` of Hadoop 3.5.0. This module is stricter:
+an unreadable entry, and another owner's entry below one to be deleted, are kept and named.
 """
 
 import re
@@ -23,29 +23,29 @@ _APPLICATION: Final = re.compile(r"(?:application|appattempt|container)(?:_e\d+)
 
 @dataclass(frozen=True, slots=True)
 class KeptEntry:
-    """An entry that matches and stays."""
+    """An entry that matches but is kept."""
 
     path: str
     why: str
-    runs: bool = False  # whether it is known that what it goes with has not ended; else there is a doubt
+    runs: bool = False  # its application, attempt or container is known to run; False: this is in doubt
 
 
 @dataclass(frozen=True, slots=True)
 class PurgePlan:
-    """What to delete, from the bottom up; and what matches and stays."""
+    """The entries to delete, from the bottom up, and the matching entries that are kept."""
 
     delete: tuple[str, ...]
     kept: tuple[KeptEntry, ...]
 
 
 def application_of(yarn_id: str) -> str | None:
-    """Return what the id of an application, its attempts and its containers have in common; None: it is no such id."""
+    """Return the part that the ids of an application, its attempts and its containers share; None for another id."""
     found = _APPLICATION.fullmatch(yarn_id)
     return found[1] if found else None
 
 
 def selects(record: ServiceRecord, yarn_id: str, policy: str) -> bool:
-    """Tell whether a record goes when what `policy` names, of this id, has ended."""
+    """Return whether a record belongs to this id with this persistence policy, so that its end deletes the record."""
     attributes = record.attributes
     return attributes.get(YARN_ID) == yarn_id and attributes.get(YARN_PERSISTENCE) == policy
 
@@ -53,9 +53,9 @@ def selects(record: ServiceRecord, yarn_id: str, policy: str) -> bool:
 def plan_purge(
     entries: Mapping[str, ServiceRecord | None], unreadable: Iterable[str], yarn_id: str, policy: str
 ) -> PurgePlan:
-    """Return what goes of all entries, by path, now that the application, attempt or container `yarn_id` has ended.
+    """Plan the deletion of entries, by path, now that the application, attempt or container `yarn_id` has ended.
 
-    None is an entry without a record; `unreadable` are those whose record is broken, or which could not be read.
+    None is an entry without a record. The record of an `unreadable` entry is broken or could not be read.
     """
     application = application_of(yarn_id)
 
@@ -75,10 +75,10 @@ def plan_reaping(
     unreadable: Iterable[str],
     has_ended: Callable[[ServiceRecord], bool],
 ) -> PurgePlan:
-    """Return which records go of all that have ended, each with what is below it.
+    """Plan the deletion of every record that has ended, each with its descendants.
 
-    Stricter than `plan_purge`: a record stays while any below it has not ended, as a container that its application's
-    next attempt has taken over.
+    Stricter than `plan_purge`: a record is kept while any record below it has not ended, such as a container that the
+    application's next attempt has taken over.
     """
 
     def goes_along(path: str, _: str) -> bool:
@@ -95,9 +95,9 @@ def _plan(
     goes_along: Callable[[str, str], bool],
     otherwise: str,
 ) -> PurgePlan:
-    """Plan from the top down: a record that `goes` takes what is below it along, if all of that `goes_along`."""
+    """Plan from the top down: a record that `goes` is deleted with its descendants, if each of them `goes_along`."""
     broken = set(unreadable)
-    ordered = sorted({*entries, *broken}, key=elements_of)  # what is below an entry follows it
+    ordered = sorted({*entries, *broken}, key=elements_of)  # an entry's descendants follow it
     doomed: set[str] = set()
     kept: list[KeptEntry] = []
     for place, path in enumerate(ordered):

@@ -1,6 +1,6 @@
-"""Delete the records of what YARN says has ended.
+"""Deletes the records of YARN applications, attempts and containers that have ended.
 
-Everything that is read, or answered, in between is held against what was read first: nothing goes on doubt.
+Anything read or answered later is compared with the first reading; in doubt an entry is kept.
 """
 
 from collections.abc import Mapping
@@ -25,45 +25,45 @@ from nncache.registry.resource_manager import ActiveResourceManager, ResourceMan
 from nncache.registry.tree_reading import read_tree
 from nncache.registry.yarn_states import HasEnded, PageNeeded, RmAnswer, Runs, Terms, Verdict, judge
 
-AT_ONCE: Final = 4  # questions to the ResourceManager that are under way
+AT_ONCE: Final = 4  # concurrent questions to the ResourceManager
 
 Owner: TypeAlias = tuple[str, str]
-"""A yarn:persistence that is not permanent, and the yarn:id."""
+"""A record's yarn:persistence, which is not permanent, and its yarn:id."""
 
 _CHANGED: Final = "another client has changed it since it was read"
 
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """An entry that goes."""
+    """A deleted entry, or one that would be deleted."""
 
     path: str
-    why: str  # what has ended; empty for an entry without a record, below one that goes
+    why: str  # what has ended; empty for an entry without a record, below a deleted one
 
 
 @dataclass(frozen=True, slots=True)
 class Reaping:
-    """What came of one look at all records."""
+    """The result of one pass over all records."""
 
-    gone: tuple[Reaped, ...]  # what was deleted, or would be, from the bottom up
-    kept: tuple[KeptEntry, ...]  # by path: records that are not permanent, and entries that cannot be read
+    gone: tuple[Reaped, ...]  # the deleted entries, or those that would be deleted, from the bottom up
+    kept: tuple[KeptEntry, ...]  # by path: records that are not permanent, and unreadable entries
 
 
 async def reap(
     registry: Registry, managers: ResourceManagers, top: str, terms: Terms, *, delete: bool
 ) -> Reaping:
-    """Delete the records at and below a path of what has ended; without `delete` only find out which those are.
+    """Delete the records at and below a path whose owner has ended; without `delete`, only determine them.
 
     Raises:
-        PathNotFoundError: there is no such entry.
-        RegistryIOError: ZooKeeper does not answer; some may be deleted.
-        ResourceManagerError: no ResourceManager can be believed; nothing was deleted.
+        PathNotFoundError: the entry does not exist.
+        RegistryIOError: ZooKeeper does not answer; some records may be deleted.
+        ResourceManagerError: no ResourceManager gives a reliable answer; nothing was deleted.
     """
     reading = await read_tree(registry, top)
     active = await managers.find()
     owners = {owner for entry in reading.entries if (owner := _owner_of(entry.record)) is not None}
     verdicts = await _verdicts(managers, active, owners, terms)
-    await managers.see_unchanged(active)
+    await managers.check_unchanged(active)
 
     def why_of(record: ServiceRecord) -> Verdict | None:
         owner = _owner_of(record)
@@ -91,7 +91,7 @@ async def reap(
 
 
 def _owner_of(record: ServiceRecord) -> Owner | None:
-    """Return with what a record goes; None: it is permanent."""
+    """Return the owner whose end deletes a record; None if the record is permanent."""
     policy = record.attributes.get(YARN_PERSISTENCE, PERMANENT)
     return None if policy == PERMANENT else (policy, record.attributes.get(YARN_ID, ""))
 
@@ -99,8 +99,8 @@ def _owner_of(record: ServiceRecord) -> Owner | None:
 async def _verdicts(
     managers: ResourceManagers, active: ActiveResourceManager, owners: set[Owner], terms: Terms
 ) -> Mapping[Owner, Verdict]:
-    """Ask about all of them; each page is asked for once."""
-    of_one: dict[str, list[Owner]] = {}  # by application: what is asked about one serves the next
+    """Return a verdict on each owner; each page of the ResourceManager is read once."""
+    of_one: dict[str, list[Owner]] = {}  # by application: its owners share the answers
     for owner in sorted(owners):
         of_one.setdefault(application_of(owner[1]) or "", []).append(owner)
 
@@ -128,10 +128,10 @@ async def _verdict(
 
 
 async def _delete(registry: Registry, was: RegistryEntry | EntryStatus) -> str:
-    """Delete an entry if it still is what was read; return why it stays, empty if it is gone.
+    """Delete an entry if it is unchanged since it was read; return why it is kept, "" if it is gone.
 
-    Its version alone does not tell it from one that another client has made in its place since it was read. Looking
-    again leaves of that time the moment of one call of ZooKeeper.
+    The version alone does not distinguish it from a new entry that another client created in its place. The second
+    read reduces the time of this race to one call of ZooKeeper.
     """
     status = was.status if isinstance(was, RegistryEntry) else was
     try:
@@ -151,7 +151,7 @@ async def _delete(registry: Registry, was: RegistryEntry | EntryStatus) -> str:
 
 
 def _alone(entry: RegistryEntry | EntryStatus) -> RegistryEntry | EntryStatus:
-    """Return an entry without the number of entries below it, which are deleted first."""
+    """Return an entry without its number of children, which are deleted first."""
     if isinstance(entry, RegistryEntry):
         return replace(entry, status=replace(entry.status, children=0))
     return replace(entry, children=0)

@@ -1,4 +1,4 @@
-"""Service records: how to reach a service.
+"""Service records: how clients reach a service.
 
 Sources: the design of Hadoop's registry (YARN-913) and org.apache.hadoop.registry.client.types of Hadoop 3.5.0.
 """
@@ -24,18 +24,18 @@ ZK_TRIPLE: Final = "zktriple"
 OTHER: Final = ""
 
 Address: TypeAlias = Mapping[str, str | None]
-"""One address, by field. None only in what other clients have written."""
+"""One address, by field. A value is None only in records of other clients."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One means of binding with a service.
+    """One means of access to a service.
 
     Attributes:
-        api: a URI that names what is implemented there.
-        protocol: such as REST, webui, hadoop/IPC; Hadoop's name for it is protocolType.
-        address_type: how to read an address: uri, host/port and so on, or x- and a name.
-        addresses: any one of them is enough.
+        api: a URI that names the API.
+        protocol: REST, webui, hadoop/IPC and so on; Hadoop calls it protocolType.
+        address_type: the format of an address: uri, host/port and so on, or x- and a name.
+        addresses: alternatives; any one of them reaches the endpoint.
     """
 
     api: str
@@ -46,13 +46,13 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceRecord:
-    """What is bound to a name.
+    """The record that is bound to a name.
 
     Attributes:
-        description: for people; None: none.
+        description: text for people; None if there is none.
         external: endpoints for callers of the service.
-        internal: endpoints for the service's own parts; a mark, no protection.
-        attributes: everything else, yarn:id and yarn:persistence among it.
+        internal: endpoints for the service's own parts. This is a convention, not an access restriction.
+        attributes: all other fields, including yarn:id and yarn:persistence.
     """
 
     description: str | None = None
@@ -62,7 +62,7 @@ class ServiceRecord:
 
     @property
     def endpoints(self) -> Iterator[Endpoint]:
-        """All of them, external ones first."""
+        """All endpoints, external ones first."""
         yield from self.external
         yield from self.internal
 
@@ -82,7 +82,7 @@ def uri_endpoint(api: str, protocol: str, *uris: str) -> Endpoint:
 
 
 def host_port_endpoint(api: str, protocol: str, *addresses: tuple[str, int]) -> Endpoint:
-    """Return an endpoint whose addresses are hosts with ports, as Hadoop's own are."""
+    """Return an endpoint whose addresses are hosts with ports, as Hadoop's own endpoints are."""
     return Endpoint(
         api=api,
         protocol=protocol,
@@ -93,14 +93,14 @@ def host_port_endpoint(api: str, protocol: str, *addresses: tuple[str, int]) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryStatus:
-    """What is known of an entry without its record (`RegistryPathStatus` of Hadoop 3.5.0).
+    """An entry's status without its record (`RegistryPathStatus` of Hadoop 3.5.0).
 
     Attributes:
         path: below the registry's root.
-        time_ms: when it was made, in milliseconds since 1970 by ZooKeeper's clock.
-        size_bytes: of its data.
+        time_ms: creation time, in milliseconds since 1970 by ZooKeeper's clock.
+        size_bytes: size of its data.
         children: entries right below it.
-        version: counts up with each change of its record; to be given to `bind`.
+        version: incremented by each change of the record; an argument of `bind`.
     """
 
     path: str
@@ -110,7 +110,7 @@ class EntryStatus:
     version: int
 
     def as_json(self) -> dict[str, str | int]:
-        """Return it as commands and proxies show it."""
+        """Return the status as commands and proxies show it."""
         return {
             "path": self.path,
             "time": self.time_ms,
@@ -129,13 +129,13 @@ class RegistryEntry:
 
     @property
     def path(self) -> str:
-        """Below the registry's root."""
+        """The entry's path, below the registry's root."""
         return self.status.path
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """An entry whose record is broken, or which this client may not read."""
+    """An entry whose record is broken, or which this client has no permission to read."""
 
     path: str
     why: str

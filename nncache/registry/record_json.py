@@ -1,10 +1,10 @@
-"""Service records as the bytes that Hadoop writes and reads.
+"""Encode and parse service records in Hadoop's JSON.
 
 Source: `JsonSerDeser`, `ServiceRecord`, `Endpoint` and `RegistryTypeUtils.validateServiceRecord` of Hadoop 3.5.0, and
-what its Jackson does; tests/registry/test_hadoop_client.py compares both. Differences, all of them about what Hadoop
-never writes itself:
+the behaviour of its Jackson; tests/registry/test_hadoop_client.py compares both. The differences concern only records
+that Hadoop itself never writes:
 
-- A number of an attribute keeps its text (1.50), where Hadoop makes 1.5 of it.
+- A number in an attribute keeps its text (1.50); Hadoop turns it into 1.5.
 - `"external": null` is read as an empty list, and written as one.
 """
 
@@ -19,7 +19,7 @@ from nncache.registry.record import RECORD_TYPE, Address, Endpoint, ServiceRecor
 _T = TypeVar("_T")
 
 MAX_READ_BYTES: Final = 256 * 1024
-"""Of the data of a record: more is not parsed, since that takes the event loop for too long. Our own have a quarter."""
+"""Limit of a record's data; a larger record is not parsed, to keep the event loop free. Our own have a quarter."""
 
 _MARKER: Final = RECORD_TYPE.encode()
 _FIELDS: Final = frozenset({"type", "description", "external", "internal"})
@@ -38,7 +38,7 @@ _WHITESPACE: Final = " \t\n\r"
 
 
 def encode_record(record: ServiceRecord) -> bytes:
-    """Return a record's bytes: those that Hadoop writes, but for the order of attributes, which is that of their names.
+    """Return a record's bytes: those of Hadoop, except that the attributes are sorted by name.
 
     Equal records have equal bytes.
     """
@@ -53,11 +53,11 @@ def encode_record(record: ServiceRecord) -> bytes:
 
 
 def parse_record(path: str, data: bytes) -> ServiceRecord:
-    """Return the record that an entry's data hold; `path` is for the error.
+    """Return the record in an entry's data; `path` is for the error message.
 
     Raises:
-        NoRecordError: they hold none; seen without parsing.
-        InvalidRecordError: they hold a broken one, one that Hadoop's own client would refuse, or one that is too large.
+        NoRecordError: the data hold no record; this is detected without parsing.
+        InvalidRecordError: the record is broken, refused by Hadoop's own client as well, or too large.
     """
     if not data:
         raise NoRecordError(path, "the entry has no data")
@@ -90,7 +90,7 @@ _DECODER: Final = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse
 
 
 class _Reading:
-    """Takes a parsed document to pieces, for one path."""
+    """Converts the parsed JSON document of one path."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -158,7 +158,7 @@ class _Reading:
 
 
 def _as_java(value: object) -> str:
-    """Return the text that Java makes of a JSON value (Object.toString of what Jackson reads)."""
+    """Return Java's text of a JSON value (Object.toString of the object that Jackson reads)."""
     match value:
         case None:
             return "null"

@@ -1,6 +1,7 @@
-"""Keep a daemon registered for as long as it serves.
+"""Keeps a daemon registered while it serves.
 
-Its entry is permanent: a crash leaves it, a restart replaces it, and a clean stop removes it before anything else ends.
+Its entry is permanent: it survives a crash, a restart replaces it, and a clean stop removes it before all else stops,
+unless another daemon has replaced it.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.login import Login
 from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.endpoint import ListenAddress
 from nncache.registry.addresses import authorities_of
 from nncache.registry.daemon_record import PLACE, RegisteredDaemon
@@ -24,13 +26,13 @@ from nncache.registry.settings import RegistrySettings
 _log = logging.getLogger(__name__)
 
 AGAIN_S: Final = 5.0
-"""After which it is tried again, where it failed."""
+"""Delay before the next attempt after a failed one."""
 
 LOOK_S: Final = 60.0
-"""How often the entry is looked for: a ZooKeeper that was wiped has lost it."""
+"""Interval of checks that the entry exists: a ZooKeeper that was wiped has lost it."""
 
 WITHDRAW_S: Final = 2.0
-"""What a stop waits for the entry to be gone."""
+"""Limit of a stop's wait for the removal of the entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +40,10 @@ class RegistrationStats:
     """Figures of a daemon's own entry.
 
     Attributes:
-        is_wanted: the daemon is to be in the registry; not while it stops.
-        is_registered: its entry was there when it was last looked for.
-        is_connected: there is a connection to ZooKeeper for it.
-        failures: attempts to register, or to look, that failed.
+        is_wanted: the daemon should be registered; False once it stops.
+        is_registered: the entry existed at the last check.
+        is_connected: the session with ZooKeeper is connected.
+        failures: failed attempts to register or to check the entry.
     """
 
     is_wanted: bool = False
@@ -51,11 +53,11 @@ class RegistrationStats:
 
 
 NO_REGISTRATION: Final = RegistrationStats()
-"""Of a daemon that does not register."""
+"""The figures of a daemon that does not register."""
 
 
 class Registration:
-    """One daemon's entry. `run` has to run beside it."""
+    """One daemon's entry, kept up to date while `run` runs."""
 
     def __init__(
         self,
@@ -65,37 +67,37 @@ class Registration:
         login: Login | None,
         daemon: Callable[[], RegisteredDaemon],
     ) -> None:
-        """Prepare it; `daemon` says who it is once it listens."""
+        """Prepare the registration; `daemon` is called once the daemon listens, and returns its description."""
         self._zookeeper = zookeeper
         self._settings = settings
         self._clock = clock
         self._login = login
         self._daemon = daemon
-        self._session: Session | None = None  # while it runs
-        self._registry: Registry | None = None  # the same
-        self._path: str | None = None  # where it is registered, or was to be
+        self._session: Session | None = None  # while `run` runs
+        self._registry: Registry | None = None  # while `run` runs
+        self._path: str | None = None  # of the entry; set before the attempt to register
         self._is_withdrawn = False
-        self._is_registered = False  # when it was last looked for
+        self._is_registered = False  # at the last check
         self._failures = 0
-        self._has_bound = False  # an entry of ours, since the start
+        self._version: int | None = None  # of the entry that this daemon bound; None before
         self._rival: ServiceRecord | None = None  # that was last found in its place
         self._writing = asyncio.Lock()
 
     @property
     def root(self) -> str:
-        """Where the registry is in ZooKeeper."""
+        """The registry's root znode."""
         return self._settings.registry_root
 
     def registry(self) -> Registry | None:
-        """Return the registry; None while this does not run."""
+        """Return the registry; None while `run` does not run."""
         return self._registry
 
     def session(self) -> Session | None:
-        """Return the session with ZooKeeper; None while this does not run."""
+        """Return the session with ZooKeeper; None while `run` does not run."""
         return self._session
 
     def stats(self) -> RegistrationStats:
-        """Return the figures of now."""
+        """Return the current figures."""
         return RegistrationStats(
             is_wanted=not self._is_withdrawn,
             is_registered=self._is_registered,
@@ -104,7 +106,7 @@ class Registration:
         )
 
     async def run(self) -> NoReturn:
-        """Register, and see that it stays so, until cancelled."""
+        """Register the daemon, and restore its entry whenever it is lost, until cancelled."""
         session = Session(self._zookeeper, self._clock, log_name="registry", login=self._login)
         async with session:
             self._session = session
@@ -119,14 +121,14 @@ class Registration:
                 self._session = self._registry = None
 
     async def withdraw(self) -> None:
-        """Remove the entry, and make none any more; within WITHDRAW_S, or say that it is left."""
+        """Remove the entry for good, within WITHDRAW_S; log a warning if it could not be removed."""
         self._is_withdrawn = True
         registry, path = self._registry, self._path
         if registry is None or path is None:
             return
         try:
             async with asyncio.timeout(WITHDRAW_S), self._writing:
-                await registry.delete(path)
+                await registry.delete(path, version=self._version)
         except TimeoutError:
             _log.warning(
                 "left %s in the service registry: no answer from ZooKeeper in %g s", path, WITHDRAW_S
@@ -140,26 +142,26 @@ class Registration:
     async def _registered(self, session: Session) -> bool:
         registry = self._registry
         assert registry is not None, "while it runs"
-        daemon = await asyncio.to_thread(self._daemon)  # a name server may be asked for the name of this host
+        daemon = await on_daemon_thread(self._daemon, "registry_host")  # may ask a name server
         self._path = daemon.path
         try:
             await session.wait_connected(self._zookeeper.zookeeper_session_timeout_s)
             async with self._writing:
                 found = await _found(registry, daemon.path)
-                if not self._is_withdrawn and found != daemon.record:
-                    self._see_rival(daemon, found)
+                if not self._is_withdrawn and (found != daemon.record or self._version is None):
+                    self._report_rival(daemon, found)
                     await registry.mknode(PLACE, create_parents=True)
                     await registry.bind(daemon.path, daemon.record, overwrite=True)
-                    self._has_bound = True
+                    self._version = (await registry.read(daemon.path)).status.version
                     _log.info("registered as %s", daemon.path)
         except (RegistryError, ConnectionLostError) as error:
             _log.warning("not registered as %s, trying again in %g s: %s", daemon.path, AGAIN_S, error)
             return False
         return True
 
-    def _see_rival(self, daemon: RegisteredDaemon, found: ServiceRecord | None) -> None:
+    def _report_rival(self, daemon: RegisteredDaemon, found: ServiceRecord | None) -> None:
         """Log that another daemon has replaced the entry, once for each record of it."""
-        if found is None or not self._has_bound or found == self._rival:
+        if found is None or self._version is None or found == self._rival:
             return
         self._rival = found
         where = ", ".join(authorities_of(found))
@@ -173,7 +175,7 @@ class Registration:
 
 
 async def _found(registry: Registry, path: str) -> ServiceRecord | None:
-    """Return what is bound there; None for nothing that can be read."""
+    """Return the record at a path; None if there is none, or an invalid one."""
     try:
         return await registry.resolve(path)
     except (PathNotFoundError, NoRecordError, InvalidRecordError):

@@ -1,7 +1,7 @@
-"""Ask YARN's ResourceManagers, of which one is active, over their REST API.
+"""Queries YARN's ResourceManagers, one of which is active, over their REST API.
 
-Source: RMWebAppFilter of Hadoop 3.5.0: a standby answers /ws/v1/cluster/info itself and sends all other questions to
-the active one (307), where it knows which that is.
+Source: RMWebAppFilter of Hadoop 3.5.0: a standby answers /ws/v1/cluster/info itself, and redirects all other requests
+to the active ResourceManager (307), if it knows which one that is.
 """
 
 import ssl
@@ -21,9 +21,9 @@ from nncache.registry.errors import ResourceManagerError
 from nncache.registry.pacing import at_once
 from nncache.registry.yarn_states import INFO, Manager, RmAnswer, RmReply, RmUnanswered, Undecided, manager_of
 
-TIMEOUT_S: Final = 10.0  # for an answer; one under load takes seconds
+TIMEOUT_S: Final = 10.0  # for a reply; a ResourceManager under load takes seconds
 
-MAX_REPLY_BYTES: Final = 4 * 1024 * 1024  # an application's attempts are the longest: half a kilobyte each
+MAX_REPLY_BYTES: Final = 4 * 1024 * 1024  # the longest reply lists attempts: half a kilobyte each
 
 _API: Final = "/ws/v1/cluster"
 _REDIRECTED: Final = "/metrics"  # a page that a standby does not answer itself
@@ -34,11 +34,11 @@ class ActiveResourceManager:
     """The active ResourceManager."""
 
     url: str  # scheme, host and port
-    manager: Manager  # what it said of itself
+    manager: Manager  # its own description
 
 
 class ResourceManagers:
-    """Those of one cluster."""
+    """The ResourceManagers of one cluster."""
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class ResourceManagers:
         tls: ssl.SSLContext | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
-        """Ask over this session, whose cookies and logins are used.
+        """Send requests over `http`, with its cookies and logins.
 
-        Each URL is scheme, host and port. An empty `user`, of simple authentication, is the server's default user;
-        without `tls` the operating system's certificates are believed.
+        Each URL is scheme, host and port. If `user` is empty, simple authentication uses the server's default user.
+        Without `tls` the operating system's certificate authorities are trusted.
         """
         self._http = http
         self._urls = tuple(urls)
@@ -61,9 +61,9 @@ class ResourceManagers:
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
 
     async def find(self) -> ActiveResourceManager:
-        """Return the active one: of those that are known, else the one that a standby names.
+        """Return the active one: one of the configured ones, or else one to which a standby redirects.
 
-        Raises ResourceManagerError if none is active, or more than one says so; names each.
+        Raises ResourceManagerError if none, or more than one, claims to be active; the message names them.
         """
         found, complaints = await self._look(self._urls)
         if not found:
@@ -77,8 +77,8 @@ class ResourceManagers:
             raise ResourceManagerError(several, "all say that they are the active ResourceManager")
         return found[0]
 
-    async def see_unchanged(self, active: ActiveResourceManager) -> None:
-        """Return if it has been active all the time since it was found.
+    async def check_unchanged(self, active: ActiveResourceManager) -> None:
+        """Check that it has been active without interruption since it was found.
 
         Raises ResourceManagerError if it has not, or does not answer.
         """
@@ -89,7 +89,7 @@ class ResourceManagers:
             raise ResourceManagerError(active.url, "it was restarted, or became standby, while it was asked")
 
     async def ask(self, url: str, page: str) -> RmAnswer:
-        """Return what the one at `url` answers for a page below /ws/v1/cluster."""
+        """Return the answer of the server at `url` for a page below /ws/v1/cluster."""
         try:
             async with self._get(url, page) as reply:
                 if reply.status in range(HTTPStatus.MULTIPLE_CHOICES, HTTPStatus.BAD_REQUEST):
@@ -102,11 +102,11 @@ class ResourceManagers:
                 return RmReply(reply.status, bytes(body), _time_of(reply.headers.get("Date", "")))
         except KerberosError as error:
             return RmUnanswered(str(error))
-        except (aiohttp.ClientError, OSError) as error:  # TimeoutError is one
+        except (aiohttp.ClientError, OSError) as error:  # includes TimeoutError
             return RmUnanswered(f"{url} does not answer: {why_unanswered(error)}")
 
     async def _look(self, urls: Sequence[str]) -> tuple[list[ActiveResourceManager], list[str]]:
-        """Return which are active, and what is wrong with the others."""
+        """Return the active ResourceManagers, and a complaint about each other server."""
         found: list[ActiveResourceManager] = []
         complaints: list[str] = []
         for url, answer in zip(urls, await at_once(lambda url: self.ask(url, INFO), urls), strict=True):
@@ -120,7 +120,7 @@ class ResourceManagers:
         return found, complaints
 
     async def _redirect(self, url: str) -> str:
-        """Return the URL of the ResourceManager to which one that is standby sends; empty: none."""
+        """Return the URL of the ResourceManager to which a standby redirects; "" if it does not redirect."""
         with suppress(aiohttp.ClientError, OSError, ValueError, KerberosError):
             async with self._get(url, _REDIRECTED) as reply:
                 if reply.status == HTTPStatus.TEMPORARY_REDIRECT:
@@ -139,7 +139,7 @@ class ResourceManagers:
 
 
 def _time_of(date: str) -> int:
-    """Return the field Date in milliseconds since 1970; 0 if it is invalid."""
+    """Return the time of a Date field in milliseconds since 1970; 0 if it is invalid."""
     try:
         return int(parsedate_to_datetime(date).timestamp()) * 1000
     except (ValueError, OverflowError):

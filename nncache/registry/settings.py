@@ -1,4 +1,4 @@
-"""Settings: where the registry is, and who may write it."""
+"""Settings of the registry, its changes, the registration of daemons and the reaper."""
 
 import math
 import re
@@ -18,7 +18,7 @@ _ROOT: Final = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*)+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrySettings:
-    """One registry. Raises SettingError if a value is outside what its key allows."""
+    """The registry's root and ACLs. Raises SettingError if a value is outside what its key allows."""
 
     registry_root: str = field(
         default="/registry",
@@ -54,7 +54,7 @@ class RegistrySettings:
 
     @property
     def access(self) -> AccessPolicy:
-        """How entries are protected."""
+        """The access policy for entries."""
         if not self.registry_secure:
             return AccessPolicy()
         accounts = tuple(map(self._account, self.registry_system_accounts))
@@ -69,7 +69,7 @@ class RegistrySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateSettings:
-    """How fast a client changes the registry. Raises SettingError if a value is outside what its key allows."""
+    """The rate of a client's changes. Raises SettingError if a value is outside what its key allows."""
 
     registry_updates_per_s: float = field(
         default=100.0,
@@ -90,7 +90,7 @@ class UpdateSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrationSettings:
-    """Whether and how a daemon takes part in the registry.
+    """The registration of a daemon.
 
     Raises SettingError if a value is outside what its key allows.
     """
@@ -123,7 +123,7 @@ class RegistrationSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaperSettings:
-    """Which YARN says what has ended. Raises SettingError if a value is outside what its key allows."""
+    """The YARN cluster that decides what has ended. Raises SettingError if a value is outside what its key allows."""
 
     yarn_rm: tuple[str, ...] = field(
         default=(),
@@ -177,7 +177,7 @@ class ReaperSettings:
 
     @property
     def terms(self) -> Terms:
-        """What was decided about things that YARN does not know."""
+        """The operator's decision about ids that YARN does not know."""
         return Terms(frozenset(map(int, self.yarn_forgotten)), self.yarn_settle_s)
 
 
@@ -185,7 +185,7 @@ _EVERY_ADDRESS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compare
 
 
 def reached_at(configured: str, listens_on: str) -> str:
-    """Return the host by which clients reach a daemon; may block, where a name server knows this machine's name."""
+    """Return the host by which clients reach a daemon. May block on a name server's lookup of this machine's name."""
     if configured:
         return configured
     return socket.getfqdn() if listens_on in _EVERY_ADDRESS else listens_on

@@ -1,7 +1,7 @@
-"""What Prometheus scrapes, of what is registered.
+"""Prometheus targets made of registered records.
 
-The form is that of its HTTP service discovery (Prometheus 2.28, `http_sd_config`). A record is written by others: what
-it says becomes a target only if Prometheus can scrape it over http or https, and of one record the first are taken.
+The format is that of Prometheus's HTTP service discovery (Prometheus 2.28, `http_sd_config`). Other clients write the
+records, so an address becomes a target only if Prometheus can scrape it by http or https, and only the first ones do.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _SCHEMES: Final = frozenset({"", "http", "https"})
 
 
 def targets_of(entry: RegistryEntry) -> Iterator[dict[str, Any]]:
-    """Yield a group of targets for each address of an endpoint of METRICS_API, `MAX_ADDRESSES` at most."""
+    """Yield a target group for each address of a record's METRICS_API endpoints; the first `MAX_ADDRESSES` are read."""
     addresses = (
         address
         for endpoint in entry.record.endpoints

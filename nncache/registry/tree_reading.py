@@ -1,8 +1,8 @@
-"""Everything below a path of the registry, as it was read.
+"""Reads a subtree of the registry.
 
-A tree is read level by level, a hundred znodes a call, and `paths.MAX_ELEMENTS` levels. That is no snapshot: what other
-clients change meanwhile may be seen or not. What an ACL refuses is named, and costs no other entry. Data that a search
-cannot match are dropped as they come; records are parsed a slice at a time, and only those that are asked for.
+A tree is read level by level, with a hundred znodes per call, down to `paths.MAX_ELEMENTS` levels. The result is no
+snapshot: concurrent changes may be included or not. An entry that an ACL refuses is named, and costs no other entry.
+Data that a search cannot match are dropped on arrival. Only requested records are parsed, a slice at a time.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,20 +28,20 @@ from nncache.registry.record_json import parse_record
 
 MIB: Final = 1024 * 1024
 
-ENTRY_BYTES: Final = 512  # what an entry takes here beside its data, roughly
+ENTRY_BYTES: Final = 512  # approximate memory of an entry in addition to its data
 
 
 @dataclass(frozen=True, slots=True)
 class TreeReading:
     """The entries at and below a path, in the order of their paths."""
 
-    entries: tuple[RegistryEntry, ...] = ()  # with their records
+    entries: tuple[RegistryEntry, ...] = ()  # with a record
     bare: tuple[EntryStatus, ...] = ()  # without a record
-    unreadable: tuple[Unreadable, ...] = ()  # not read, with a broken record, or children that are not read
+    unreadable: tuple[Unreadable, ...] = ()  # refused or broken, or with children that were not read
 
     @property
     def records(self) -> Mapping[str, ServiceRecord | None]:
-        """By path: the record, None for none; what is unreadable is left out."""
+        """The record by path, None if the entry has none; unreadable entries are left out."""
         found: dict[str, ServiceRecord | None] = {status.path: None for status in self.bare}
         found.update((entry.path, entry.record) for entry in self.entries)
         return found
@@ -49,24 +49,24 @@ class TreeReading:
 
 @dataclass(slots=True)
 class _Walk:
-    """What has been read so far."""
+    """The entries that were read so far."""
 
-    query: EndpointQuery | None  # None: all is kept
-    most_bytes: int | None  # that may be held; None: any number
-    znodes: dict[str, Znode] = field(default_factory=dict)  # by path; without those that cannot match
-    below: dict[str, list[str]] = field(default_factory=dict)  # the names below a path, in their order
-    unread: dict[str, str] = field(default_factory=dict)  # by path: why it was not read, or not below it
+    query: EndpointQuery | None  # None: every entry is kept
+    most_bytes: int | None  # limit of `bytes_held`; None: no limit
+    znodes: dict[str, Znode] = field(default_factory=dict)  # by path; entries that cannot match are left out
+    below: dict[str, list[str]] = field(default_factory=dict)  # the sorted names of a path's children
+    unread: dict[str, str] = field(default_factory=dict)  # by path: why it, or its children, were not read
     bytes_held: int = 0
 
     def keep(self, path: str, znode: Znode) -> None:
-        """Keep what the answer may need of an entry. Raises TooMuchDataError if it is more than may be held."""
+        """Keep an entry's znode if it may match. Raises TooMuchDataError if `most_bytes` is exceeded."""
         is_kept = self.query is None or self.query.is_possible_in(znode.data)
         if is_kept:
             self.znodes[path] = znode
         self._hold(path, len(znode.data) if is_kept else 0)
 
     def pass_over(self, path: str, why: str) -> None:
-        """Name an entry that is not read, or not below it. Raises as `keep`."""
+        """Name an entry that is not read, or whose children are not read. Raises as `keep`."""
         self.unread[path] = why
         self._hold(path, 0)
 
@@ -79,7 +79,7 @@ class _Walk:
             )
 
     def in_order(self, top: str) -> Iterator[str]:
-        """Yield the paths of all that was found, each before those below it."""
+        """Yield the paths of all entries, each before its descendants."""
         left = [top]
         while left:
             path = left.pop()
@@ -96,16 +96,16 @@ async def read_tree(
     limit: int | None = None,
     most_bytes: int | None = None,
 ) -> TreeReading:
-    """Return the entries at and below a path; with a query, those alone with an endpoint that it matches.
+    """Return the entries at and below a path; with a query, only those with a matching endpoint.
 
-    What is not behind the path `after`, which need not be there, is left out; so is what is behind the last of `limit`
-    records. At most `most_bytes` are held for it.
+    Only entries after the path `after`, which need not exist, are returned, and none after the last of `limit` records.
+    At most `most_bytes` are held during the read.
 
     Raises:
-        InvalidPathnameError: there can be no such path.
-        PathNotFoundError: there is no such entry.
+        InvalidPathnameError: ZooKeeper can hold no such path.
+        PathNotFoundError: the entry does not exist.
         RegistryIOError: ZooKeeper does not answer, or its ACL refuses the path itself.
-        TooMuchDataError: there is more than `most_bytes`.
+        TooMuchDataError: there are more than `most_bytes`.
     """
     top = paths.readable(path)
     walk = _Walk(query, most_bytes)
@@ -129,7 +129,7 @@ async def _read_all(walk: _Walk, registry: Registry, top: str) -> None:
 
 
 async def _znodes(registry: Registry, walk: _Walk, top: str, call: list[str]) -> list[str]:
-    """Keep these entries, and return those that have others below them which are to be read."""
+    """Keep these entries, and return the paths whose children are to be read."""
     wide: list[str] = []
     for path, znode in zip(call, await registry.znodes_of(call), strict=True):
         if znode is None:
@@ -151,7 +151,7 @@ async def _children(registry: Registry, walk: _Walk, path: str) -> list[str]:
     try:
         names = await registry.zookeeper.children(registry.znode(path))
     except NoNodeError:
-        return []  # deleted meanwhile, and all below it
+        return []  # deleted in between, with all descendants
     except NotAllowedError:
         walk.pass_over(path, REFUSED)
         return []

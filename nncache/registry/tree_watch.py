@@ -1,12 +1,12 @@
-"""Follow a subtree of the registry: what is there, then what changes.
+"""Follows a subtree of the registry: reports its entries, then each change.
 
-One watch of ZooKeeper on each entry's data and one on its children, set again after each change, as Curator's TreeCache
-does for Hadoop's own registry DNS. Such a watch says that something has changed, not what: of several changes of one
-entry the last may be all that is seen. What can be missed beyond that, when the connection was lost, is named by a Gap.
-Below `paths.MAX_ELEMENTS` levels nothing is followed.
+Each entry has one ZooKeeper watch on its data and one on its children, both set again after each change, as Curator's
+TreeCache does for Hadoop's registry DNS. A watch signals that something has changed, but not what: of several changes
+of one entry perhaps only the last is seen. If a lost connection may have hidden further changes, WatchGap reports it.
+Levels below `paths.MAX_ELEMENTS` are not followed.
 
-An entry below the top that an ACL refuses to this client is as one that is not there, and so is all below it. ZooKeeper
-does not tell when that changes: it is seen when all is read again.
+An entry below the top that an ACL refuses to this client counts as missing, with all its descendants. ZooKeeper does
+not signal a change of the ACL: it is noticed at the next periodic read of everything.
 """
 
 import asyncio
@@ -26,71 +26,71 @@ from nncache.registry.pacing import Slices, apart, at_once
 from nncache.registry.record import EntryStatus, ServiceRecord
 from nncache.registry.record_json import parse_record
 
-BATCH: Final = 256  # entries that are read before any of them is reported
+BATCH: Final = 256  # entries that are read before the first of them is reported
 
-PER_ITERATION: Final = 64  # entries that are reported, or forgotten, in one iteration of the event loop
+PER_ITERATION: Final = 64  # entries reported or removed per iteration of the event loop
 
-LOOK_S: Final = 0.5  # how often a lost connection is looked for
+LOOK_S: Final = 0.5  # interval of checks for a lost connection
 
 REREAD_S: Final = 300.0
-"""After which all is read again, whatever watches say: no conclusion from a watch that does not fire."""
+"""Interval of reads of everything, whatever the watches signal: no conclusion from a watch that does not fire."""
 
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """An entry is there, or is other than it was."""
+    """An entry exists, or its data have changed."""
 
     status: EntryStatus
-    record: ServiceRecord | None  # None if it holds none, or a broken one
-    fault: str = ""  # what is wrong with its record, or not followed below it; empty: nothing
+    record: ServiceRecord | None  # None if it has none, or an invalid one
+    fault: str = ""  # an invalid record, or children that are not followed; empty if neither
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """An entry that was there is gone."""
+    """An entry was removed."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class WatchGap:
-    """The connection was lost: entries may have come and gone unseen. What has changed follows, then Current."""
+    """The connection was lost: changes may have been missed. The changes that are found follow, then Current."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """Everything that was there when it was read has been reported."""
+    """All entries that existed when they were read have been reported."""
 
 
 Change: TypeAlias = Present | Removed | WatchGap | Current
 
 
 class WatchedTree(WatchedReads, Protocol):
-    """What is needed of a session with ZooKeeper."""
+    """The operations of a ZooKeeper session that a TreeWatch needs."""
 
     async def wait_connected(self, timeout_s: float) -> None:
-        """Return when there is a connection. Raises ConnectionLostError."""
+        """Wait for a connection. Raises ConnectionLostError."""
 
     async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
         """Return the names of the children; with a watcher, set a watch on them. Raises as `read`."""
 
 
 class _Node:
-    """An entry that is followed."""
+    """A followed entry."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.mark: tuple[int, int] | None = None  # creation and version of the reported data; None: not there
-        self.names = set[str]()  # of the entries right below it that were there and are not known to be gone
-        self.armed_in = 0  # the connection in which both its watches are set; 0: one may not be
-        self.is_refused = False  # when it was last read
+        self.mark: tuple[int, int] | None = None  # creation and version of the reported data; None: missing
+        self.names = set[str]()  # of its children that were seen and are not known to be removed
+        self.armed_in = 0  # connection in which both watches were set; 0: one may not be
+        self.is_refused = False  # at the last read
 
 
 @dataclass(frozen=True, slots=True)
 class _Watcher:
-    """What a watch on an entry calls: equal to any other on the same, so that a session holds it only once."""
+    """The callback of an entry's watches. Equal for equal entries, so that a session holds it only once."""
 
     fired: Callable[[str], None]
     path: str
@@ -100,10 +100,10 @@ class _Watcher:
 
 
 class _News:
-    """Paths that are to be read again."""
+    """Paths to be read again."""
 
     def __init__(self) -> None:
-        self.paths: dict[str, None] = {}  # in the order in which they came
+        self.paths: dict[str, None] = {}  # in order of arrival
         self.came = asyncio.Event()
 
     def tell(self, path: str) -> None:
@@ -118,15 +118,15 @@ class _News:
 
 
 class TreeWatch:
-    """Follows the entries at and below a path, for as long as `changes` is read.
+    """Follows the entries at and below a path while `changes` is read.
 
-    kazoo can remove no watch: to follow the same again over the same session, read `changes` of the same TreeWatch.
+    kazoo cannot remove a watch. To follow the same path again in the same session, read `changes` of this TreeWatch.
 
     Invariants:
-        T1  After Current, the entries reported and not removed are those that were read last, with their data.
-        T2  An entry that is not to be read again, and not refused, has both its watches set in the present connection.
-        T3  Each entry that is followed is in the names of the one above it.
-        T4  A change costs as much as what has changed, not as much as what is followed; each PER_ITERATION give way.
+        T1  After Current, the reported entries that were not removed are those of the last read, with their data.
+        T2  An entry that is neither due to be read nor refused has both its watches set in the current connection.
+        T3  Each followed entry except the top is among the names of its parent.
+        T4  The cost of a change grows with the changed entries, not the followed ones. Every PER_ITERATION yield.
         T5  A session holds at most one watcher for each path and kind, however often it is set.
     """
 
@@ -136,22 +136,22 @@ class TreeWatch:
         self._top = paths.readable(path)
         self._news = _News()
         self._nodes: dict[str, _Node] = {}
-        self._connection = 0  # in which everything was read last; 0: never
-        self._forgotten = 0  # entries so far
+        self._connection = 0  # in which everything was read last; 0 before the first read
+        self._forgotten = 0  # entries removed so far
 
     @property
     def watched(self) -> int:
-        """How many entries are watched now; those that are refused count."""
+        """Number of entries that are watched now, including refused ones."""
         return len(self._nodes)
 
     def forget(self) -> None:
-        """Follow nothing, until `changes` is called and read again; what it returned before must not be."""
+        """Stop following until `changes` is called again; its former iterators must not be read any more."""
         self._nodes = {}
         self._news = _News()
         self._connection = 0
 
     async def changes(self) -> AsyncIterator[Change]:
-        """Yield what is there, then each change; without end. Raises NotAllowedError if an ACL refuses the top."""
+        """Yield each entry, then each change, endlessly. Raises NotAllowedError if an ACL refuses the top."""
         self.forget()
         loop = asyncio.get_running_loop()
         read_at = -REREAD_S
@@ -205,7 +205,7 @@ class TreeWatch:
             return
 
     async def _refreshed(self, batch: list[str]) -> list[Change]:
-        """Read these entries again, and return what differs from the last report."""
+        """Read these entries again, and return the differences from the last report."""
         nodes = [self._nodes.setdefault(path, _Node(path)) for path in batch if self._is_in_tree(path)]
         reads = await at_once(self._read, nodes)
         changes: list[Change] = []
@@ -223,18 +223,18 @@ class TreeWatch:
         return changes
 
     def _is_in_tree(self, path: str) -> bool:
-        """Return whether the entry above is known to contain it; if not, a watch that fired on it is out of date."""
+        """Return whether the parent is known to contain it; if not, a watch that fired on it is out of date."""
         above = self._nodes.get(paths.parent_of(path))
         return path == self._top or (above is not None and paths.name_of(path) in above.names)
 
     def _leave_out(self, node: _Node) -> None:
-        """Take note that an entry was removed, since it is not there or is refused."""
+        """Update the tree for a removed entry that was not found, or is refused."""
         if not self._is_in_tree(node.path):
             return
-        if node.is_refused:  # kept, so that it is read again with all, and not with each change beside it
+        if node.is_refused:  # kept for the periodic read, and not read with each change of its parent
             node.mark, node.names = None, set()
             self._nodes[node.path] = node
-        elif node.path != self._top:  # so that it is read where the one above it, read later, has it again
+        elif node.path != self._top:  # so that it is read if a later read of the parent finds it again
             self._nodes[paths.parent_of(node.path)].names.discard(paths.name_of(node.path))
 
     def _fired(self, path: str) -> None:
@@ -257,21 +257,21 @@ class TreeWatch:
         except NoNodeError:
             node.armed_in, node.is_refused = 0, False
             if node.path == self._top and await self._session.exists(znode_path, watcher):
-                self._news.tell(node.path)  # made in between
+                self._news.tell(node.path)  # created in between
             return None, frozenset()
         except NotAllowedError:
             node.armed_in, node.is_refused = 0, True
             if node.path == self._top:
                 raise
             return None, frozenset()
-        except BaseException:  # cancelled, too: it is not known which watch is set
+        except BaseException:  # includes cancellation: it is unknown which watches are set
             node.armed_in = 0
             raise
         return znode, frozenset(names)
 
     async def _reported(self, node: _Node, znode: Znode, names: frozenset[str]) -> list[Change]:
         if node.path not in self._nodes:
-            return []  # what is above it was removed
+            return []  # an ancestor was removed
         changes: list[Change] = []
         for name in node.names - names:
             changes += await self._removed(paths.below(node.path, name))
@@ -285,7 +285,7 @@ class TreeWatch:
         return changes
 
     async def _removed(self, path: str) -> list[Removed]:
-        """Forget an entry and all below it, from the bottom up."""
+        """Forget an entry and its descendants, from the bottom up."""
         gone: list[Removed] = []
         left = [path]
         while left:

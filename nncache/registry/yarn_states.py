@@ -1,9 +1,9 @@
-"""What YARN's ResourceManager says of an application, an attempt or a container.
+"""Judges by the ResourceManager's answers whether an application, an attempt or a container has ended.
 
 Sans-I/O: `judge` returns a verdict, or the page that must be read first. Sources, Hadoop 3.5.0 and 3.4.1:
 RMWebServices and its AppInfo, AppAttemptInfo, ContainerInfo and ClusterInfo; ClientRMService; and
-`ResourceManager.startActiveServices`, which sets the timestamp of the cluster, so that `startedOn` of an active
-ResourceManager is since when it is active.
+`ResourceManager.startActiveServices`, which sets the cluster's timestamp: `startedOn` of an active ResourceManager is
+the time when it became active.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from nncache.registry.limits import APPLICATION, APPLICATION_ATTEMPT, CONTAINER
 
-INFO: Final = "/info"  # the page that each ResourceManager answers itself, a standby too
+INFO: Final = "/info"  # each ResourceManager answers this page itself, also as a standby
 
 ACTIVE: Final = "ACTIVE"
 
@@ -25,10 +25,10 @@ _IDS: Final[Mapping[str, re.Pattern[str]]] = {
     APPLICATION_ATTEMPT: re.compile(f"appattempt_{_APPLICATION}_(?P<attempt>[0-9]{{6,10}})"),
     CONTAINER: re.compile(rf"container_(?:e[0-9]+_)?{_APPLICATION}_(?P<attempt>[0-9]{{2,10}})_[0-9]{{6,19}}"),
 }
-"""What yarn:id is for each yarn:persistence (ApplicationId, ApplicationAttemptId and ContainerId of Hadoop 3.5.0)."""
+"""The format of yarn:id, by yarn:persistence (ApplicationId, ApplicationAttemptId, ContainerId of Hadoop 3.5.0)."""
 
 _ENDED: Final = frozenset({"FINISHED", "FAILED", "KILLED"})
-"""Of YarnApplicationState and YarnApplicationAttemptState."""
+"""Values of YarnApplicationState and YarnApplicationAttemptState."""
 
 _RUNNING: Final = "RUNNING"
 _APPLICATION_RUNS: Final = frozenset({"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", _RUNNING})
@@ -43,16 +43,16 @@ _MS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class RmReply:
-    """An answer of the ResourceManager."""
+    """A reply of the ResourceManager."""
 
     status: int
     body: bytes
-    at_ms: int = 0  # its own time (the field Date), milliseconds since 1970; 0: it did not say
+    at_ms: int = 0  # its time by the Date field, milliseconds since 1970; 0 if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class RmUnanswered:
-    """There was no answer, or none from an active ResourceManager."""
+    """There was no reply, or none from an active ResourceManager."""
 
     why: str
 
@@ -62,38 +62,38 @@ RmAnswer: TypeAlias = RmReply | RmUnanswered
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manager:
-    """A ResourceManager, as its page of information shows it."""
+    """A ResourceManager, as its information page describes it."""
 
     is_active: bool
-    started_on: int  # timestamp of its ids; since when it is active, milliseconds since 1970
-    active_s: float  # how long that is by its own clock; 0 if it did not say
+    started_on: int  # timestamp of its ids: when it became active, milliseconds since 1970
+    active_s: float  # for how long it has been active by its own clock; 0 if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the operator has decided about ids that the ResourceManager does not know."""
+    """The operator's decision about ids that the ResourceManager does not know."""
 
-    forgotten: frozenset[int] = frozenset()  # timestamps of this cluster's ids: such an id has ended
-    settle_s: float = 600.0  # before the ResourceManager has been active for so long, that proves nothing
+    forgotten: frozenset[int] = frozenset()  # timestamps of this cluster's ids: such an unknown id has ended
+    settle_s: float = 600.0  # if the ResourceManager is active for less, an unknown id proves nothing
 
 
 @dataclass(frozen=True, slots=True)
 class HasEnded:
-    """It has ended."""
+    """The owner has ended."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """It has not ended."""
+    """The owner has not ended."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Nothing proves that it has ended."""
+    """Nothing proves that the owner has ended."""
 
     why: str
 
@@ -103,7 +103,7 @@ Verdict: TypeAlias = HasEnded | Runs | Undecided
 
 @dataclass(frozen=True, slots=True)
 class PageNeeded:
-    """This page must be read first; below /ws/v1/cluster."""
+    """A page below /ws/v1/cluster that must be read first."""
 
     page: str
 
@@ -115,7 +115,7 @@ class _Attempt:
 
 
 def manager_of(answer: RmAnswer) -> Manager | Undecided:
-    """Return what `INFO` of a server says."""
+    """Return the ResourceManager that a server's `INFO` page describes."""
     if isinstance(answer, RmUnanswered):
         return Undecided(answer.why)
     info = _part(answer, "clusterInfo")
@@ -129,9 +129,9 @@ def manager_of(answer: RmAnswer) -> Manager | Undecided:
 def judge(
     policy: str, yarn_id: str, manager: Manager, answers: Mapping[str, RmAnswer], terms: Terms
 ) -> Verdict | PageNeeded:
-    """Return whether what a record goes with has ended, by its yarn:persistence (not permanent) and its yarn:id.
+    """Judge whether a record's owner has ended, by its yarn:persistence (not permanent) and its yarn:id.
 
-    `answers` is what the active ResourceManager has answered, by page.
+    `answers` are the active ResourceManager's answers, by page.
     """
     if policy not in _IDS:
         return Undecided(
@@ -183,7 +183,7 @@ def _of_application(
 
 
 def _of_forgotten(application: str, timestamp: int, manager: Manager, terms: Terms) -> Verdict:
-    """Judge what the ResourceManager does not know: it may be of another cluster, or have ended long ago."""
+    """Judge an application that the ResourceManager does not know: it ended long ago, or is of another cluster."""
     unknown = f"the ResourceManager does not know {application}"
     if timestamp not in terms.forgotten:
         return Undecided(
@@ -194,7 +194,7 @@ def _of_forgotten(application: str, timestamp: int, manager: Manager, terms: Ter
 
 
 def _settled(why: str, manager: Manager, terms: Terms) -> Verdict:
-    """Return that it has ended, unless the ResourceManager has been active for too short a time to know everything."""
+    """Return HasEnded, unless the ResourceManager has been active for too short a time to know everything."""
     if manager.active_s < terms.settle_s:
         return Undecided(
             f"{why}, but it has been active for {manager.active_s:.0f} of {terms.settle_s:g} s only"
@@ -203,7 +203,7 @@ def _settled(why: str, manager: Manager, terms: Terms) -> Verdict:
 
 
 def _attempts(answer: RmAnswer, application: str) -> Mapping[int, _Attempt] | Undecided:
-    """Return an application's attempts by their numbers."""
+    """Return an application's attempts, by number."""
     if isinstance(answer, RmUnanswered):
         return Undecided(answer.why)
     listed = _part(answer, "appAttempts").get("appAttempt")
@@ -220,7 +220,7 @@ def _attempts(answer: RmAnswer, application: str) -> Mapping[int, _Attempt] | Un
 
 
 def _of_attempt(yarn_id: str, number: int, attempts: Mapping[int, _Attempt]) -> Verdict:
-    """Judge an attempt; one that another has followed has ended, whatever is still known of it."""
+    """Judge an attempt. It has ended if a later attempt exists, whatever its own state is."""
     later = next((each for other, each in sorted(attempts.items()) if other > number), None)
     if later is not None:
         return HasEnded(f"{later.id} has followed {yarn_id}")
@@ -232,7 +232,7 @@ def _of_attempt(yarn_id: str, number: int, attempts: Mapping[int, _Attempt]) -> 
 def _of_container(
     container: str, of_application: Runs, answer: RmAnswer, manager: Manager, terms: Terms
 ) -> Verdict:
-    """Judge a container of an attempt that is known: those that are complete are forgotten at once."""
+    """Judge a container of a known attempt; the ResourceManager forgets a completed container immediately."""
     if isinstance(answer, RmUnanswered):
         return Undecided(answer.why)
     if _is_unknown(answer):
@@ -261,7 +261,7 @@ def _odd(what: str, answer: RmReply) -> Undecided:
 
 
 def _is_unknown(answer: RmReply) -> bool:
-    """Whether the ResourceManager itself says that it does not know it; a 404 of another server proves nothing."""
+    """Whether the ResourceManager itself reports the id as unknown; a 404 of another server proves nothing."""
     is_missing = answer.status == HTTPStatus.NOT_FOUND
     return is_missing and _part(answer, "RemoteException").get("exception") == "NotFoundException"
 
@@ -271,7 +271,7 @@ def _text(value: object) -> str:
 
 
 def _part(answer: RmReply, name: str) -> Mapping[str, Any]:
-    """Return an object of the answer's JSON; empty if there is none."""
+    """Return an object in the JSON of a reply; empty if there is none."""
     part = _document(answer).get(name)
     return part if isinstance(part, dict) else {}
 

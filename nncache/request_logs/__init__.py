@@ -1,1 +1,1 @@
-"""Access log and audit log: a line for each request, and for each that was refused. (nncache/request_logs/)"""
+"""Access log (requests) and audit log (refused requests, operators' actions). (nncache/request_logs/)"""

@@ -1,7 +1,7 @@
 r"""A request as a line of an access log.
 
-Nothing of a request can end a line or a field: what is written bare consists of harmless characters, what is quoted of
-visible ASCII without quote and backslash; all other bytes become `\xHH`, as Apache and nginx write them.
+No byte of a request can end a line or a field. A bare field has harmless characters only, a quoted field visible ASCII
+without quote and backslash. All other bytes are written as `\xHH`, as Apache and nginx do.
 """
 
 import json
@@ -19,14 +19,14 @@ from nncache.request_logs.masking import masked, may_hold_secret
 _NONE: Final = "-"
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MAX_KEPT: Final = 512
-"""Characters of what is remembered: addresses, users, and targets that certainly hold no credential."""
+"""The most characters of a memoized text: an address, a user, or a target that certainly holds no credential."""
 
 _NOT_BARE: Final = re.compile(rb"[^A-Za-z0-9._@/+:~$-]|^-$")
 _NOT_QUOTED: Final = re.compile(rb'[^!-~]|["\\]')
 
 
 def combined(exchange: Exchange, weight: int, unix_time: float) -> bytes:
-    """Return the line in Apache's combined format, with fields of ours at its end."""
+    """Return the line in Apache's combined format, followed by nncache's own fields."""
     request = f"{_quoted(exchange.method)} {_quoted(masked(exchange.target))}" if exchange.method else _NONE
     user, doas = caller_of(exchange)
     who = _bare(user) if doas is None else f"{_bare(user)},doas={_bare(doas)}"
@@ -41,14 +41,14 @@ def combined(exchange: Exchange, weight: int, unix_time: float) -> bytes:
 
 
 def json_line(exchange: Exchange, weight: int, unix_time: float) -> bytes:
-    """Return the line as a JSON object in ASCII; null is what is not known."""
+    """Return the line as a JSON object in ASCII; null for unknown values."""
     return encode_line(
         {"log": "access", "time": rfc3339(unix_time)} | fields_of(exchange) | {"weight": weight}
     )
 
 
 def fields_of(exchange: Exchange) -> dict[str, object]:
-    """Return what a JSON object says of a request."""
+    """Return the fields of a request for a JSON object."""
     user, doas = caller_of(exchange)
     trace = parse_traceparent(exchange.traceparent)
     return {
@@ -75,15 +75,15 @@ def encode_line(fields: dict[str, object]) -> bytes:
 
 
 def rfc3339(unix_time: float) -> str:
-    """Return a moment in UTC, to the millisecond."""
+    """Return a time in UTC as in RFC 3339, to the millisecond."""
     whole = int(unix_time)
     return f"{_seconds(whole)}.{int((unix_time - whole) * 1_000):03d}Z"
 
 
 def caller_of(exchange: Exchange) -> tuple[str | None, str | None]:
-    """Return the caller, and the user it acts for.
+    """Return the caller, and the user for whom it acts.
 
-    Of what the fast path answers only the target says it; and a claim of two parts may be a name that looks like two.
+    A hit of the fast path has no claim, and a claim of two parts may be one name: in both cases the target is parsed.
     """
     claim = exchange.caller
     if "\0" in claim or (not claim and exchange.result is Result.HIT):
@@ -105,7 +105,7 @@ _callers_again: Final = lru_cache(2_048)(_callers_in)
 
 
 def _encodable(text: str | None) -> str | None:
-    """Return a text without lone surrogates, which few readers of JSON take."""
+    """Return a text without lone surrogates, which few JSON parsers accept."""
     return None if text is None else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -114,7 +114,7 @@ def _reason(exchange: Exchange) -> str | None:
 
 
 def _bare(text: str | None) -> str:
-    """Return a text that is one field; `-` if there is none, which no text becomes."""
+    """Return a text as one bare field; `-` if there is no text. The text `-` itself is escaped."""
     if not text:
         return _NONE
     return (_bare_again if len(text) <= _MAX_KEPT else _escape_bare)(text)
@@ -137,7 +137,7 @@ def _escaped(found: re.Match[bytes]) -> bytes:
 
 @lru_cache(2)
 def _common_time(second: int) -> str:
-    """Return a second as the Common Log Format has it, whatever the locale."""
+    """Return a Unix time in the Common Log Format, independent of the locale."""
     at = time.gmtime(second)
     return (
         f"{at.tm_mday:02d}/{_MONTHS[at.tm_mon - 1]}/{at.tm_year}:"
@@ -154,5 +154,5 @@ _HARMLESS: Final = re.compile(r"[A-Za-z0-9._:/+=@~-]{1,128}")
 
 
 def shown_id(claimed: str) -> str:
-    """Return the client's id if no log could take harm from it, else one that is made up."""
+    """Return the client's request id if it is safe to log, else a random id."""
     return claimed if _HARMLESS.fullmatch(claimed) else f"{random.getrandbits(64):016x}"

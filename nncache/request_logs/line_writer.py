@@ -1,7 +1,7 @@
-"""Lines to a file, by a thread of its own: the event loop never waits for a disk.
+"""Append lines to a file in a thread of its own, so that the event loop never waits for a disk.
 
-A request must not wait for its line. What is waiting to be written is bounded; beyond that, and on an error of the
-disk, lines are lost, counted and complained of.
+A request must not wait for its line. The queue of lines is bounded. If it is full, or the disk fails, lines are
+dropped, counted, and reported in the log.
 """
 
 import logging
@@ -19,9 +19,9 @@ from nncache.request_logs.settings import STANDARD_OUTPUT
 
 MAX_WAITING_BYTES: Final = 16 * 1024 * 1024
 GATHER_S: Final = 0.05
-"""Between two writes: a thread that wakes for each line would cost the event loop more than the line."""
+"""Seconds between two writes. A thread that wakes for each line would cost the event loop more than the line."""
 
-CLOSE_S: Final = 5.0  # what the last lines get to be written
+CLOSE_S: Final = 5.0  # seconds to write the last lines
 
 _MODE: Final = 0o640  # the lines name users and paths
 _log = logging.getLogger(__name__)
@@ -33,13 +33,13 @@ class _Order(Enum):
 
 
 class LineWriter:
-    """Appends lines to one destination. Use it from one thread; `start` before the first line is written, `close` last.
+    """Appends lines to one destination. Use it from one thread; call `start` before lines are written, `close` last.
 
     Invariants:
-        W1  `_put_bytes` is changed by the caller's thread alone, `_taken_bytes` by the writer's; their difference, what
-            waits, is at most `max_waiting_bytes`.
-        W2  Each line is counted in `lines`, and once in `lost` if it is not in the file as a whole, unless `close` has
-            left it behind.
+        W1  Only the caller's thread changes `_put_bytes`, only the writer's thread changes `_taken_bytes`. Their
+            difference, the queued bytes, is at most `max_waiting_bytes`.
+        W2  Each line is counted in `lines`. A line that is not completely in the file is counted once in `lost`, unless
+            `close` abandoned it.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class LineWriter:
         self._put_bytes = 0
         self._taken_bytes = 0
         self.lines = 0
-        self._left_out = 0  # for lack of room; of the caller's thread
-        self._unwritten = 0  # of the writer's thread
+        self._left_out = 0  # lines for which the queue was full; changed by the caller's thread
+        self._unwritten = 0  # lines that the disk refused; changed by the writer's thread
         self._is_torn = False  # the file ends within a line
         self._is_closing = threading.Event()
         self._no_room = ThrottledLog(_log, clock)
@@ -71,15 +71,15 @@ class LineWriter:
 
     @property
     def lost(self) -> int:
-        """Lines that are not in the file."""
+        """The number of lines that are not in the file."""
         return self._left_out + self._unwritten
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start the writer's thread."""
         self._thread.start()
 
     def write(self, line: bytes) -> None:
-        """Take a line, with its newline at the end. Never blocks."""
+        """Queue a line that ends with a newline. Never blocks."""
         self.lines += 1
         if self._put_bytes - self._taken_bytes + len(line) > self._max_waiting_bytes:
             self._left_out += 1
@@ -92,11 +92,11 @@ class LineWriter:
         self._queue.put(line)
 
     def reopen(self) -> None:
-        """Have the destination opened by its name again, behind the lines that were taken so far."""
+        """Reopen the destination by its name, after the lines that are queued so far."""
         self._queue.put(_Order.REOPEN)
 
     def close(self) -> None:
-        """Write what was taken, as far as that is possible in `close_s`, and end."""
+        """Write the queued lines for at most `close_s`, and stop."""
         self._queue.put(_Order.CLOSE)
         self._is_closing.set()
         if self._thread.ident is None:
@@ -131,7 +131,7 @@ class LineWriter:
         os.close(self._file)
 
     def _waiting(self) -> list[bytes | _Order]:
-        """Return all that waits; at least one, however long that takes."""
+        """Return all queued items. Block until there is at least one."""
         found = [self._queue.get()]
         try:
             while True:
@@ -159,7 +159,7 @@ class LineWriter:
         while True:
             try:
                 return os.write(self._file, data)
-            except BlockingIOError:  # a pipe that its reader has set so
+            except BlockingIOError:  # a pipe that its reader has made non-blocking
                 poll = select.poll()
                 poll.register(self._file, select.POLLOUT)
                 poll.poll()

@@ -1,7 +1,7 @@
-"""Targets of requests without the credentials in them.
+"""Mask the credentials in the targets of requests.
 
-WebHDFS takes a delegation token in `delegation` and, to renew or cancel one, in `token`; names of parameters in any
-case (ParamFilter, Hadoop 3.5.0) and percent-encoded. What only looks like such a parameter is masked as well.
+WebHDFS reads a delegation token from `delegation` and, to renew or cancel it, from `token`. The names may be in any
+case (ParamFilter, Hadoop 3.5.0) and percent-encoded. Text that only looks like such a parameter is masked as well.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote_from_bytes, unquote
 
 MASK: Final = "..."
-MAX_CHARS: Final = 8_192  # of a target that is written; a path of HDFS has at most 8,000 characters
+MAX_CHARS: Final = 8_192  # of a logged target; a path of HDFS has at most 8,000 characters
 
 _SECRETS: Final = ("delegation", "token")
 _SEPARATORS: Final = re.compile(r"([?&;#])")
@@ -18,25 +18,25 @@ _ASCII: Final = bytes(range(0x80))
 
 
 def masked(target: str) -> str:
-    """Return a target in ASCII, its credentials replaced, and its end if it is very long."""
+    """Return a target in ASCII with its credentials masked, and cut off if it is very long."""
     target = _in_ascii(target)
     if "//" in target:
         target = _USER_INFO.sub(rf"\1//{MASK}@", target)
-    shown = target[:MAX_CHARS]  # at once: each part costs a microsecond
+    shown = target[:MAX_CHARS]  # first: each part costs a microsecond
     if may_hold_secret(shown):
         shown = "".join(map(_part, _SEPARATORS.split(shown)))
     return shown if max(len(target), len(shown)) <= MAX_CHARS else shown[:MAX_CHARS] + MASK
 
 
 def may_hold_secret(target: str) -> bool:
-    """Whether a target in ASCII may hold a credential: it names one, or spells what it names."""
+    """Return whether a target in ASCII may hold a credential: its name occurs, or may be percent-encoded."""
     lowered = target.lower()
     return "%" in target or any(secret in lowered for secret in _SECRETS)
 
 
 def _part(part: str) -> str:
-    """Return what is between two separators."""
-    if "=" not in part and "%" not in part:  # how a "=" may be written
+    """Return the part between two separators, masked if it is a credential."""
+    if "=" not in part and "%" not in part:  # a "=" may be percent-encoded
         return part
     read = unquote(part).lower()
     for secret in _SECRETS:
@@ -46,7 +46,7 @@ def _part(part: str) -> str:
 
 
 def _in_ascii(target: str) -> str:
-    """Return a target whose bytes above 0x7F are percent-encoded: the fast path sees them as they were sent."""
+    """Return a target with bytes above 0x7F percent-encoded: the fast path passes them as they were sent."""
     if target.isascii():
         return target
     try:

@@ -1,4 +1,4 @@
-"""All logs of requests that the settings ask for."""
+"""The request logs that the settings turn on."""
 
 import random
 from collections.abc import Callable
@@ -15,23 +15,23 @@ from nncache.request_logs.settings import AccessLogFormat, RequestLogSettings
 
 
 class AuditLog:
-    """Writes JSON objects, one a line."""
+    """Writes JSON objects, one per line."""
 
     def __init__(self, writer: LineWriter) -> None:
         self._writer = writer
 
     def answered(self, exchange: Exchange) -> None:
-        """Take note of a refused request: malformed, beyond a limit, or not WebHDFS."""
+        """Record a refused request: malformed, beyond a limit, or not WebHDFS."""
         if exchange.result is Result.REFUSED:
             self.note("request-refused", **fields_of(exchange))
 
     def page_called(self, address: str, holder: str, target: str, status: int) -> None:
-        """Take note of a call of an operators' page, answered or refused; `holder` is that of the token."""
+        """Record a call of an operators' page, answered or refused; `holder` is the holder of the token."""
         what = "page-refused" if status in {401, 403} else "page-called"
         self.note(what, address=address, holder=holder, target=masked(target), status=status)
 
     def note(self, what: str, **fields: object) -> None:
-        """Take note of anything."""
+        """Record an event with the given fields."""
         now = unix_time_of_boot() + boottime()
         self._writer.write(encode_line({"log": "audit", "time": rfc3339(now), "event": what} | fields))
 
@@ -43,11 +43,11 @@ _LINES: Final[dict[AccessLogFormat, Callable[[Exchange, int, float], bytes]]] = 
 
 
 class AccessLog:
-    """Writes a line for each request but most hits, if only one in `sample` is wanted.
+    """Writes a line for each request; of the hits, only for one in `sample`.
 
     Invariant:
-        A1  The weights of the lines of hits add up, on average, to the number of hits: one that stands for `weight`
-            hits already is written with the probability `weight / sample`, and stands for `sample` of them then.
+        A1  The weights of the lines of hits add up, on average, to the number of hits: a hit that already stands for
+            `weight` hits is written with the probability `weight / sample`, and then stands for `sample` hits.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class AccessLog:
         self._chance = chance  # from 0 to 1
 
     def answered(self, exchange: Exchange) -> None:
-        """Write the line, or leave it out."""
+        """Write the line of a request, unless sampling omits it."""
         weight = exchange.weight
         if exchange.result is Result.HIT and weight < self._sample:
             if self._chance() * self._sample >= weight:
@@ -75,16 +75,16 @@ class AccessLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLogStats:
-    """Since the start, by log: `access` and `audit`."""
+    """Counters since start, by log: `access` and `audit`."""
 
     lost: dict[str, int]  # lines that were not written, since the disk was too slow or too full
 
 
 class RequestLogs:
-    """The logs, from the opening of their files to the last line."""
+    """The access log and the audit log, from the opening of their files to the last line."""
 
     def __init__(self, settings: RequestLogSettings, clock: Callable[[], float]) -> None:
-        """Open them. Raises SettingError if a file cannot be appended to."""
+        """Open the logs. Raises SettingError if a file cannot be appended to."""
         self._writers = dict[str, LineWriter]()
         for log, file in (("access", settings.access_log), ("audit", settings.audit_log)):
             if file:
@@ -99,12 +99,12 @@ class RequestLogs:
             self.observers = (*self.observers, self.audit.answered)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start the writers' threads."""
         for writer in self._writers.values():
             writer.start()
 
     def note(self, what: str, **fields: object) -> None:
-        """Write what operators did to the audit log, if there is one."""
+        """Write an event to the audit log, if there is one."""
         if self.audit is not None:
             self.audit.note(what, **fields)
 
@@ -114,12 +114,12 @@ class RequestLogs:
             self.audit.page_called(address, holder, target, status)
 
     def reopen(self) -> None:
-        """Open all files by their names again: they were moved."""
+        """Reopen all files by their names, after they were moved."""
         for writer in self._writers.values():
             writer.reopen()
 
     def close(self) -> None:
-        """Write what is left, and end. May take some seconds."""
+        """Write the queued lines, and stop. May take some seconds."""
         for writer in self._writers.values():
             writer.close()
 

@@ -1,4 +1,4 @@
-"""What an operator may choose about access log and audit log."""
+"""The settings of access log and audit log."""
 
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -12,7 +12,7 @@ STANDARD_OUTPUT: Final = "-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLogSettings:
-    """Where the lines go, and how many there are.
+    """The files of the two logs, and the form and sampling of access lines.
 
     Raises SettingError if the two logs have one destination, or the sample is invalid.
     """

@@ -1,1 +1,1 @@
-"""Settings from a TOML file and flags: how they are read, and which there are. (nncache/settings/)"""
+"""The settings of each command, read from a TOML file, the environment and flags. (nncache/settings/)"""

@@ -1,7 +1,7 @@
-"""Refuse secrets in the clear.
+"""Refuse secrets in clear text.
 
-Pure. Each secret has a key that names a file, and ends in `_file`. A settings file lies in version control and in
-backups; a command line is shown to every user of the host (`ps`), and an environment to every child process.
+Pure. Each secret has a key that ends in `_file` and names a file. A settings file is in version control and in backups,
+a command line is visible to every user of the host (`ps`), and an environment to every child process.
 """
 
 import difflib
@@ -13,18 +13,18 @@ from nncache.settings.keys import ENVIRONMENT
 
 _FILE: Final = "_file"
 _NEAR: Final = 0.85
-"""Less alike is another program's: Kubernetes makes NNCACHE_SERVICE_HOST of a service called nncache."""
+"""Less similar names are another program's: Kubernetes sets NNCACHE_SERVICE_HOST for a service called nncache."""
 
 _SECRET: Final = re.compile(r"password|passwd|secret|token|private_key")
 
 
 def in_settings(name: str, keys: Collection[str]) -> str:
-    """Return what is wrong with a key of the settings file that no command has; "" if it is no secret."""
+    """Return the error of a secret in an unknown key of the settings file; "" if the key holds no secret."""
     return _advice(name, name, keys, "a secret must not stand in a settings file")
 
 
 def in_environment(names: Iterable[str], keys: Collection[str]) -> tuple[str, ...]:
-    """Return what is wrong with variables that hold a secret which nncache has a key for."""
+    """Return an error for each variable that holds a secret for which nncache has a key."""
     found = []
     for name in sorted(names):
         key = name.removeprefix(ENVIRONMENT).lower()
@@ -34,12 +34,12 @@ def in_environment(names: Iterable[str], keys: Collection[str]) -> tuple[str, ..
 
 
 def unread(names: Iterable[str], keys: Collection[str]) -> tuple[str, ...]:
-    """Return what is meant by variables that are nearly named like a setting: none of them is read."""
+    """Return a line for each variable that is not read, although its name is similar to a setting's."""
     found = []
     for name in sorted(names):
         key = name.removeprefix(ENVIRONMENT).lower()
         if not name.startswith(ENVIRONMENT) or key in keys or f"{key}{_FILE}" in keys:
-            continue  # the last is refused
+            continue  # `in_environment` refuses the last
         if near := difflib.get_close_matches(key, sorted(keys), n=1, cutoff=_NEAR):
             found.append(
                 f"{name} in the environment means nothing: the nearest is {ENVIRONMENT}{near[0].upper()}"
@@ -48,12 +48,12 @@ def unread(names: Iterable[str], keys: Collection[str]) -> tuple[str, ...]:
 
 
 def on_command_line(key: str) -> str:
-    """Return what is wrong with a flag that would hold a secret, by its key; see `clear_keys`."""
+    """Return the error of a flag that would hold a secret, given its key; see `clear_keys`."""
     return f"{flag_of(key)}: a secret must not stand on the command line: {_to_do(flag_of(f'{key}{_FILE}'))}"
 
 
 def clear_keys(keys: Iterable[str]) -> tuple[str, ...]:
-    """Return the keys that would hold a secret itself, for those that name its file."""
+    """Return the keys that would hold the secrets themselves, one for each key that names a secret's file."""
     return tuple(key.removesuffix(_FILE) for key in keys if key.endswith(_FILE))
 
 

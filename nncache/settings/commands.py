@@ -1,4 +1,4 @@
-"""The settings of each command: one form each, one flat TOML file for all."""
+"""The settings of each command: one form per command, one flat TOML file for all commands."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -86,18 +86,18 @@ _HEADINGS: Final[Mapping[Callable[[], object], str]] = {
     WebHdfsSettings: "NameNodes and user",
     ZooKeeperSettings: "ZooKeeper",
 }
-"""What docs/settings.md calls each component."""
+"""The heading of each component in docs/settings.md."""
 
 
 def _part(component: Callable[[], SettingsT]) -> SettingsT:
-    """Return the field of a component."""
+    """Return the dataclass field for a component."""
     part: Any = field(default_factory=component, metadata={"heading": _HEADINGS[component]})
     return part  # type: ignore[no-any-return] # a field stands for its value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfProxy:
-    """All that an operator may choose about `nncache proxy`."""
+    """The settings of `nncache proxy`."""
 
     proxy: ProxySettings = _part(ProxySettings)
     balancers: BalancerSettings = _part(BalancerSettings)
@@ -124,9 +124,9 @@ class SettingsOfProxy:
     tracing: TracingSettings = _part(TracingSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together; the SettingError names the key to change."""
-        self._see_staleness()
-        _see_registration(self.registration, self.registry, self.zookeeper)
+        """Check the settings against each other. A SettingError names the key to change."""
+        self._check_staleness()
+        _check_registration(self.registration, self.registry, self.zookeeper)
         if self.termination.is_on and not self.kerberos.has_identity:
             raise SettingError(
                 "spnego_principal",
@@ -147,8 +147,8 @@ class SettingsOfProxy:
                 "(nncache filters add --name NAME --glob GLOB)",
             )
 
-    def _see_staleness(self) -> None:
-        """Refuse a bound within which no change can become known."""
+    def _check_staleness(self) -> None:
+        """Refuse a staleness bound within which no change can become known."""
         steps = {"the pause between two probes of a NameNode": MIN_PROBE_PAUSE_S}
         if self.channel_name == DIRECT:
             steps["poll_interval_s"] = self.polling.poll_interval_s
@@ -163,13 +163,13 @@ class SettingsOfProxy:
 
     @property
     def channel_name(self) -> str:
-        """The channel that is meant."""
+        """The channel that is set; by default zookeeper if there are servers of ZooKeeper, else direct."""
         return self.channel.channel or (ZOOKEEPER if self.zookeeper.zookeeper else DIRECT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfPublisher:
-    """All that an operator may choose about `nncache publisher`."""
+    """The settings of `nncache publisher`."""
 
     publisher: PublisherSettings = _part(PublisherSettings)
     hadoop_conf: HadoopConfSettings = _part(HadoopConfSettings)
@@ -188,10 +188,10 @@ class SettingsOfPublisher:
     log: LogSettings = _part(LogSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together; the SettingError names the key to change."""
+        """Check the settings against each other. A SettingError names the key to change."""
         if self.publisher.output_stream == ZOOKEEPER or self.edits.edits_source == FEED:
             _need_zookeeper(self.zookeeper, "nncache publisher")
-        _see_registration(self.registration, self.registry, self.zookeeper)
+        _check_registration(self.registration, self.registry, self.zookeeper)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +217,7 @@ class SettingsOfWatch:
     zookeeper: ZooKeeperSettings = _part(ZooKeeperSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together; the SettingError names the key to change."""
+        """Check the settings against each other. A SettingError names the key to change."""
         _need_zookeeper(self.zookeeper, "nncache watch")
 
 
@@ -232,9 +232,9 @@ class SettingsOfRegistry:
     zookeeper: ZooKeeperSettings = _part(ZooKeeperSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together; the SettingError names the key to change."""
+        """Check the settings against each other. A SettingError names the key to change."""
         _need_zookeeper(self.zookeeper, "nncache registry")
-        _see_secure(self.registry, self.zookeeper)
+        _check_secure(self.registry, self.zookeeper)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +246,7 @@ class SettingsOfFleet(SettingsOfRegistry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfDns:
-    """All that an operator may choose about `nncache dns`."""
+    """The settings of `nncache dns`."""
 
     hadoop_conf: HadoopConfSettings = _part(HadoopConfSettings)
     dns: DnsSettings = _part(DnsSettings)
@@ -257,7 +257,7 @@ class SettingsOfDns:
     log: LogSettings = _part(LogSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together; the SettingError names the key to change."""
+        """Check the settings against each other. A SettingError names the key to change."""
         _need_zookeeper(self.zookeeper, "nncache dns")
         if not self.dns.domain:
             raise SettingError("domain", "none", "must be the domain to serve, such as registry.example")
@@ -270,7 +270,7 @@ class SettingsOfReaper(SettingsOfRegistry):
     reaper: ReaperSettings = _part(ReaperSettings)
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together; the SettingError names the key to change."""
+        """Check the settings against each other. A SettingError names the key to change."""
         SettingsOfRegistry.__post_init__(self)
         if not self.reaper.yarn_rm:
             raise SettingError(
@@ -300,18 +300,18 @@ def _need_zookeeper(settings: ZooKeeperSettings, command: str) -> None:
         )
 
 
-def _see_registration(
+def _check_registration(
     settings: RegistrationSettings, registry: RegistrySettings, zookeeper: ZooKeeperSettings
 ) -> None:
-    """Refuse to register where there is no registry."""
+    """Refuse to register without a registry."""
     if settings.registry and not zookeeper.zookeeper:
         raise SettingError("registry", "true", "needs the servers of ZooKeeper: zookeeper, host:port of each")
     if settings.registry:
-        _see_secure(registry, zookeeper)
+        _check_secure(registry, zookeeper)
 
 
-def _see_secure(settings: RegistrySettings, zookeeper: ZooKeeperSettings) -> None:
-    """Refuse to make what its maker could not change."""
+def _check_secure(settings: RegistrySettings, zookeeper: ZooKeeperSettings) -> None:
+    """Refuse to create entries that their creator could not change."""
     if settings.registry_secure and not zookeeper.has_identity:
         raise SettingError(
             "registry_secure",
@@ -342,7 +342,7 @@ _OF_ALL: Final = frozenset(
     )
     if key.name != "namenode_principal"
 )
-"""Keys of a proxy that have one value for all of its namespaces."""
+"""Keys of a proxy that have one value for all its namespaces."""
 
 PROXY = Form("proxy", SettingsOfProxy, from_hadoop, viewfs_of, _OF_ALL)
 PUBLISHER = Form("publisher", SettingsOfPublisher, from_hadoop, viewfs_of, _OF_ALL)
@@ -373,17 +373,17 @@ FORMS: tuple[Form[Any], ...] = (
     TOP,
     AUDIT,
 )
-"""All of them, in the order of docs/settings.md."""
+"""All forms, in the order of docs/settings.md."""
 
 KEYS = frozenset(name for form in FORMS for name in form.keys)
 """The name of every key of any command."""
 
 
 def load_settings(form: Form[SettingsT], config: Path | None, flags: Mapping[str, object]) -> SettingsT:
-    """Return the settings of a start of this command; `flags` holds only what was given on the command line.
+    """Return the settings with which a command starts. `flags` holds only the flags that were given.
 
     Raises:
-        ConfigurationError: a line for each fault, which names key, value and what is allowed; the file, too, if it
-            came from there.
+        ConfigurationError: a line for each fault, with the key, its value and the allowed values; and with the file, if
+            the value is from a file.
     """
     return form.fill_in(config, flags, KEYS).settings

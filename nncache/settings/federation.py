@@ -1,4 +1,4 @@
-"""The settings of a proxy, by its mount table."""
+"""The settings of a proxy: those of each namespace, and the mount table."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -15,13 +15,13 @@ from nncache.settings.forms import Filled
 from nncache.settings.namespaces import CHOICE, IDENTITY, Namespaces
 
 ALONE: Final = ""
-"""The name of one namespace alone."""
+"""The name of a single namespace."""
 
 _SHARED_OUT: Final = ("max_cache_bytes", "max_cache_entries")
-"""Keys at the top that say what all namespaces may have together; each gets an equal share."""
+"""Top-level keys with a limit for all namespaces together. Each namespace gets an equal share."""
 
 _OF_CHANNEL: Final = "zookeeper_root"
-"""Of how ZooKeeper is found, what does not matter to the registry."""
+"""The only key of ZooKeeperSettings that does not concern the registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Federation:
     """The namespaces behind one proxy.
 
     Attributes:
-        settings: of each, by name, in the order of the file; all agree on what the whole proxy has one of. One alone
-            has the name "".
-        mounts: what each holds.
+        settings: the settings of each namespace, by name, in the order of the file. They agree on everything of which
+            the whole proxy has one. A single namespace has the name "".
+        mounts: the mount table.
     """
 
     settings: Mapping[str, SettingsOfProxy]
@@ -39,26 +39,26 @@ class Federation:
 
     @classmethod
     def of_one(cls, settings: SettingsOfProxy) -> Self:
-        """Return one namespace alone, which holds everything."""
+        """Return a single namespace, which holds everything."""
         return cls({ALONE: settings}, MountTable({ROOT: ALONE}))
 
     @property
     def is_alone(self) -> bool:
-        """Whether nothing tells of namespaces."""
+        """Whether there is a single namespace, without a name."""
         return ALONE in self.settings
 
     @property
     def of_proxy(self) -> SettingsOfProxy:
-        """Settings that all agree on, where the whole proxy has one of something."""
+        """The settings of the whole proxy: the first namespace's, since all agree on them."""
         return next(iter(self.settings.values()))
 
 
 def load_proxy(config: Path | None, flags: Mapping[str, object]) -> Federation:
-    """Return the settings of a start of a proxy; `flags` holds only what was given on the command line.
+    """Return the settings with which a proxy starts. `flags` holds only the flags that were given.
 
     Raises:
-        ConfigurationError: a line for each fault, as `nncache.settings.commands.load_settings`; of several namespaces
-            with the name of the one that it is about.
+        ConfigurationError: a line for each fault, as `nncache.settings.commands.load_settings`; with several
+            namespaces, the line names the namespace.
     """
     filled, mounts = fill_proxy(config, flags)
     if mounts is None:
@@ -69,9 +69,9 @@ def load_proxy(config: Path | None, flags: Mapping[str, object]) -> Federation:
 def fill_proxy(
     config: Path | None, flags: Mapping[str, object]
 ) -> tuple[Mapping[str, Filled[SettingsOfProxy]], MountTable | None]:
-    """Return the settings as `load_proxy` does, by namespace, with where each value comes from.
+    """Return the settings as `load_proxy` does, by namespace, with the source of each value.
 
-    One namespace alone, or one that was chosen, has the name "", and no mount table.
+    A single namespace, or a chosen one, has the name "" and no mount table.
     """
     namespaces = PROXY.namespaces(config, flags, KEYS)
     if namespaces is None:
@@ -81,7 +81,7 @@ def fill_proxy(
         try:
             filled[name] = _share(PROXY.fill_in(config, {**flags, CHOICE: name}, KEYS), namespaces, name)
         except ConfigurationError as error:
-            faults |= dict.fromkeys(error.lines)  # of what is the same for all each says the same
+            faults |= dict.fromkeys(error.lines)  # each reports the faults of common settings
     faults |= dict.fromkeys((*_same(filled), *_not_yet(filled), *_one_registry(filled)))
     if faults:
         raise ConfigurationError(*faults)
@@ -89,7 +89,7 @@ def fill_proxy(
 
 
 def _share(filled: Filled[SettingsOfProxy], namespaces: Namespaces, name: str) -> Filled[SettingsOfProxy]:
-    """Give a namespace its share of what all may have together, unless its own table says what it may have."""
+    """Return a namespace's settings with its share of the common limits, unless its own table sets a limit."""
     cache, number = filled.settings.cache, len(namespaces.tables)
     shares = {
         key: max(1, getattr(cache, key) // number)
@@ -100,7 +100,7 @@ def _share(filled: Filled[SettingsOfProxy], namespaces: Namespaces, name: str) -
 
 
 def _not_yet(filled: Mapping[str, Filled[SettingsOfProxy]]) -> Iterator[str]:
-    """Yield a line for what a proxy can only do in front of one namespace."""
+    """Yield an error for each feature that a proxy supports in front of a single namespace only."""
     for settings in (each.settings for each in filled.values()):
         if settings.termination.is_on:
             yield (
@@ -110,7 +110,7 @@ def _not_yet(filled: Mapping[str, Filled[SettingsOfProxy]]) -> Iterator[str]:
 
 
 def _one_registry(filled: Mapping[str, Filled[SettingsOfProxy]]) -> Iterator[str]:
-    """Yield a line for each key by which two namespaces find another ZooKeeper: where is the registry then?"""
+    """Yield an error for each key by which two namespaces use different ZooKeepers: the registry needs one."""
     (one, first), *others = filled.items()
     if not first.settings.registration.registry:
         return
@@ -126,7 +126,7 @@ def _one_registry(filled: Mapping[str, Filled[SettingsOfProxy]]) -> Iterator[str
 
 
 def _same(filled: Mapping[str, Filled[SettingsOfProxy]]) -> list[str]:
-    """Return a line for each two namespaces that have the same name in ZooKeeper, or a NameNode in common."""
+    """Return an error for each pair of namespaces with the same name in ZooKeeper, or with a common NameNode."""
     faults = []
     for (one, first), (other, second) in combinations(filled.items(), 2):
         for key in sorted(IDENTITY):

@@ -1,6 +1,6 @@
-"""The settings of one command: a form, filled in from a TOML file and from flags.
+"""The settings of one command: a form, filled in from a TOML file, the environment and flags.
 
-A form is a frozen dataclass whose fields are components; its `__post_init__` says what must fit together.
+A form is a frozen dataclass whose fields are components. Its `__post_init__` checks them against each other.
 """
 
 import dataclasses
@@ -37,11 +37,11 @@ _ASSIGNMENT: Final = re.compile(r"""\s*["']?(?P<key>[A-Za-z0-9_.-]+)["']?\s*=\s*
 
 @dataclass(frozen=True, slots=True)
 class Supplement:
-    """What holds where neither the file nor a flag says anything.
+    """Values for keys that are set neither in the file nor in the environment nor by a flag.
 
     Attributes:
-        values: by key, in the type of each.
-        origin: where they come from, for messages.
+        values: by key, in the type of the key.
+        origin: the source of the values, for messages.
     """
 
     values: Mapping[str, object]
@@ -49,10 +49,10 @@ class Supplement:
 
 
 Supply = Callable[[Mapping[str, object], Collection[str]], Supplement]
-"""From the given values and the keys of a form, find what else is known; may raise a ConfigurationError."""
+"""Returns values for other keys, from the given values and the keys of a form. May raise ConfigurationError."""
 
 View = Callable[[Mapping[str, object]], tuple[Mapping[str, str], str]]
-"""From the given values, find the mount table of the cluster's clients and the file that holds it; may raise too."""
+"""Returns the clients' mount table and its directory, from the given values. May raise ConfigurationError."""
 
 
 class Form(Generic[SettingsT]):
@@ -66,7 +66,7 @@ class Form(Generic[SettingsT]):
         view: View | None = None,
         of_all: Collection[str] = (),
     ) -> None:
-        """Make one; the keys `of_all` have one value for all namespaces."""
+        """Collect the keys of the form. The keys `of_all` have one value for all namespaces."""
         self._supply = supply
         self._view = view
         self._of_all = of_all
@@ -80,15 +80,15 @@ class Form(Generic[SettingsT]):
     def fill_in(
         self, config: Path | None, flags: Mapping[str, object], keys_of_others: Collection[str] = ()
     ) -> "Filled[SettingsT]":
-        """Return the settings of a start, with where each value comes from.
+        """Return the settings with which a command starts, with the source of each value.
 
-        `flags` holds only what was given on the command line. A flag wins over a variable of the environment, that over
-        the file, the file over what is supplied, that over the default. `keys_of_others` may stand in the file, too,
-        and mean nothing here: one file serves every command of a host, as an hdfs-site.xml serves all its daemons.
+        `flags` holds only the flags that were given. Flags take precedence over variables of the environment, then come
+        the file, supplied values and defaults. The file may hold `keys_of_others`, which are ignored: one file serves
+        every command of a host, as an hdfs-site.xml serves all its daemons.
 
         Raises:
-            ConfigurationError: a line for each fault that can be found, which names key, value and what is allowed;
-                the file, too, if it came from there.
+            ConfigurationError: a line for each fault that can be found, with the key, its value and the allowed values;
+                and with the file, if the value is from a file.
         """
         table = {} if config is None else _read(config)
         known = {*self.keys, *keys_of_others}
@@ -138,7 +138,7 @@ class Form(Generic[SettingsT]):
                     faults.append(fault(error))
         if chosen:
             values.setdefault("nameservice", chosen)
-        if self._supply is not None and not faults:  # else it could be misled
+        if self._supply is not None and not faults:  # faulty values could mislead it
             try:
                 supplement = self._supply(values, self.keys)
             except ConfigurationError as error:
@@ -154,7 +154,7 @@ class Form(Generic[SettingsT]):
             raise ConfigurationError(fault(error)) from error
         return Filled(
             settings,
-            {  # where a key that is set nowhere can be set: in the file, if there is one
+            {  # a key that is not set can be set in the file, if there is one
                 name: places.get(name, key.flag if config is None else f"{name} in {config}")
                 for name, key in self.keys.items()
             },
@@ -163,10 +163,10 @@ class Form(Generic[SettingsT]):
     def namespaces(
         self, config: Path | None, flags: Mapping[str, object], keys_of_others: Collection[str] = ()
     ) -> Namespaces | None:
-        """Return the namespaces that file or `core-site.xml` name; None if there is only one, or one is chosen.
+        """Return the namespaces of the file or of `core-site.xml`; None if there is only one, or one is chosen.
 
         Raises:
-            ConfigurationError: they do not fit together.
+            ConfigurationError: the namespaces contradict each other.
         """
         table = {} if config is None else _read(config)
         given_now = {**self._variables(flags), **flags}
@@ -175,7 +175,7 @@ class Form(Generic[SettingsT]):
         return self._namespaces(table, config, given_now, {*self.keys, *keys_of_others})
 
     def _variables(self, flags: Mapping[str, object]) -> dict[str, str]:
-        """Return by key the variables of the environment that hold: an empty one, or one beside a flag, does not."""
+        """Return the environment variables in effect, by key: not empty, and not overridden by a flag."""
         found = {name: os.environ.get(key.variable, "") for name, key in self.keys.items()}
         return {name: text for name, text in found.items() if text and name not in flags}
 
@@ -187,7 +187,7 @@ class Form(Generic[SettingsT]):
         known: Collection[str],
     ) -> Namespaces | None:
         if CHOICE not in self.keys:
-            return None  # of those that ask a daemon, which knows
+            return None  # the command asks a daemon, which knows its namespaces
         written = NOTHING_WRITTEN if config is None else written_in(table, config)
         viewfs, origin = ({}, "") if self._view is None or written.mounts else self._view({**table, **flags})
         found = namespaces_of(written, viewfs, config, origin)
@@ -210,11 +210,11 @@ class Form(Generic[SettingsT]):
 
 @dataclass(frozen=True, slots=True)
 class Filled(Generic[SettingsT]):
-    """The settings of a start.
+    """The settings with which a command starts.
 
     Attributes:
-        settings: all of them.
-        places: by key, where its value can be changed: a flag, or a key of the file.
+        settings: the settings.
+        places: by key, where its value can be changed: a flag, a variable, or a key of the file.
     """
 
     settings: SettingsT
@@ -222,19 +222,19 @@ class Filled(Generic[SettingsT]):
 
 
 class Loading(Generic[SettingsT]):
-    """Loads settings, at the start and again; refuses a file that has become empty: who writes it has not finished."""
+    """Loads settings at start and at reloads. Refuses a file that has become empty: its writer has not finished."""
 
     def __init__(self, config: Path | None, load: Callable[[], SettingsT]) -> None:
-        """Load with this; `config` is the file that it reads."""
+        """Load with `load`, which reads the file `config`."""
         self._config = config
         self._load = load
-        self._had_keys = False  # when it was last loaded
+        self._had_keys = False  # whether the file had keys when it was last loaded
 
     def __call__(self) -> SettingsT:
         """Return the settings.
 
         Raises:
-            ConfigurationError: as `load`; or the file is empty, and was not.
+            ConfigurationError: as `load`; or the file has become empty.
         """
         has_keys = self._config is not None and bool(_read(self._config))
         if self._had_keys and not has_keys:
@@ -248,7 +248,7 @@ class Loading(Generic[SettingsT]):
 
 
 def _unknown(table: Mapping[str, object], where: str, known: Collection[str]) -> list[str]:
-    """Return a line for each key that no command has."""
+    """Return an error for each key that no command has."""
     faults = []
     for name, value in table.items():
         if name in known:
@@ -291,7 +291,7 @@ def _read(config: Path) -> dict[str, object]:
 
 
 def _advice(text: str, error: str) -> str:
-    """Return what to do about a line that is not TOML; it names the key alone: the value may be a secret."""
+    """Return advice about a line that is not TOML. It names only the key, since the value may be a secret."""
     at = _LINE.search(error)
     line = text.splitlines()[int(at[1]) - 1 :][:1] if at else []
     match = _ASSIGNMENT.match(line[0]) if line else None

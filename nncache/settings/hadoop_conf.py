@@ -1,4 +1,4 @@
-"""Take the nameservice, its NameNodes and the registry from the cluster's own configuration.
+"""Read the nameservice, its NameNodes and the registry from the cluster's Hadoop configuration.
 
 (nncache/settings/hadoop_conf.py)
 """
@@ -31,13 +31,12 @@ _INSTEAD: Final = "name the NameNodes (namenode_http and namenode_rpc)"
 
 
 def from_hadoop(given: Mapping[str, object], keys: Collection[str]) -> Supplement:
-    """Return what the configuration says of these keys; nothing where addresses were given: they may be of another one.
+    """Return the configuration's values for these keys; none if addresses are given: they may be another cluster's.
 
-    A directory that only the environment names, and that holds no configuration, is passed over where nothing is wanted
-    of it.
+    A directory of the environment that holds no configuration is ignored if no value is needed from it.
 
     Raises:
-        ConfigurationError: one line that names the directory or the file, the key and what would be right.
+        ConfigurationError: one line with the directory or the file, the key and the allowed values.
     """
     if _ADDRESSES & given.keys():
         return _NOTHING
@@ -51,9 +50,9 @@ def from_hadoop(given: Mapping[str, object], keys: Collection[str]) -> Supplemen
 
 
 def registry_from_hadoop(given: Mapping[str, object], keys: Collection[str]) -> Supplement:
-    """Return what the configuration says of the registry, for a client of it.
+    """Return the configuration's values for the registry, for a client of the registry.
 
-    Without a login at ZooKeeper, `hadoop.registry.secure` is nothing to it: it can read then, and change nothing.
+    A client without a login at ZooKeeper ignores `hadoop.registry.secure`: it can only read there.
 
     Raises:
         ConfigurationError: as `from_hadoop`.
@@ -70,10 +69,10 @@ def registry_from_hadoop(given: Mapping[str, object], keys: Collection[str]) -> 
 
 
 def viewfs_of(given: Mapping[str, object]) -> tuple[Mapping[str, str], str]:
-    """Return the mount table of the cluster's clients, and the directory that holds it; none as above.
+    """Return the clients' mount table and its directory; both empty without a directory, or if IDENTITY keys are given.
 
     Raises:
-        ConfigurationError: it has a link that a proxy cannot follow; or as above.
+        ConfigurationError: the table has a link that a proxy cannot follow; or as `from_hadoop`.
     """
     directory = "" if IDENTITY & given.keys() else _directory(given)
     if not directory:
@@ -85,12 +84,12 @@ def viewfs_of(given: Mapping[str, object]) -> tuple[Mapping[str, str], str]:
 def _directory(
     given: Mapping[str, object], resources: tuple[str, ...] = RESOURCES, *, instead: str = ""
 ) -> str:
-    """Return the directory that was given, or that the environment names and that holds a configuration; "" for none.
+    """Return the configuration directory, as given or from the environment; "" if there is none.
 
-    `instead`: what could be given in place of what the directory should hold; "" where nothing is needed from it.
+    `instead`: the settings that could replace the configuration, for the message; "" if nothing is needed from it.
 
     Raises:
-        ConfigurationError: it holds none, and was given, or is needed.
+        ConfigurationError: the directory holds no configuration, and it was given or is needed.
     """
     directory = str(given.get(_DIRECTORY, HadoopConfSettings().hadoop_conf_dir))
     if not directory or any(file.exists() for file in _files(directory, resources)):
@@ -115,7 +114,7 @@ def _read(directory: str, resources: tuple[str, ...] = RESOURCES) -> Configurati
 
 @contextmanager
 def _as_configuration_errors(directory: str) -> Iterator[None]:
-    """Make errors of a configuration those of the settings."""
+    """Translate errors of a Hadoop configuration into errors of the settings."""
     try:
         yield
     except BadConfigurationError as error:
@@ -150,7 +149,7 @@ def _values_of(
 
 
 def _registry_of(directory: str, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings of the registry; the realm may be that of our own principal, as Hadoop has it."""
+    """Return the settings of the registry. The realm defaults to the realm of `principal`, as in Hadoop."""
     with _as_configuration_errors(directory):
         values = dict(configured.configured_registry(_read(directory, configured.RESOURCES)))
     own_realm = str(given.get("principal", "")).partition("@")[2]
@@ -160,7 +159,7 @@ def _registry_of(directory: str, given: Mapping[str, object]) -> dict[str, objec
 
 
 def _registry_of_daemon(directory: str, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the same for a daemon that registers; its ZooKeeper is another matter where changes come from there."""
+    """Return the same for a daemon that registers, without `zookeeper` if its channel may use another ZooKeeper."""
     if not given.get("registry"):
         return {}
     values = _registry_of(directory, given)

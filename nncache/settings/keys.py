@@ -1,7 +1,7 @@
-"""Read settings: one key per dataclass field of a component, the same in TOML and as a flag.
+"""Read settings: one key for each dataclass field of a component, the same in TOML, as a variable and as a flag.
 
-A component is a frozen dataclass beside the code it steers; its fields name the keys, carry their meaning
-(`metadata["help"]`) and default, and its `__post_init__` says what is allowed. Nothing is written down twice.
+A component is a frozen dataclass next to the code that it configures. Its fields name the keys and hold their meaning
+(`metadata["help"]`) and default; its `__post_init__` checks the values. Each fact is stated once.
 """
 
 import dataclasses
@@ -16,19 +16,19 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 from nncache.net.setting_error import SettingError
 
 ENVIRONMENT: Final = "NNCACHE_"
-"""How the variable of a setting begins."""
+"""The prefix of the environment variables of settings."""
 
 COMMA_SEPARATED = frozenset(
     {"namenode_http", "namenode_rpc", "real_ip_from", "yarn_forgotten", "yarn_rm", "zookeeper"}
 )
-"""Lists whose flag takes several values at once. Not globs: a comma belongs to `{a,b}`."""
+"""Lists whose flag takes several values, separated by commas. Globs do not: `{a,b}` has a comma."""
 
 _QUANTITY: Final = re.compile(r"(?P<number>\d{1,18}(?:\.\d{1,9})?)\s*(?P<unit>[A-Za-z]{0,5}|%)")
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What a number counts, with the units in which it can be written as a text."""
+    """The quantity that a number stands for, and the units in which it can be written as a text."""
 
     metavar: str
     """What `--help` shows for it."""
@@ -36,7 +36,7 @@ class Unit:
     """The end of "must be a number of ..."."""
     example: str
     factors: Mapping[str, Decimal]
-    """By unit, in lower case."""
+    """The factor of each unit, by unit in lower case."""
 
 
 _SIZES: Final = {"": Decimal(1), "b": Decimal(1)} | {
@@ -69,10 +69,10 @@ _UNITS: Final[Mapping[str, Unit | None]] = {
     "_bytes": Unit("SIZE", "bytes", "2GiB", _SIZES),
     "_share": Unit("SHARE", "", "1%", {"": Decimal(1), "%": Decimal("0.01")}),
 }
-"""By the end of a key's name; the first that fits counts."""
+"""By suffix of a key's name. The first match counts."""
 
 _STAND_IN = "stand-in-"
-"""How an address begins that takes the place of a wrong one while others are looked for."""
+"""The prefix of an address that replaces an invalid one while other faults are looked for."""
 
 
 class Kind(Enum):
@@ -90,7 +90,7 @@ class Key:
     """One setting."""
 
     name: str
-    """As in the TOML file: `max_staleness_s`."""
+    """The name in the TOML file, such as `max_staleness_s`."""
     component: type
     kind: Kind
     choices: tuple[str, ...]
@@ -98,21 +98,21 @@ class Key:
     help: str
     default: object
     default_text: str
-    """For people: computed defaults say what they are, not what they are on this machine."""
+    """The default for people. A computed default is described, since its value depends on the machine."""
 
     @property
     def flag(self) -> str:
-        """As on the command line: `--max-staleness-s`."""
+        """The flag on the command line, such as `--max-staleness-s`."""
         return "--" + self.name.replace("_", "-")
 
     @property
     def variable(self) -> str:
-        """As in the environment: `NNCACHE_MAX_STALENESS_S`."""
+        """The variable of the environment, such as `NNCACHE_MAX_STALENESS_S`."""
         return ENVIRONMENT + self.name.upper()
 
     @property
     def unit(self) -> Unit | None:
-        """What a number counts; None of a mere number."""
+        """The unit of a number; None for a number without a unit."""
         return unit_of(self.name) if self.kind in {Kind.WHOLE, Kind.REAL} else None
 
     @property
@@ -122,7 +122,7 @@ class Key:
 
     @property
     def allowed(self) -> str:
-        """What the type alone asks for, as the end of a sentence."""
+        """The values that the type allows, as the end of a sentence."""
         if self.choices:
             return "must be one of " + ", ".join(self.choices)
         match self.kind:
@@ -137,7 +137,7 @@ class Key:
 
 
 def unit_of(name: str) -> Unit | None:
-    """Return what the number counts that a key of this name has."""
+    """Return the unit of a key with this name; None if it has none."""
     return next((unit for end, unit in _UNITS.items() if name.endswith(end)), None)
 
 
@@ -152,7 +152,7 @@ def keys_of(components: Iterable[type]) -> tuple[Key, ...]:
     """Return all keys of these components, in the order of their fields.
 
     Raises:
-        TypeError: our own mistake: a key twice, without help, or of a type that no file can hold.
+        TypeError: a programming error: a duplicate key, no help, no default, or a type that no file can hold.
     """
     found: dict[str, Key] = {}
     for component in components:
@@ -210,7 +210,7 @@ def _text_of(default: object) -> str:
 
 
 def unquoted(name: str, text: str) -> str:
-    """Return how a quantity that is no TOML value is to be written in the file; "" if this text is no quantity."""
+    """Return how to write a quantity that is not a TOML value in the file; "" if the text is not a quantity."""
     if _QUANTITY.fullmatch(text) is None:
         return ""
     unit = unit_of(name)
@@ -235,7 +235,7 @@ def from_toml(key: Key, value: object) -> object:
     """Return a TOML value in the type of the key.
 
     Raises:
-        SettingError: it is of another type.
+        SettingError: the value has another type, or is not one of the choices.
     """
     match key.kind, value:
         case (Kind.SWITCH, bool()) | (Kind.TEXT, str()):
@@ -244,7 +244,7 @@ def from_toml(key: Key, value: object) -> object:
             raise SettingError(key.name, value, key.allowed)
         case (Kind.WHOLE, int()):
             converted = value
-        case (Kind.REAL, int() | float()) if abs(value) <= sys.float_info.max:  # not so: NaN, too
+        case (Kind.REAL, int() | float()) if abs(value) <= sys.float_info.max:  # false for NaN, too
             converted = float(value)
         case (Kind.LIST, list()) if all(isinstance(item, str) for item in value):
             converted = tuple(value)
@@ -258,10 +258,10 @@ def from_toml(key: Key, value: object) -> object:
 
 
 def from_flag(key: Key, value: object) -> object:
-    """Return what was given on the command line (text, several texts, or a bool) in the type of the key.
+    """Return a value of the command line (text, several texts, or a bool) in the type of the key.
 
     Raises:
-        SettingError: the text does not say such a value.
+        SettingError: the text is not a value of this key.
     """
     match key.kind, value:
         case (Kind.LIST, tuple()) if key.name in COMMA_SEPARATED:
@@ -279,10 +279,10 @@ def from_flag(key: Key, value: object) -> object:
 
 
 def from_variable(key: Key, text: str) -> object:
-    """Return a variable's text as `from_flag` takes it; in a list blanks separate the texts.
+    """Return the text of a variable in the type of the key, as `from_flag`. In a list, blanks separate the texts.
 
     Raises:
-        SettingError: the text does not say such a value.
+        SettingError: the text is not a value of this key.
     """
     match key.kind:
         case Kind.LIST:
@@ -296,9 +296,9 @@ def from_variable(key: Key, text: str) -> object:
 def build(
     components: Iterable[type], values: Mapping[str, object]
 ) -> tuple[tuple[object, ...], tuple[SettingError, ...]]:
-    """Return one object of each component, and what is wrong with the values, all that can be found.
+    """Return one object of each component, and all faults of the values that can be found.
 
-    Values are in their keys' types; what is absent takes its default. With faults the objects are of no use.
+    Values have the types of their keys. Absent values take their defaults. With faults, the objects must not be used.
     """
     parts, faults = [], []
     for component in components:
@@ -310,21 +310,21 @@ def build(
                 break
             except SettingError as error:
                 if error.key in wrong and (error.key not in own or _STAND_IN in str(error.value)):
-                    break  # what is wrong now comes from leaving it out, or goes with what was wrong before
+                    break  # a consequence of the missing value, or of the earlier fault
                 wrong.add(error.key)
                 faults.append(error)
                 if error.key not in own:
-                    break  # a default is at fault, or keys that do not fit together
+                    break  # a default is invalid, or keys contradict each other
                 own = _without(own, error, len(faults))
     return tuple(parts), tuple(faults)
 
 
 def _without(values: Mapping[str, object], fault: SettingError, number: int) -> dict[str, object]:
-    """Return the values as they would be without this fault: others may be hidden by it."""
+    """Return the values without this fault, which may hide others."""
     rest = {name: value for name, value in values.items() if name != fault.key}
     value = values[fault.key]
     if fault.key in COMMA_SEPARATED and isinstance(value, tuple) and fault.value in value:
-        # Another address in its place: lists that belong together stay equally long.
+        # A stand-in keeps lists that belong together equally long.
         rest[fault.key] = tuple(
             f"{_STAND_IN}{number}-{index}:1" if item == fault.value else item
             for index, item in enumerate(value)

@@ -1,8 +1,7 @@
-"""Several namespaces in one settings file: their tables, and which of them is meant.
+"""Several namespaces in one settings file: their tables, and the choice of one of them.
 
-`[namespaces.NAME]` holds the keys of one namespace, `[mounts]` says what each holds; where there is no `[mounts]`, the
-mount table of the cluster's `core-site.xml` does. A key at the top holds for every namespace whose table does not have
-it.
+`[namespaces.NAME]` holds the keys of one namespace. `[mounts]` is the mount table; without it, the mount table of the
+cluster's `core-site.xml` is used. A key at the top applies to every namespace whose table does not have the key.
 """
 
 import re
@@ -21,12 +20,12 @@ CHOICE: Final = "namespace"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 IDENTITY: Final = frozenset({"nameservice", "namenode_http", "namenode_rpc"})
-"""Keys that say which namespace one is; no two can have the same values."""
+"""Keys that identify a namespace. No two namespaces can have the same values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceSettings:
-    """Which namespace of a settings file is meant."""
+    """The choice of a namespace of the settings file."""
 
     namespace: str = field(
         default="",
@@ -39,12 +38,12 @@ class NamespaceSettings:
 
 @dataclass(frozen=True, slots=True)
 class Namespaces:
-    """All that a settings file, or a mount table, says of namespaces.
+    """The namespaces of a settings file or of a mount table.
 
     Attributes:
         tables: keys and values as in the file, by the name of the namespace.
-        mounts: what each holds.
-        origin: the file of the mount table, for messages.
+        mounts: the mount table.
+        origin: the file or directory of the mount table, for messages.
     """
 
     tables: Mapping[str, Mapping[str, object]]
@@ -52,10 +51,10 @@ class Namespaces:
     origin: str
 
     def chosen(self, choice: str) -> str:
-        """Return the name of the namespace that a name or a path selects; of one alone, "" is enough.
+        """Return the name of the namespace that a name or a path selects. For a single namespace, "" is enough.
 
         Raises:
-            SettingError: it selects no namespace.
+            SettingError: the choice selects no namespace.
         """
         names = ", ".join(self.tables)
         if choice in self.tables:
@@ -80,11 +79,11 @@ class Namespaces:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a settings file says of namespaces, not judged yet; both empty: nothing.
+    """The namespaces in a settings file, not validated yet. Both mappings are empty if there are none.
 
     Attributes:
-        tables: by name.
-        mounts: the names, by mount point.
+        tables: keys and values, by the name of the namespace.
+        mounts: the names of the namespaces, by mount point.
     """
 
     tables: Mapping[str, Mapping[str, object]]
@@ -95,10 +94,10 @@ NOTHING_WRITTEN: Final = Written({}, {})
 
 
 def written_in(table: Mapping[str, object], config: Path) -> Written:
-    """Return what the tables of a settings file say.
+    """Return the namespaces and mount points in a settings file.
 
     Raises:
-        ConfigurationError: they have another form.
+        ConfigurationError: a table has another form.
     """
     faults, tables, mounts = list[str](), dict[str, Mapping[str, object]](), dict[str, str]()
     for name, own in _table(table, TABLES, f"must be tables of keys: [{TABLES}.NAME]", config).items():
@@ -128,13 +127,13 @@ def _table(table: Mapping[str, object], name: str, allowed: str, config: Path) -
 def namespaces_of(
     written: Written, of_viewfs: Mapping[str, str], config: Path | None, viewfs: str
 ) -> Namespaces | None:
-    """Return the namespaces that file and `core-site.xml` (`of_viewfs`, in the directory `viewfs`) name; None for one.
+    """Return the namespaces of the file and of `core-site.xml` (`of_viewfs`, in directory `viewfs`); None for one.
 
     Raises:
-        ConfigurationError: they do not fit together.
+        ConfigurationError: the namespaces and the mount table contradict each other.
     """
     if not written.tables and not written.mounts and len(set(of_viewfs.values())) <= 1:
-        return None  # of one namespace the NameNodes are asked for any path, as ever
+        return None  # a single namespace holds every path
     is_written = bool(written.mounts) or not of_viewfs
     mounts, origin = (written.mounts, str(config)) if is_written else (of_viewfs, viewfs)
     tables = {name: written.tables.get(name, {}) for name in (*written.tables, *mounts.values())}
@@ -160,7 +159,7 @@ def namespaces_of(
 
 
 def own_keys_at_the_top(given: Collection[str]) -> str:
-    """Return what is wrong with keys at the top, or flags, that would make all namespaces one; "" if nothing is."""
+    """Return the error of top-level keys, or flags, that would make all namespaces the same; "" if there is none."""
     wrong = sorted(IDENTITY & set(given))
     if not wrong:
         return ""

@@ -1,4 +1,4 @@
-"""Build what authenticates clients in the proxy itself."""
+"""Build the components that authenticate clients in the proxy itself."""
 
 import asyncio
 import logging
@@ -46,26 +46,26 @@ from nncache.spnego.stats import TerminationStats
 from nncache.spnego.terminator import Terminator
 
 DOAS_TIMEOUT_S: Final = 10.0
-"""For one question: the first one of a NameNode that has just started takes seconds."""
+"""Timeout of one call: the first call to a NameNode that has just started takes seconds."""
 
 UNANSWERED_S: Final = 10.0
-"""Until it is tried again where no NameNode has answered."""
+"""Delay before the next attempt if no NameNode answered."""
 
 REFUSED_S: Final = 60.0
-"""Until it is tried again where one has refused, so that the log also says when that is mended."""
+"""Delay before the next attempt after a refusal, so that the log also reports when the rules are fixed."""
 
 
 class ImpersonationTrial:
-    """Tries one `doas` until a NameNode lets this service act for others."""
+    """Tries a call with `doas` until a NameNode lets this service impersonate users."""
 
     def __init__(self, identity: KerberosIdentity, addresses: Sequence[str], web: NameNodeWeb) -> None:
-        """Try it as this identity at these NameNodes, host:port each."""
+        """Use this identity at these NameNodes, host:port each."""
         self._identity = identity
         self._addresses = addresses
         self._web = web
 
     async def run(self) -> NoReturn:
-        """Do it; the first answer of a NameNode counts, whichever that is: they share their rules."""
+        """Run the trial. The first answer of any NameNode counts: all of them have the same rules."""
         is_refused = False
         while (trial := await self._tried()) is None or (trial.refusal and trial.is_proof):
             if trial is not None and not is_refused:
@@ -95,7 +95,7 @@ class ImpersonationTrial:
             for address in self._addresses:
                 try:
                     trial = await try_doas(session, address, self._web)
-                except (aiohttp.ClientError, OSError, KerberosError):  # others say so, with what follows
+                except (aiohttp.ClientError, OSError, KerberosError):  # logged by other components
                     continue
                 if trial is not None:
                     return trial
@@ -104,25 +104,25 @@ class ImpersonationTrial:
 
 _log = logging.getLogger(__name__)
 
-_HADOOP: Final = "hadoop"  # the mechanism of auth_to_local that is understood
+_HADOOP: Final = "hadoop"  # the only supported mechanism of auth_to_local
 _REPLAYS_OFF: Final[Mapping[str, tuple[str, ...]]] = {
     "KRB5RCACHENAME": ("none:",),
     "KRB5RCACHETYPE": ("none",),
 }
-"""With these MIT Kerberos would take a ticket that was seen before once more."""
+"""With these values MIT Kerberos accepts replayed tickets."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientsAuthentication:
-    """What authenticates clients.
+    """The components that authenticate clients.
 
     Attributes:
-        keys: sign the cookies.
-        terminator: judges requests.
-        login: of the service, at the NameNodes.
-        issued: tokens that were given to clients.
-        trial: whether the service may act for clients.
-        replays: says whether tickets that have come before are refused.
+        keys: the secrets that sign cookies.
+        terminator: authenticates requests.
+        login: the service's own login at the NameNodes.
+        issued: delegation tokens that clients got.
+        trial: checks that the service may impersonate clients.
+        replays: checks that replayed tickets are refused.
     """
 
     keys: SigningKeys
@@ -132,24 +132,24 @@ class ClientsAuthentication:
     trial: ImpersonationTrial
     replays: ReplayCheck
 
-    async def see_replays_are_refused(self) -> None:
-        """Return if they are, or if the KDC does not say it now: then no ticket is accepted until it does.
+    async def check_replays_are_refused(self) -> None:
+        """Return if replays are refused, or not checked yet: no client's ticket is accepted until the check succeeds.
 
         Raises:
-            SettingError: they are not; says what to do.
+            SettingError: replays are accepted; says what to do.
         """
         await self.replays.look()
         if self.replays.is_refuted:
             raise SettingError("spnego_principal", "given", self.replays.fault)
 
     def tell(self, waits: Waits[Read, ReadAnswer], fast_path: FastPath) -> None:
-        """Tell them when a credential ends: what the fast path knows goes with the key of its cookie."""
+        """Notify `waits` of each ended token, and both of each retired key: the fast path then forgets everything."""
         self.issued.on_ended.append(waits.token_ended)
         self.keys.on_retired += (fast_path.forget_all, waits.key_retired)
 
     @property
     def background(self) -> tuple[tuple[str, Callable[[], Awaitable[NoReturn]]], ...]:
-        """Return what has to be done meanwhile, with its name."""
+        """Return the background tasks, each with its name."""
         return (
             ("the secrets that sign cookies", self.keys.run),
             ("the trial of hadoop.proxyuser rules", self.trial.run),
@@ -157,7 +157,7 @@ class ClientsAuthentication:
         )
 
     def stats(self) -> TerminationStats:
-        """Return the figures so far."""
+        """Return the figures since the start."""
         return self.terminator.stats(login_failures=self.login.failures)
 
 
@@ -171,16 +171,16 @@ def clients_authentication_of(
     *,
     token_believed_s: float,
 ) -> ClientsAuthentication | None:
-    """Return what the settings ask for; None: the NameNodes authenticate.
+    """Return the components that the settings ask for; None: the NameNodes authenticate clients.
 
     Args:
-        wanted: whether and how.
-        hadoop_conf_dir: has auth_to_local and the rules of proxy users.
+        wanted: whether and how clients are authenticated here.
+        hadoop_conf_dir: the directory with auth_to_local and the proxy-user rules.
         namenodes: host:port of their web servers.
-        identity: of the service, at the NameNodes.
-        web: how those are reached.
+        identity: the service's own, at the NameNodes.
+        web: how to reach these web servers.
         clock: seconds of CLOCK_BOOTTIME.
-        token_believed_s: for how long a delegation token that was given to a client says who asks.
+        token_believed_s: seconds for which a delegation token that a client got names its caller.
 
     Raises:
         SettingError: a file, a rule or a principal cannot be used; says what to do.
@@ -195,7 +195,7 @@ def clients_authentication_of(
         raise SettingError("spnego_principal", ", ".join(wanted.spnego_principal), str(error)) from error
     if fault := fault_of_keytab(keytab, own):
         raise SettingError("spnego_keytab", keytab, fault)
-    _see_replays_are_found()
+    _check_replay_detection()
     services = frozenset(map(str, own))
     hadoop = _configuration(hadoop_conf_dir)
     proxy_users = parse_proxy_users(hadoop)
@@ -223,12 +223,12 @@ def clients_authentication_of(
 
 
 async def _token_for(identity: KerberosIdentity, service: str) -> bytes:
-    """Return a token with which the service itself could log in at its own web server."""
+    """Return a SPNEGO token with which the service could log in at its own web server."""
     initiator = await identity.initiator(Mechanism.SPNEGO, REPLAYS_TIMEOUT_S)
     return await initiator.step(parse_principal(service), None)
 
 
-def _see_replays_are_found() -> None:
+def _check_replay_detection() -> None:
     for name, values in _REPLAYS_OFF.items():
         if (value := os.environ.get(name, "")).lower() in values:
             raise SettingError(

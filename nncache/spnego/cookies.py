@@ -1,8 +1,8 @@
-"""The cookie that the proxy gives to those whom it has authenticated.
+"""The cookie that the proxy sets after it has authenticated a client.
 
-Pure. Written as Hadoop writes its own (`AuthenticationToken`, `Signer` of Hadoop 3.5.0), since clients keep it by that
-name and read when it ends. No NameNode takes it and none of theirs is taken here, also where both sign with one secret:
-its type is another one, and what is signed begins with a word that theirs does not have.
+Pure. It has the format of Hadoop's own cookie (`AuthenticationToken`, `Signer` of Hadoop 3.5.0), since clients store it
+by that name and read its expiry. No NameNode accepts this cookie and the proxy accepts none of theirs, even if both
+sign with the same secret: the type differs, and the signed text begins with a prefix that theirs does not have.
 """
 
 import base64
@@ -20,13 +20,13 @@ KIND: Final = "nncache"
 """The type of the cookie (t)."""
 
 MIN_KEY_BYTES: Final = 32
-"""As long as what HMAC-SHA256 returns (RFC 2104, section 3)."""
+"""The output length of HMAC-SHA256 (RFC 2104, section 3)."""
 
 MAX_COOKIES: Final = 8
-"""Of more with this name in one request none is looked at."""
+"""If one request has more cookies of this name, all of them are ignored."""
 
 _SAME_SITE: Final = b"; SameSite=Lax"
-"""A browser sends it from a page of another site with a link, not with a form. Other clients ignore it."""
+"""From another site's page, a browser sends the cookie with a link but not with a form. Other clients ignore it."""
 
 _PURPOSE: Final = b"nncache cookie 1\0"
 _SIGNED: Final = re.compile(rb'"?(u=[^&]+&p=[^&]+&t=nncache&e=\d+)&s=([A-Za-z0-9+/=]+)"?')
@@ -35,13 +35,13 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._@/$+~:-]{1,512}")
 
 @dataclass(frozen=True, slots=True)
 class LoginSession:
-    """Whom the proxy has authenticated.
+    """A client that the proxy has authenticated.
 
     Attributes:
         user: the short name.
-        principal: by which that was found.
-        ends_at_ms: when the cookie ends, in milliseconds of Unix time.
-        key: that has signed the cookie.
+        principal: the Kerberos principal that maps to this user.
+        ends_at_ms: when the cookie expires, in milliseconds of Unix time.
+        key: the secret that signed the cookie.
     """
 
     user: str
@@ -52,16 +52,16 @@ class LoginSession:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """With what cookies are signed: the first signs, each is good for what it has signed."""
+    """The secrets for cookies. The first one signs; each one verifies the cookies that it has signed."""
 
     keys: tuple[bytes, ...]
 
 
 def parse_keys(text: bytes) -> Keys:
-    """Read a file of secrets, one a line.
+    """Parse a file of secrets, one per line.
 
     Raises:
-        ValueError: there is none, or one is too short.
+        ValueError: the file has no secret, or a secret is too short.
     """
     lines = [line.strip() for line in text.splitlines()]
     keys = tuple(dict.fromkeys(line for line in lines if line))
@@ -73,12 +73,12 @@ def parse_keys(text: bytes) -> Keys:
 
 
 def may_be_named(name: str) -> bool:
-    """Whether a cookie can name this principal, or this user."""
+    """Whether a cookie can hold the name of this principal or user."""
     return _NAME.fullmatch(name) is not None
 
 
 def encode_cookie(session: LoginSession, keys: Keys, *, is_secure: bool) -> Header:
-    """Return the `Set-Cookie` of a session; `is_secure`: the client is connected over TLS."""
+    """Return the `Set-Cookie` field of a session; `is_secure`: the client is connected over TLS."""
     text = f"u={session.user}&p={session.principal}&t={KIND}&e={session.ends_at_ms}".encode("ascii")
     attributes = b"; Path=/; Secure; HttpOnly" if is_secure else b"; Path=/; HttpOnly"
     attributes += _SAME_SITE
@@ -87,10 +87,10 @@ def encode_cookie(session: LoginSession, keys: Keys, *, is_secure: bool) -> Head
 
 
 def session_of(cookies: Iterable[bytes], keys: Keys, now_ms: float) -> LoginSession | None:
-    """Return the session of the `hadoop.auth` among the values of `Cookie` fields that is good; None if there is none.
+    """Return the session of the valid `hadoop.auth` cookie in these values of `Cookie` fields; None if none is valid.
 
-    A client may also send what a NameNode, or another service of the same domain, calls so (`cookie.domain`): that
-    counts for nothing. Several that are good count as the first, if they name one user.
+    A NameNode, or another service of the same domain (`cookie.domain`), may set a cookie of the same name, which is
+    ignored. If several are valid, the first one counts, provided that all of them name the same user.
     """
     found = [
         text
@@ -117,7 +117,7 @@ def _session(text: bytes, keys: Keys, now_ms: float) -> LoginSession | None:
 
 
 def _signer(text: bytes, signature: bytes, keys: Keys) -> bytes | None:
-    """Return the key that has signed the text."""
+    """Return the key that signed the text; None if none did."""
     return next((key for key in keys.keys if hmac.compare_digest(_signature(key, text), signature)), None)
 
 

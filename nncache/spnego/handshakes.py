@@ -1,4 +1,4 @@
-"""Judge clients' tickets: in threads, a few at a time, while others wait."""
+"""Verify clients' tickets in a bounded number of threads; further tickets wait."""
 
 import asyncio
 import base64
@@ -19,27 +19,27 @@ from nncache.spnego.stats import TicketOutcome
 
 NEGOTIATE: Final = b"negotiate"
 TIMEOUT_S: Final = 5.0
-"""For one ticket: nothing but the keytab is read, so that only a hanging disk takes so long. As long it may wait."""
+"""Timeout of one ticket, and of the wait for a thread. Only the keytab is read: only a hung disk takes that long."""
 
 AT_ONCE: Final = 32
-"""Tickets that have a thread: one takes less than a millisecond, so that more threads judge no more tickets."""
+"""Concurrent threads. A ticket takes less than a millisecond, so more threads would not verify more tickets."""
 
 _WHAT: Final = "the keys of spnego_principal, a keytab"
 
 Accept = Callable[[bytes], gss.Accepted | gss.RefusedToken]
-"""Judges a token; raises KerberosError where that cannot be done."""
+"""Verifies a token; raises KerberosError if it cannot."""
 
 
 @dataclass(slots=True)
 class Handshakes:
-    """Judges tickets.
+    """Verifies tickets.
 
     Attributes:
-        services: the principals for which a ticket may be.
-        accept: judges a token, in a thread.
-        limit: tickets that are judged or wait at a time.
-        fault: says why none may be judged; "" while they may.
-        counts: what has come of them.
+        services: the principals for which a ticket may be issued.
+        accept: verifies a token; runs in a thread.
+        limit: tickets that are being verified or waiting, at most.
+        fault: returns why no ticket may be accepted; "" if tickets may be accepted.
+        counts: the number of tickets by outcome.
     """
 
     services: frozenset[str]
@@ -49,7 +49,7 @@ class Handshakes:
     counts: Counter[TicketOutcome] = field(default_factory=lambda: Counter(dict.fromkeys(TicketOutcome, 0)))
     _shares: Shares = field(init=False)
     _threads: KdcThreads = field(init=False)
-    _slots: asyncio.Semaphore = field(init=False)  # the first that waits has the next one
+    _slots: asyncio.Semaphore = field(init=False)  # first come, first served
 
     def __post_init__(self) -> None:
         self._shares = Shares(self.limit)
@@ -57,11 +57,11 @@ class Handshakes:
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def judge(self, value: bytes, peer: str) -> gss.Accepted | gss.RefusedToken:
-        """Judge the value of an `Authorization: Negotiate` field.
+        """Verify the value of an `Authorization: Negotiate` field.
 
         Raises:
-            TooManyHandshakesError: it has not been looked at: too many wait, or it has waited for too long.
-            NotJudgedError: it could not be judged.
+            TooManyHandshakesError: it was not verified: too many tickets wait, or this one waited too long.
+            NotJudgedError: it could not be verified.
         """
         if fault := self.fault():
             self.counts[TicketOutcome.FAILED] += 1
@@ -116,7 +116,7 @@ class Handshakes:
 
 
 def accept_with(keytab: str, token: bytes) -> gss.Accepted | gss.RefusedToken:
-    """Judge a token with a keytab, which may have been replaced.
+    """Verify a token with a keytab, which is read again each time.
 
     Raises:
         KerberosError: the keytab cannot be used.

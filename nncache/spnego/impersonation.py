@@ -1,4 +1,4 @@
-"""Judge a client's own `doas`: here, since a NameNode sees our address."""
+"""Authorize a client's own `doas`. The proxy has to do this, since a NameNode sees the proxy's address."""
 
 import asyncio
 import logging
@@ -20,39 +20,39 @@ from nncache.hadoop.proxy_users import (
 _log = logging.getLogger(__name__)
 
 Resolve = Callable[[str], Awaitable[Collection[Address] | None]]
-"""Returns the addresses of a name, none where it has none; None: that is not known now."""
+"""Returns the addresses of a name, which may be none; None: the resolver failed."""
 
 NAMES_REMEMBERED_S: Final = 60.0
 UNANSWERED_S: Final = 5.0
-"""Until the resolver is asked again for a name for which it has failed; meanwhile its last addresses count."""
+"""Delay before the resolver is asked again after a failure; until then the name's last addresses are used."""
 
 NAMES_KEPT_S: Final = 600.0
-"""For so long they count while the resolver fails: then they may be another host's."""
+"""How long the last addresses are used while the resolver fails: later they may belong to another host."""
 
 RESOLVE_TIMEOUT_S: Final = 2.0
 _WITHOUT_ADDRESS: Final = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
-"""What getaddrinfo says of a name that has none; EAI_NODATA is not in POSIX."""
+"""The errors of getaddrinfo for a name without addresses; EAI_NODATA is not in POSIX."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the resolver has answered for a name."""
+    """The resolver's answer for a name."""
 
     addresses: frozenset[Address] = frozenset()
     resolved_at: float = -inf
-    ask_at: float = -inf  # when it is asked again
+    ask_at: float = -inf  # when the resolver is asked again
 
 
 _NOT_ASKED: Final = _Known()
 
 
 class Impersonation:
-    """The proxy-user rules, with what the names in them stand for."""
+    """The proxy-user rules, with the addresses of the host names in them."""
 
     def __init__(
         self, proxy_users: Mapping[str, ProxyUser], clock: Callable[[], float], resolve: Resolve | None = None
     ) -> None:
-        """Take the rules; `resolve` asks the host's resolver unless it is given."""
+        """Take the rules; the default of `resolve` is the host's resolver."""
         self._proxy_users = proxy_users
         self._resolve = resolve or addresses_of
         self._clock = clock
@@ -60,7 +60,7 @@ class Impersonation:
         self.refused = 0  # since the start
 
     async def fault_of(self, real_user: str, user: str, peer: str) -> str | None:
-        """Return in which words one user may not act for another from this address; None: they may."""
+        """Return the message of the refusal; None if one user may act for another from this address."""
         rules = self._proxy_users.get(real_user, NO_PROXY_USER)
         if not rules.acts_for(user):
             self.refused += 1
@@ -79,7 +79,7 @@ class Impersonation:
         return not_from_here(real_user, peer)
 
     async def _resolved(self, names: tuple[str, ...]) -> frozenset[Address]:
-        """Return the addresses of the names; one that is known now counts, though it expires meanwhile."""
+        """Return the addresses of the names. An address known now counts, even if it expires during the call."""
         began = self._clock()
         unknown = [name for name in names if self._known.get(name, _NOT_ASKED).ask_at <= began]
         found = await asyncio.gather(*(self._resolve(name) for name in unknown))
@@ -95,7 +95,7 @@ class Impersonation:
 
 
 async def addresses_of(name: str) -> Collection[Address] | None:
-    """Ask the host's resolver, in a thread of the event loop's; None where it fails, or does not answer in time."""
+    """Return the addresses of a name by the host's resolver, in the loop's executor; None if it fails or times out."""
     try:
         async with asyncio.timeout(RESOLVE_TIMEOUT_S):
             found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)

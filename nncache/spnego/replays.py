@@ -1,7 +1,7 @@
-"""See that a ticket which has come before is refused.
+"""Check that a replayed ticket is refused.
 
-MIT Kerberos can be configured to keep no replay cache, in several ways. So a ticket of our own is shown twice. Until it
-is known that the second one is refused, no client's ticket is judged.
+There are several ways to configure MIT Kerberos without a replay cache. So the service presents a ticket of its own
+twice. Until the second presentation is seen to be refused, no client's ticket is verified.
 """
 
 import asyncio
@@ -17,31 +17,31 @@ from nncache.spnego.handshakes import Accept
 _log = logging.getLogger(__name__)
 
 LOOK_S: Final = 10.0
-"""Between two attempts, while the KDC gives no ticket."""
+"""Interval between attempts while the KDC gives no ticket."""
 
 TIMEOUT_S: Final = 5.0
-"""For one attempt with one principal, at the KDC and with the keytab each."""
+"""Timeout of each step of an attempt with one principal: the KDC's ticket, and its verification with the keytab."""
 
 TicketFor = Callable[[str], Awaitable[bytes]]
-"""Returns a new token for this principal; raises KerberosError where the KDC gives no ticket."""
+"""Returns a new token for this principal; raises KerberosError if the KDC gives no ticket."""
 
 
 class ReplayCheck:
-    """Looks once whether replays are refused, and until then again."""
+    """Checks whether replays are refused, and repeats the check until the answer is known."""
 
     def __init__(self, services: Iterable[str], ticket_for: TicketFor, accept: Accept) -> None:
-        """Take the principals of tickets, what makes a ticket, and what judges one, in a thread."""
+        """Take the principals, the source of tickets, and the function that verifies one (it runs in a thread)."""
         self._services = tuple(services)
         self._ticket_for = ticket_for
         self._accept = accept
         self._threads = KdcThreads()
         self.fault = "it is not known yet whether a ticket that has come before would be refused"
-        """Why no ticket may be judged; "": they may."""
+        """Why no ticket may be accepted; "" if tickets may be accepted."""
         self.is_refuted = False
-        """A ticket was accepted twice."""
+        """Whether a ticket was accepted twice."""
 
     async def look(self) -> None:
-        """Show a ticket twice; of the principals the first will do for which one is accepted at all."""
+        """Present a ticket twice. The first principal whose ticket is accepted decides."""
         faults: list[str] = []
         for service in self._services:
             try:
@@ -68,7 +68,7 @@ class ReplayCheck:
         )
 
     async def run(self) -> NoReturn:
-        """Look until it is known, then do nothing until cancelled."""
+        """Check until the answer is known, then do nothing until cancelled."""
         while self.fault and not self.is_refuted:
             await asyncio.sleep(LOOK_S)
             await self.look()

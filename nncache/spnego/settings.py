@@ -1,4 +1,4 @@
-"""Settings: clients are authenticated here."""
+"""Settings of the authentication of clients by the proxy itself."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ class TerminationSettings:
     """Whether and how the proxy accepts its clients' tickets itself.
 
     Raises:
-        SettingError: the first value that cannot work.
+        SettingError: the first invalid value.
     """
 
     spnego_principal: tuple[str, ...] = field(
@@ -78,5 +78,5 @@ class TerminationSettings:
 
     @property
     def is_on(self) -> bool:
-        """Whether clients are authenticated here."""
+        """Whether the proxy authenticates its clients."""
         return bool(self.spnego_principal)

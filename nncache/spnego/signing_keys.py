@@ -1,4 +1,4 @@
-"""The secrets that sign cookies, taken up again when their file changes."""
+"""The secrets that sign cookies, reloaded when their file changes."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from nncache.spnego.cookies import Keys, parse_keys
 _log = logging.getLogger(__name__)
 
 LOOK_S: Final = 5.0
-"""Between two looks at the file."""
+"""Interval between checks of the file."""
 
 KEY: Final = "cookie_secret_file"
 
@@ -22,12 +22,12 @@ class SigningKeys:
     """The keys in use.
 
     Attributes:
-        keys: with which the next cookie is judged.
-        on_retired: each is called when a key has gone whose cookies were good until now.
+        keys: the keys that the next cookie is checked with.
+        on_retired: callbacks for the removal of a key, which makes its cookies invalid.
     """
 
     def __init__(self, path: str) -> None:
-        """Read them.
+        """Read the file.
 
         Raises:
             SettingError: the file cannot be used; says what to do.
@@ -38,7 +38,7 @@ class SigningKeys:
         self.on_retired: list[Callable[[], None]] = []
 
     def look(self) -> None:
-        """Take the file up again if it has changed. One that cannot be used is logged, and the old secrets stay."""
+        """Reload the file if it has changed. If the new one cannot be used, log that and keep the old secrets."""
         state = state_of(self._path)
         if state == self._state:
             return
@@ -61,7 +61,7 @@ class SigningKeys:
                 each()
 
     async def run(self) -> NoReturn:
-        """Look every so often, until cancelled."""
+        """Check the file every `LOOK_S` seconds, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_S)
             self.look()

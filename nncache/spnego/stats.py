@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class TicketOutcome(StrEnum):
-    """What came of a client's ticket."""
+    """The outcome of a client's ticket."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"
@@ -19,18 +19,18 @@ TICKETS = {
     TicketOutcome.OVERLOADED: "was not looked at: max_handshakes, the share of its address, or too long a wait",
     TicketOutcome.FAILED: "could not be judged: the keytab cannot be used, or no answer in time",
 }
-"""What each means, for the documentation."""
+"""The meaning of each outcome, for the documentation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminationStats:
-    """What the proxy has done to authenticate clients since the start; zeros where it does not.
+    """Counters of the authentication of clients since the start; zeros if the NameNodes authenticate.
 
     Attributes:
-        tickets: by what came of them.
-        challenges: requests without a ticket or a cookie that is good, answered with 401.
-        doas_refused: requests to act for another, which their user may not, or not from their address.
-        login_failures: logins of the service at a NameNode that failed.
+        tickets: by outcome.
+        challenges: requests without a ticket or a valid cookie, answered with 401.
+        doas_refused: requests whose user may not impersonate that user, or not from that address.
+        login_failures: failed logins of the service at a NameNode.
     """
 
     tickets: dict[TicketOutcome, int]

@@ -1,8 +1,8 @@
 """The target and the caller of a request that the proxy itself has authenticated.
 
-Pure. The NameNode is to see one name, that of the user for whom the proxy vouches: `user.name` and every `doas` of the
-client's are taken out of the query, whatever their spelling, and ours is put first, where each reader looks first
-(HttpServletRequest.getParameter). What cannot be read for certain is refused.
+Pure. The NameNode must see one name only: the user whom the proxy has authenticated. So the client's `user.name` and
+`doas` parameters are removed from the query in any spelling, and the proxy's own `doas` is put first, where each parser
+looks first (HttpServletRequest.getParameter). An ambiguous target is refused.
 """
 
 from dataclasses import dataclass, replace
@@ -23,10 +23,10 @@ class ReadTarget:
     """The target of a request.
 
     Attributes:
-        path: as it stands there, up to the query.
-        kept: the parameters that go on, as they stand there.
-        doas: whom the client wants to act for; None: for themselves.
-        has_token: a delegation token says who asks.
+        path: the target up to the query, verbatim.
+        kept: the parameters that are forwarded, verbatim.
+        doas: the user whom the client wants to impersonate; None if the request has no `doas`.
+        has_token: whether a delegation token names the caller.
     """
 
     path: str
@@ -35,21 +35,21 @@ class ReadTarget:
     has_token: bool
 
     def for_user(self, user: str) -> str:
-        """Return the target with which the service asks for this user."""
+        """Return the target of the service's own call on behalf of this user."""
         name = quote(user, safe="")
         return f"{self.path}?{'&'.join((f'{_DOAS}={name}', *self.kept))}"
 
     def plain_for(self, user: str) -> StatusRequest | None:
-        """Return what it asks of the cache for this user, as if they had said `user.name`; None: nothing."""
+        """Return the request to the cache, with this user as its `user.name`; None if it is not for the cache."""
         plain = parse_plain(f"{self.path}?{'&'.join(self.kept)}")
         return None if plain is None else replace(plain, user_name=user)
 
 
 def read_target(target: str, prefix: str = f"{PREFIX}/") -> ReadTarget:
-    """Read a target, whose path is to begin with the prefix; the root's slash may be missing, as fsspec leaves it out.
+    """Parse a target, whose path must begin with the prefix; the root's slash may be missing, as fsspec omits it.
 
     Raises:
-        ClientError: readers could differ about it.
+        ClientError: two parsers could read it in different ways.
     """
     path, _, query = target.partition("?")
     if "#" in target or not f"{path}/".startswith(prefix):

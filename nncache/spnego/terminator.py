@@ -14,7 +14,7 @@ from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import refusal
 from nncache.hadoop.users import is_user_name
 from nncache.net.log_throttle import ThrottledLog
-from nncache.proxy.admission import CHALLENGE, TAKEN_BACK, WEBHDFS, Admitted, ByToken
+from nncache.proxy.admission import CHALLENGE, CLEAR_COOKIE, WEBHDFS, Admitted, ByToken
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse, date_field, error_reply
 from nncache.proxy.decide.ports import Admission, Rejected
@@ -46,11 +46,11 @@ _REFUSAL_FIELDS: Final[Headers] = (
 _OF_THE_CLIENT: Final = frozenset({b"authorization", b"cookie"})
 _CONTENT_TYPE: Final = b"content-type"
 _NO_FORM: Final = b"application/octet-stream"
-"""What every body goes as: of a form's, a NameNode would read parameters. curl says of any data that it is one."""
+"""The type of every forwarded body: a NameNode would read parameters from a form. curl declares any data as a form."""
 
 
 class SessionLease:
-    """A `nncache.proxy.admission.Lease`: a session ends with its cookie, by itself or with the key that signed it."""
+    """A `nncache.proxy.admission.Lease`: a session ends when its cookie expires or its signing key is retired."""
 
     __slots__ = ("_ends_at_ms", "_key", "_keys", "_unix_time", "ends_at")
 
@@ -66,7 +66,7 @@ class SessionLease:
         self.ends_at = ends_at
 
     def is_good(self) -> bool:
-        """Whether its cookie would be accepted now."""
+        """Whether the session's cookie would be accepted now."""
         return self._unix_time() * 1000 < self._ends_at_ms and self._key in self._keys().keys
 
 
@@ -74,10 +74,10 @@ class Terminator:
     """Authenticates requests.
 
     Invariants:
-        T1  A user is admitted by a ticket or a cookie that was looked at for this very request.
-        T2  No credential of a client's goes to a NameNode but a delegation token, and that with no other beside it.
-        T3  A `doas` of the client's is judged for this very request, by the address of its connection.
-        T4  What a NameNode reads as a parameter stands in the target, nothing of it in the body.
+        T1  A user is admitted by a ticket or a cookie that was verified for this very request.
+        T2  The only client credential that reaches a NameNode is a delegation token, with no other credential.
+        T3  A client's `doas` is authorized for this very request, by the address of its connection.
+        T4  Everything that a NameNode reads as a parameter is in the target, never in the body.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Terminator:
         unix_time: Callable[[], float],
         validity_s: int,
     ) -> None:
-        """Put it together; `unix_time` is that of cookies, which proxies on other hosts read as well."""
+        """Take the components; `unix_time` is the clock of cookies, which proxies on other hosts read as well."""
         self._handshakes = handshakes
         self._keys = keys
         self._names = names
@@ -103,7 +103,7 @@ class Terminator:
         self._challenges = 0
 
     def stats(self, *, login_failures: int = 0) -> TerminationStats:
-        """Return the figures so far, with those of the service's own login."""
+        """Return the figures since the start, with the failures of the service's own login."""
         return TerminationStats(
             tickets=dict(self._handshakes.counts),
             challenges=self._challenges,
@@ -112,7 +112,7 @@ class Terminator:
         )
 
     async def admit(self, request: Request, prefix: str = WEBHDFS) -> Admission:
-        """Authenticate one request, whose path begins with the prefix."""
+        """Authenticate one request, whose path must begin with the prefix."""
         headers: Headers = request.fields
         kept = tuple(map(_as_no_form, (each for each in headers if each[0].lower() not in _OF_THE_CLIENT)))
         peer = request.peer
@@ -125,7 +125,7 @@ class Terminator:
             )
         except UnauthenticatedError as error:
             self._challenges += 1
-            return Rejected(error_reply(error, (CHALLENGE, TAKEN_BACK)))
+            return Rejected(error_reply(error, (CHALLENGE, CLEAR_COOKIE)))
         except ProxyError as error:
             return Rejected(error_reply(error))
         user = session.user
@@ -155,12 +155,12 @@ class Terminator:
     async def _authenticated(
         self, headers: Headers, peer: str, *, is_secure: bool
     ) -> tuple[LoginSession, Headers, bool]:
-        """Return who asks, header fields for the reply, and whether a cookie has said it.
+        """Return the session, header fields for the reply, and whether a cookie authenticated it.
 
-        A cookie that is good goes before `Authorization`, as at a NameNode; one that is not counts for nothing.
+        A valid cookie takes precedence over `Authorization`, as at a NameNode. An invalid one is ignored.
 
         Raises:
-            ProxyError: that is not known.
+            ProxyError: the client is not authenticated.
         """
         session = session_of(_values(headers, b"cookie"), self._keys(), self._unix_time() * 1000)
         if session is not None:
@@ -203,6 +203,6 @@ def _as_no_form(field: Header) -> Header:
 
 
 def _refusal(message: str, adds: Headers) -> RawResponse:
-    """Make the reply of a NameNode to one who may not act for another."""
+    """Return the reply that a NameNode gives to a user who may not impersonate another."""
     status = HTTPStatus.FORBIDDEN
     return RawResponse(status, status.phrase, (date_field(), *_REFUSAL_FIELDS, *adds), body=refusal(message))

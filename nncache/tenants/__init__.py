@@ -1,1 +1,1 @@
-"""Figures over time by user or by network: who asks, and whom the NameNodes work for. (nncache/tenants/)"""
+"""Figures by user or by network: the requests of each, and the calls that they cause. (nncache/tenants/)"""

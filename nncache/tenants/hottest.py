@@ -1,6 +1,6 @@
-"""Which paths, callers and addresses ask most, over the last minutes.
+"""The paths, callers and addresses with the most requests in the last minutes.
 
-An observer of `nncache.proxy.traffic`. Nothing of a target's query is kept but the names of users.
+An observer of `nncache.proxy.traffic`. Of a target's query only the names of users are kept.
 """
 
 import hashlib
@@ -17,24 +17,24 @@ from nncache.proxy.traffic import GETFILESTATUS, Exchange
 from nncache.tenants.space_saving import SpaceSaving
 
 COUNTERS: Final = 256
-"""Of each kind. A name is wrong by at most 1/256 of all requests, and one with a larger share is never missing."""
+"""Counters of each kind. A count is too high by at most 1/256 of all requests; no larger share is missed."""
 
 HALF_LIFE_S: Final = 60.0
 MAX_NAME_BYTES: Final = 256
-"""A longer name is known by its beginning and a digest."""
+"""A longer name is replaced by its beginning and a digest."""
 
 _DIGEST_BYTES: Final = 6
 _KEPT_BYTES: Final = MAX_NAME_BYTES - 2 * _DIGEST_BYTES - len("…#".encode())
 
 NO_PATH: Final = "(no path)"
-"""Of requests whose target is no WebHDFS path for certain."""
+"""Stands for a target that is not certainly a WebHDFS path."""
 NO_CALLER: Final = "(not named)"
-"""Of requests that do not say who asks: the NameNode's static user, or the holder of a ticket."""
+"""Stands for a caller that the request does not name: the NameNode's static user, or the holder of a ticket."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hot:
-    """A name, requests a second, and by how much that may be too high."""
+    """A name, its requests per second, and the maximum error of that rate, which may be too high."""
 
     name: str
     per_s: float
@@ -43,7 +43,7 @@ class Hot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HottestStats:
-    """The names with the most requests, of each kind, the first one first."""
+    """The names with the most requests of each kind, in descending order."""
 
     paths: tuple[Hot, ...]
     callers: tuple[Hot, ...]
@@ -51,16 +51,16 @@ class HottestStats:
 
 
 class Hottest:
-    """Counts each request for its path, its caller and its address; at a high rate, those of a sample."""
+    """Counts requests by path, caller and address; at a high rate, a sample of them."""
 
     def __init__(
         self, clock: Callable[[], float], *, counters: int = COUNTERS, max_sample_every: int = MAX_EVERY
     ) -> None:
-        """Begin with nothing; `clock` is local time in seconds."""
+        """Begin with no counts; `clock` returns local time in seconds."""
         self._clock = clock
         self._sampler = Sampler(max_sample_every)
-        self._singles = 0  # requests counted one by one
-        self._next_single = 1  # of these, the next one to be counted
+        self._singles = 0  # requests that are not samples
+        self._next_single = 1  # the number of the next one to count
         self._began_at = now = clock()
         self._paths, self._callers, self._addresses = (
             SpaceSaving(counters, half_life_s=HALF_LIFE_S, now=now) for _ in range(3)
@@ -83,9 +83,9 @@ class Hottest:
         self._addresses.add(bounded(exchange.peer), weight, now)
 
     def stats(self, number: int) -> HottestStats:
-        """Return up to so many of each kind."""
+        """Return at most this many names of each kind."""
         now = self._clock()
-        # What a decayed weight comes to at one request a second since the beginning.
+        # The decayed weight of one request per second since start.
         lasted = (now - self._began_at) / HALF_LIFE_S
         full = HALF_LIFE_S / math.log(2) * (1 - math.exp2(-lasted))
         paths, callers, addresses = (
@@ -99,7 +99,7 @@ class Hottest:
 
 
 def caller_name(exchange: Exchange) -> str:
-    """Return who asks, as Hadoop writes it and as far as it is known; of at most MAX_NAME_BYTES."""
+    """Return the caller in Hadoop's notation, as far as known, in at most MAX_NAME_BYTES."""
     return bounded(_shown(exchange.caller)) if exchange.caller else _path_and_caller(exchange)[1]
 
 
@@ -112,7 +112,7 @@ def _path_and_caller(exchange: Exchange) -> tuple[str, str]:
 
 
 def _owner(call: Call | StatusRequest) -> str:
-    """Return the claim to be whom a delegation token names; "" without one that can be read."""
+    """Return the claim for the owner of a delegation token; "" without a readable token."""
     given = (
         next(iter(call.arguments.get("delegation", ())), "") if isinstance(call, Call) else call.delegation
     )
@@ -121,7 +121,7 @@ def _owner(call: Call | StatusRequest) -> str:
 
 
 def _shown(claim: str) -> str:
-    """Return who a claim names, as Hadoop writes it: `ann via joe` where joe asks for her."""
+    """Return the user of a claim in Hadoop's notation: `ann via joe` if joe impersonates her."""
     if not claim:
         return NO_CALLER
     user, doas = "", ""
@@ -137,7 +137,7 @@ def _shown(claim: str) -> str:
 
 
 def bounded(name: str) -> str:
-    """Return a name of at most MAX_NAME_BYTES in UTF-8; other bytes are written as escapes."""
+    """Return the name in at most MAX_NAME_BYTES of UTF-8; bytes that are not UTF-8 become escapes."""
     if len(name) <= MAX_NAME_BYTES and name.isascii():
         return name
     text = name.encode(errors="backslashreplace")

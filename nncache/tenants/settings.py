@@ -1,4 +1,4 @@
-"""What an operator may choose about the figures of tenants."""
+"""The settings of the figures by tenant."""
 
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -13,7 +13,7 @@ MAX_PREFIX_BITS: Final = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantSettings:
-    """Whether and how requests are counted by tenant. Raises SettingError if a value is outside what its key allows."""
+    """Whether and how requests are counted by tenant. Raises SettingError if a value is out of range."""
 
     tenants_by: TenantKind = field(
         default="none",

@@ -1,8 +1,8 @@
 """The most frequent names of a stream, in a bounded number of counters.
 
 Source: Metwally, Agrawal, El Abbadi, "Efficient Computation of Frequent and Top-k Elements in Data Streams", 2005
-(Space-Saving), with weights that decay as in Cormode, Shkapenyuk, Srivastava, Xu, "Forward Decay", 2009: a name counts
-half of its weight after each half-life, and nothing has to be touched for that.
+(Space-Saving), with weights that decay as in Cormode, Shkapenyuk, Srivastava, Xu, "Forward Decay", 2009: a weight
+halves in each half-life, without an update of its counter.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from math import exp2
 from typing import Final
 
 _MAX_HALF_LIVES: Final = 64.0
-"""From the landmark to now, before all counts are set in relation to a later landmark: far from what a float holds."""
+"""Maximum of half-lives since the landmark, before counts are scaled to a later one: far from a float's limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frequent:
-    """A name and its decayed weight; the true one is at most `error` less, and never more."""
+    """A name and its decayed weight; the true weight is lower by at most `error`, never higher."""
 
     name: str
     weight: float
@@ -24,31 +24,31 @@ class Frequent:
 
 
 class SpaceSaving:
-    """Counters of the most frequent names.
+    """Counters for the most frequent names.
 
     Invariants:
-        S1  There are at most `capacity` counters, and as many places in `_heap`, each not above its counter.
-        S2  A name's true weight is in [weight - error, weight]; one without a counter has at most the least weight.
+        S1  There are at most `capacity` counters, each with one element of `_heap`, which is not above the counter.
+        S2  A name's true weight is in [weight - error, weight]. A name without a counter has at most the least weight.
         S3  The least weight, and each error, is at most total / capacity.
     """
 
     def __init__(self, capacity: int, *, half_life_s: float, now: float) -> None:
-        """Begin with nothing.
+        """Begin with no counters.
 
         Args:
-            capacity: how many names are counted at a time.
-            half_life_s: after which a weight counts half.
+            capacity: maximum number of counters.
+            half_life_s: seconds in which a weight halves.
             now: local time in seconds, as in all calls.
         """
         self.half_life_s = half_life_s
         self._capacity = capacity
-        self._landmark = now  # weights are kept as they would have been then
+        self._landmark = now  # weights are stored in relation to this time
         self._counts: dict[str, list[float]] = {}  # name -> weight and error
-        self._heap: list[tuple[float, str]] = []  # by a weight that may have grown since
-        self._total = 0.0  # of all weights, those of evicted names too
+        self._heap: list[tuple[float, str]] = []  # by a weight that may have grown since it was pushed
+        self._total = 0.0  # of all weights, evicted names included
 
     def add(self, name: str, weight: float, now: float) -> None:
-        """Count a name. Costs O(log capacity), amortized."""
+        """Add to a name's weight. Costs O(log capacity), amortized."""
         half_lives = (now - self._landmark) / self.half_life_s
         if half_lives > _MAX_HALF_LIVES:
             self._move_landmark(now)
@@ -68,7 +68,7 @@ class SpaceSaving:
             heapreplace(self._heap, (least + grown, name))
 
     def top(self, number: int, now: float) -> tuple[Frequent, ...]:
-        """Return the most frequent names, the first one first."""
+        """Return the most frequent names, in descending order."""
         shrink = self._shrink(now)
         ranked = sorted(self._counts.items(), key=lambda item: (-item[1][0], item[0]))
         return tuple(
@@ -76,7 +76,7 @@ class SpaceSaving:
         )
 
     def total(self, now: float) -> float:
-        """Return the decayed weight of all names together."""
+        """Return the sum of all decayed weights."""
         return self._total * self._shrink(now)
 
     def check(self) -> None:
@@ -88,7 +88,7 @@ class SpaceSaving:
         assert all(error <= bound for _, error in self._counts.values())
 
     def _least(self) -> tuple[float, str]:
-        """Return the least weight and its name, first in the heap."""
+        """Move the least weight to the top of the heap; return it and its name."""
         while True:
             weight, name = self._heap[0]
             grown = self._counts[name][0]

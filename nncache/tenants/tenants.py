@@ -1,7 +1,7 @@
 """Requests, hits and calls of the tenants with the largest shares, as counters for Prometheus.
 
-An observer of `nncache.proxy.traffic`. A tenant that gets series of its own starts at zero, and what it asked for
-before stays in OTHER: every series only grows, until its tenant loses its place to another one.
+An observer of `nncache.proxy.traffic`. The series of a tenant start at zero; its earlier requests stay in OTHER. So
+every series only grows, until another tenant replaces its tenant.
 """
 
 from collections.abc import Callable
@@ -17,20 +17,20 @@ from nncache.tenants.settings import MAX_PREFIX_BITS, MAX_SHOWN, TenantSettings
 from nncache.tenants.space_saving import SpaceSaving
 
 OTHER: Final = "(other)"
-"""All tenants without series of their own; a user of this name is one of them."""
+"""The label of all tenants without their own series, and of a user with this name."""
 
 CANDIDATES: Final = 2 * MAX_SHOWN
-"""Tenants whose shares are estimated. One with more than 1/CANDIDATES of the requests is never missed."""
+"""Number of tenants whose shares are estimated. A tenant with more than 1/CANDIDATES of the requests is among them."""
 
 HALF_LIFE_S: Final = 600.0
-"""After which a request counts half for the share."""
+"""Seconds after which a request counts half in its tenant's share."""
 
 REPLACED_EVERY_S: Final = 60.0
 LEAD: Final = 1.5
-"""By how much the share of a newcomer must exceed that of the one that it replaces: equals do not alternate."""
+"""A tenant replaces another if its share is larger by this factor, so that equals do not alternate."""
 
 _COUNTER_BYTES: Final = 400
-"""A counter without its name: a list of three numbers, and its places in dict and heap; rounded up."""
+"""Memory of a counter without its name: a list of three numbers, and slots in dict and heap; rounded up."""
 
 _FROM_MEMORY: Final = frozenset({Result.HIT, Result.COLLAPSED})
 _OF_NAMENODES: Final = frozenset({Result.STORED, Result.FORWARDED})
@@ -38,13 +38,13 @@ _OF_NAMENODES: Final = frozenset({Result.STORED, Result.FORWARDED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantStats:
-    """Since the start, by tenant; without tenants_by all empty.
+    """Counters since start, by tenant; empty without `tenants_by`.
 
     Attributes:
-        requests: hits of the fast path are sampled and weighted.
-        hits: of these, those that needed no call of their own.
-        calls: of these, those that a NameNode answered.
-        bytes: memory for it.
+        requests: requests; hits of the fast path are sampled and weighted.
+        hits: requests without a call of their own.
+        calls: requests that a NameNode answered.
+        bytes: memory of the counters.
     """
 
     requests: dict[str, int] = field(default_factory=dict)
@@ -57,15 +57,15 @@ NO_TENANTS: Final = TenantStats()
 
 
 class Tenants:
-    """Counts each request for its tenant.
+    """Counts the requests of each tenant.
 
     Invariants:
-        N1  Each request is in the counts of exactly one tenant, or of OTHER.
-        N2  At most `shown` tenants have counts; then at most one is replaced in each REPLACED_EVERY_S.
+        N1  Each request is counted for exactly one tenant, or for OTHER.
+        N2  At most `shown` tenants have counts. When all are taken, each REPLACED_EVERY_S replaces at most one.
     """
 
     def __init__(self, name_of: Callable[[Exchange], str], shown: int, clock: Callable[[], float]) -> None:
-        """Begin with nothing; `clock` is local time in seconds."""
+        """Begin with no counts; `clock` returns local time in seconds."""
         self._name_of = name_of
         self._shown = shown
         self._clock = clock
@@ -88,7 +88,7 @@ class Tenants:
             counts[2] += weight
 
     def stats(self) -> TenantStats:
-        """Return the figures so far."""
+        """Return the figures since start."""
         requests, hits, calls = (
             {name: counts[which] for name, counts in (*self._counts.items(), (OTHER, self._other))}
             for which in range(3)
@@ -102,7 +102,7 @@ class Tenants:
         )
 
     def check(self) -> None:
-        """Assert N2, and that there are series of OTHER once; for tests."""
+        """Assert N2, and that OTHER has its series exactly once; for tests."""
         assert len(self._counts) <= self._shown
         assert OTHER not in self._counts
 
@@ -117,7 +117,7 @@ class Tenants:
         return self._counts.get(name, self._other)
 
     def _replace_one(self, now: float) -> None:
-        """Give the place of the tenant with the least share to the one with the largest that has none."""
+        """Replace the tenant with the smallest share by the one with the largest share among the others."""
         found = {each.name: each for each in self._shares.top(CANDIDATES, now)}
         newcomer = next(each for name, each in found.items() if name not in self._counts and name != OTHER)
         weights = {name: found[name].weight if name in found else 0.0 for name in self._counts}
@@ -128,7 +128,7 @@ class Tenants:
 
 
 def tenants_of(settings: TenantSettings, clock: Callable[[], float]) -> Tenants | None:
-    """Return what counts as these settings say; None if nothing does."""
+    """Return the counter that the settings select; None without `tenants_by`."""
     match settings.tenants_by:
         case "user":
             return Tenants(caller_name, settings.tenants_shown, clock)
@@ -141,7 +141,7 @@ def tenants_of(settings: TenantSettings, clock: Callable[[], float]) -> Tenants 
 
 @lru_cache(1_024)
 def _network_of(address: str, bits: int) -> str:
-    """Return the network of a client's address; what is no IP address is a network of its own."""
+    """Return the network of a client's address: of IPv4 by its bits, of IPv6 the /64; other text as it is."""
     try:
         number = int(IPv4Address(address.removeprefix("::ffff:")))
     except AddressValueError:

@@ -22,7 +22,7 @@ class ServerAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
-    """All listening addresses of a cluster, as "host:port"; what the cluster does not have is empty."""
+    """Where HDFS's servers of a cluster listen, as "host:port"; what the cluster does not have is empty."""
 
     namenodes: tuple[ServerAddress, ...]
     datanode_data: str = ""
@@ -30,8 +30,6 @@ class Addresses:
     datanode_http: str = ""
     datanode_https: str = ""
     journalnodes: tuple[ServerAddress, ...] = ()
-    zookeeper: str = ""
-    zookeeper_secure: str = ""
 
     @classmethod
     def leased(cls, spec: ClusterSpec, ports: PortLease) -> Self:
@@ -46,17 +44,15 @@ class Addresses:
             ServerAddress(take(http, needed=plain), take(rpc), take(needed=encrypted), name)
             for name, (http, rpc) in {"nn1": ports_of_first, **({"nn2": (0, 0)} if spec.ha else {})}.items()
         )
-        data, secure = spec.with_datanode, spec.zookeeper_security.tls
+        data = spec.with_datanode
         return cls(
             namenodes=namenodes,
             datanode_data=take(needed=data),
             datanode_ipc=take(needed=data),
-            datanode_http=take(spec.ports.datanode_http, needed=data and plain),
+            datanode_http=take(needed=data and plain),
             datanode_https=take(needed=data and encrypted),
             journalnodes=tuple(
                 ServerAddress(take(needed=plain), take(), take(needed=encrypted))
                 for _ in range(spec.journalnodes if spec.ha else 0)
             ),
-            zookeeper=take(spec.ports.zookeeper, needed=spec.with_zookeeper),
-            zookeeper_secure=take(needed=spec.with_zookeeper and secure),
         )

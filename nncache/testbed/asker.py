@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from nncache.testbed.readiness import WebAccess
-
 Fields = Mapping[str, str] | Iterable[tuple[str, str]]  # header fields, in order
 
 
@@ -42,8 +40,8 @@ class Asker:
         self, address: str, context: ssl.SSLContext | None = None, *, timeout_s: float = 30.0
     ) -> None:
         self.address = address
+        self._context = context
         self._timeout_s = timeout_s
-        self._access = WebAccess(context=context)
         self._connection: http.client.HTTPConnection | None = None
 
     def ask(
@@ -67,12 +65,17 @@ class Asker:
                 return self._ask(self._connection, method, target, fields, body)
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
                 self.close()
-        self._connection = self._access.connect(self.address, self._timeout_s)
+        self._connection = self._connect()
         try:
             return self._ask(self._connection, method, target, fields, body)
         except BaseException:
             self.close()
             raise
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._context is None:
+            return http.client.HTTPConnection(self.address, timeout=self._timeout_s)
+        return http.client.HTTPSConnection(self.address, timeout=self._timeout_s, context=self._context)
 
     def _ask(
         self,

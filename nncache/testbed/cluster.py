@@ -11,18 +11,20 @@ from typing import Self
 from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.testbed import https, java, readiness, secured
 from nncache.testbed.addresses import Addresses, ServerAddress
-from nncache.testbed.asker import Asker, RawReply
+from nncache.testbed.asker import RawReply
 from nncache.testbed.configuration import of_journalnode, shared_edits_dir, write_configuration
 from nncache.testbed.errors import StartError
 from nncache.testbed.jars import Progress, silent
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess, await_all
 from nncache.testbed.readiness import WebAccess
-from nncache.testbed.spec import ClusterSpec
+from nncache.testbed.spec import SMALL_JVM, ClusterSpec
 from nncache.testbed.trust import Trust
 from nncache.testbed.workplace import environment, run, workplace
 from nncache.testbed.zookeeper import ZooKeeper
 from nncache.testbed.zookeeper_security import ClientPorts
+
+_START_TIMEOUT_S = 90.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +48,7 @@ class NameNode:
 
     def ask(self, method: str, target: str, user: str) -> RawReply:
         """Ask its web port as a user, who needs no ticket."""
-        with Asker(self.web, self.access.context) as asker:
-            return asker.ask(method, target, headers=self.access.headers(user))
+        return self.access.ask(self.web, method, target, user)
 
     def state(self) -> str | None:
         """Return "active", "standby" or another HA state, as it says itself; None when it is silent."""
@@ -80,9 +81,9 @@ class Cluster:
         self._progress = progress
         runtime = java.installed(spec.hadoop_version, progress=progress)
         with ExitStack() as close:
-            wanted, start_s = spec.directory, spec.start_timeout_s
+            wanted, within = spec.directory, _START_TIMEOUT_S
             self._place = place = close.enter_context(
-                workplace(runtime, "cluster", directory=wanted, user=self.superuser, start_timeout_s=start_s)
+                workplace(runtime, "cluster", directory=wanted, user=self.superuser, start_timeout_s=within)
             )
             self.directory, self.conf_dir, self.logs = place.directory, place.conf_dir, place.logs
             ports = close.enter_context(PortLease())
@@ -93,7 +94,7 @@ class Cluster:
             self.namenodes = tuple(self._namenode(address) for address in self.addresses.namenodes)
             self.datanode = self._datanode()
             self.journalnodes = tuple(map(self._journalnode, range(len(self.addresses.journalnodes))))
-            self._zookeeper = self._laid_out_zookeeper()
+            self._zookeeper = self._laid_out_zookeeper(ports) if spec.with_zookeeper else None
             self._close = close.pop_all()
 
     @classmethod
@@ -106,11 +107,6 @@ class Cluster:
             cluster.stop()
             raise
         return cluster
-
-    @property
-    def classpath(self) -> str:
-        """The class path of the servers, configuration first."""
-        return self._place.runtime.classpath(self.conf_dir)
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -156,9 +152,9 @@ class Cluster:
         """Run `hdfs dfs ARGUMENTS`, as `user` (None: the superuser). Costs the start of a JVM, 1-2 s."""
         return self.run_main(java.FS_SHELL, *arguments, user=user, stdin=stdin)
 
-    def dfs_admin(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run `hdfs dfsadmin ARGUMENTS` as the superuser."""
-        return self.run_main(java.DFS_ADMIN, *arguments)
+    def roll_edits(self) -> None:
+        """Let the active NameNode begin another edit segment (`hdfs dfsadmin -rollEdits`)."""
+        self._administer(java.DFS_ADMIN, "-rollEdits")
 
     def run_main(
         self, main: str, *arguments: str, user: str | None = None, stdin: str = ""
@@ -168,7 +164,7 @@ class Cluster:
             main,
             *arguments,
             configuration=self.conf_dir / "shell",
-            jvm=(*self._trust.jvm(), *self.spec.server_jvm),
+            jvm=(*self._trust.jvm(), *SMALL_JVM),
         )
         user = user or self.superuser
         with self._trust.tickets(user) as tickets:
@@ -182,9 +178,7 @@ class Cluster:
         (ProxyUserAuthenticationFilter.getProxyuserConfiguration hands an empty configuration to ProxyUsers),
         until an administrator has it read once more.
         """
-        result = self.dfs_admin("-refreshSuperUserGroupsConfiguration")
-        if result.returncode != 0:
-            raise StartError(f"the NameNode did not read its proxy servers again: {result.stderr.strip()}")
+        self._administer(java.DFS_ADMIN, "-refreshSuperUserGroupsConfiguration")
 
     def last_txid(self) -> int:
         """Return the last transaction that the first NameNode has acknowledged."""
@@ -201,13 +195,13 @@ class Cluster:
 
         The one that was active must have gone or be made standby first: nothing here fences it.
         """
-        self._ha_admin("-transitionToActive", "--forceactive", self.namenodes[index].id)
         namenode = self.namenodes[index]
+        self._administer(java.HA_ADMIN, "-transitionToActive", "--forceactive", namenode.id)
         namenode.process.await_that(lambda: namenode.state() == "active", "is not active")
 
     def transition_to_standby(self, index: int) -> None:
         """Make a NameNode of the pair a standby."""
-        self._ha_admin("-transitionToStandby", self.namenodes[index].id)
+        self._administer(java.HA_ADMIN, "-transitionToStandby", self.namenodes[index].id)
 
     def await_writable(self, index: int = 0) -> None:
         """Wait until a NameNode is out of safe mode and, if there is a DataNode, knows that it lives."""
@@ -259,7 +253,7 @@ class Cluster:
         formatting = self._server("format", java.NAMENODE, *arguments, is_up=lambda: False)
         formatting.launch()
         try:
-            is_done = formatting.wait(self.spec.start_timeout_s)
+            is_done = formatting.wait(_START_TIMEOUT_S)
         finally:
             formatting.kill()  # `stop` ends `processes` alone
         if not is_done or not (images[0] / "current" / "VERSION").exists():
@@ -268,10 +262,11 @@ class Cluster:
             shutil.copytree(images[0], image)  # all that -bootstrapStandby does to a fresh pair
         self.start_s["format"] = time.monotonic() - began
 
-    def _ha_admin(self, *arguments: str) -> None:
-        result = self.run_main(java.HA_ADMIN, *arguments)
+    def _administer(self, main: str, *arguments: str) -> None:
+        result = self.run_main(main, *arguments)
         if result.returncode != 0:
-            raise StartError(f"haadmin {' '.join(arguments)} failed: {result.stderr.strip()}")
+            tool = main.rpartition(".")[2]
+            raise StartError(f"{tool} {' '.join(arguments)} failed: {result.stderr.strip()}")
 
     def _ha_id(self, namenode: str) -> tuple[str, ...]:
         # Both NameNodes of the pair live on one address, so they can't tell by it which one they are.
@@ -313,22 +308,15 @@ class Cluster:
         )
         return Server(http=address.http, https=address.https, rpc=address.rpc, process=process)
 
-    def _laid_out_zookeeper(self) -> ZooKeeper | None:
-        address = self.addresses.zookeeper
-        if not address:
-            return None
-        return ZooKeeper.in_workplace(
-            self._place,
-            ClientPorts(
-                address=address,
-                secure_address=self.addresses.zookeeper_secure,
-                security=self.spec.zookeeper_security,
-                kdc=self._place.data / secured.KDC,
-                authority=self._place.data / https.AUTHORITY,
-            ),
-            self.spec.server_jvm,
-            version=self.spec.zookeeper_version,
+    def _laid_out_zookeeper(self, ports: PortLease) -> ZooKeeper:
+        client_ports = ClientPorts.leased(
+            ports,
+            self.spec.zookeeper_security,
+            self.spec.ports.zookeeper,
+            kdc=self._place.data / secured.KDC,
+            authority=self._place.data / https.AUTHORITY,
         )
+        return ZooKeeper(self._place, client_ports, version=self.spec.zookeeper_version)
 
     def _server(
         self,
@@ -336,7 +324,6 @@ class Cluster:
         main: str,
         *arguments: str,
         is_up: Callable[[], bool],
-        jvm: tuple[str, ...] | None = None,
+        jvm: tuple[str, ...] = SMALL_JVM,
     ) -> ServerProcess:
-        jvm = self.spec.server_jvm if jvm is None else jvm
         return self._place.server(name, main, *arguments, is_up=is_up, jvm=(*self._trust.jvm(), *jvm))

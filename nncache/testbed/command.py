@@ -157,10 +157,10 @@ def describe(cluster: Cluster) -> dict[str, Any]:
 
 def kerberos_of(cluster: Cluster) -> dict[str, Any] | None:
     """Return where the KDC, the principals and their keytabs are, ready for JSON; None without Kerberos."""
-    realm, kerberos = cluster.kdc, cluster.spec.kerberos
-    if realm is None or kerberos is None:
+    realm = cluster.kdc
+    if realm is None:
         return None
-    keytabs = {name: name for name in secured.principals(cluster.spec, kerberos)}
+    keytabs = {name: name for name in secured.principals(cluster.spec)}
     keytabs |= {secured.SERVICE: secured.SERVICE_KEYTAB, secured.PROXY: secured.PROXY_KEYTAB}
     return {
         "realm": REALM,

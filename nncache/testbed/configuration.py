@@ -112,7 +112,7 @@ def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str,
     }
     if spec.proxy_servers:
         settings["hadoop.proxyservers"] = ",".join(spec.proxy_servers)
-    settings |= _pair(spec, addresses, data) if spec.ha else _single(addresses, data)
+    settings |= _of_namenodes(spec, addresses, data)
     if spec.kerberos is not None:
         secret = secured.http_secret(data, addresses.namenodes[0].id)
         settings |= secured.properties(spec, spec.kerberos, data, secret)
@@ -122,21 +122,18 @@ def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str,
     return {key: value for key, value in settings.items() if value}
 
 
-def _single(addresses: Addresses, data: Path) -> dict[str, str]:
-    (namenode,) = addresses.namenodes
-    return {
-        "fs.defaultFS": f"hdfs://{namenode.rpc}",
-        "dfs.namenode.rpc-address": namenode.rpc,
-        "dfs.namenode.http-address": namenode.http,
-        "dfs.namenode.https-address": namenode.https,
-        "dfs.namenode.name.dir": str(data / namenode.id),
-    }
-
-
-def _pair(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]:
+def _of_namenodes(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]:
     service = spec.nameservice
-    settings = {
-        "fs.defaultFS": f"hdfs://{service}",
+    settings = {"fs.defaultFS": f"hdfs://{service if spec.ha else addresses.namenodes[0].rpc}"}
+    for namenode in addresses.namenodes:
+        of_it = f".{service}.{namenode.id}" if spec.ha else ""
+        settings[f"dfs.namenode.rpc-address{of_it}"] = namenode.rpc
+        settings[f"dfs.namenode.http-address{of_it}"] = namenode.http
+        settings[f"dfs.namenode.https-address{of_it}"] = namenode.https
+        settings[f"dfs.namenode.name.dir{of_it}"] = str(data / namenode.id)
+    if not spec.ha:
+        return settings
+    return settings | {
         "dfs.nameservices": service,
         f"dfs.ha.namenodes.{service}": ",".join(namenode.id for namenode in addresses.namenodes),
         f"dfs.client.failover.proxy.provider.{service}": (
@@ -146,12 +143,6 @@ def _pair(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str, str]
         "dfs.ha.tail-edits.period": "1s",
         "dfs.namenode.shared.edits.dir": shared_edits_dir(spec, addresses),
     }
-    for namenode in addresses.namenodes:
-        settings[f"dfs.namenode.rpc-address.{service}.{namenode.id}"] = namenode.rpc
-        settings[f"dfs.namenode.http-address.{service}.{namenode.id}"] = namenode.http
-        settings[f"dfs.namenode.https-address.{service}.{namenode.id}"] = namenode.https
-        settings[f"dfs.namenode.name.dir.{service}.{namenode.id}"] = str(data / namenode.id)
-    return settings
 
 
 def shared_edits_dir(spec: ClusterSpec, addresses: Addresses) -> str:

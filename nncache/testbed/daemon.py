@@ -167,6 +167,7 @@ class Daemon(Program):
         flags = (*self.own_addresses, _ADMIN)
         close, ports = _leased(len(flags))
         self._addresses = {flag: f"127.0.0.1:{port}" for flag, port in zip(flags, ports, strict=True)}
+        self.admin = self._addresses[_ADMIN]  # where its own pages are, "host:port"
         own = (word for flag_and_address in self._addresses.items() for word in flag_and_address)
         super().__init__(
             *(self.command, *own, *arguments),
@@ -178,11 +179,6 @@ class Daemon(Program):
     @abstractmethod
     def is_up(self, readiness: dict[str, Any]) -> bool:
         """Judge its page /ready; empty while it does not answer."""
-
-    @property
-    def admin(self) -> str:
-        """Where its own pages are, "host:port"."""
-        return self._addresses[_ADMIN]
 
     def readiness(self) -> dict[str, Any]:
         """Return the page /ready; empty while there is none."""
@@ -245,12 +241,9 @@ class Publisher(Daemon):
         """Return whether it has a page /ready."""
         return "ready" in readiness
 
-    def await_publishing(self, *, is_publishing: bool = True) -> None:
-        """Wait until it publishes or, with `is_publishing=False`, until it says that it does not."""
-        self.process.await_that(
-            lambda: self.readiness().get("ready") is is_publishing,
-            "does not publish" if is_publishing else "still publishes",
-        )
+    def await_publishing(self) -> None:
+        """Wait until it publishes."""
+        self.process.await_that(lambda: self.readiness().get("ready") is True, "does not publish")
 
 
 class Subscriber(Program):

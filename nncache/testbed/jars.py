@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 
 from nncache.testbed.errors import ResolveError
-from nncache.testbed.programs import find_programs
+from nncache.testbed.programs import find_program, find_programs
 
 Progress = Callable[[str], None]  # how long work tells what it is doing: takes one line, without its end
 
@@ -38,12 +38,12 @@ def silent(line: str) -> None:
     """Say nothing."""
 
 
-def java(environ: Mapping[str, str] = os.environ) -> str:
+def java() -> str:
     """Find the Java to run with: that of JAVA_HOME, else the first on the PATH."""
-    home = environ.get("JAVA_HOME")
+    home = os.environ.get("JAVA_HOME")
     if home and os.access(Path(home) / "bin" / "java", os.X_OK):
         return str(Path(home) / "bin" / "java")
-    return find_programs("java", environ=environ)[0]
+    return find_program("java")
 
 
 def cache_directory(environ: Mapping[str, str] = os.environ) -> Path:

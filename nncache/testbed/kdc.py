@@ -12,10 +12,10 @@ from nncache.testbed.errors import KerberosError
 from nncache.testbed.process import Lifeline, ServerProcess
 from nncache.testbed.programs import find_programs
 from nncache.testbed.spec import REALM
+from nncache.testbed.workplace import run
 
 PROGRAMS = ("kadmin.local", "kdb5_util", "kinit", "krb5kdc")
 _START_TIMEOUT_S = 30.0
-_COMMAND_TIMEOUT_S = 60.0
 _ODD = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -39,6 +39,7 @@ class Kdc:
     def __init__(self, directory: Path, port: int, *, log: Path, lifeline: Lifeline) -> None:
         """Write its configuration without starting anything; use `start()`."""
         self.directory = directory  # krb5.conf, the database, keytabs and tickets
+        self.krb5_conf = krb5_conf(directory)  # KRB5_CONFIG of clients, -Djava.security.krb5.conf of a JVM
         self.address = f"127.0.0.1:{port}"  # "127.0.0.1:port", TCP alone
         for place in (directory / "keytabs", directory / "tickets"):
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -57,11 +58,6 @@ class Kdc:
             is_up=lambda: readiness.accepts(self.address),
             timeout_s=_START_TIMEOUT_S,
         )
-
-    @property
-    def krb5_conf(self) -> Path:
-        """What clients read: KRB5_CONFIG, or -Djava.security.krb5.conf of a JVM."""
-        return krb5_conf(self.directory)
 
     def start(self) -> None:
         """Make the database, unless the directory has one from an earlier run, and start."""
@@ -144,17 +140,9 @@ class Kdc:
 
     def _run(self, program: str, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         try:
-            done = subprocess.run(
-                (self._programs[program], *arguments),
-                input=stdin,
-                capture_output=True,
-                text=True,
-                env=self._environ,
-                timeout=_COMMAND_TIMEOUT_S,
-                check=False,
-            )
+            done = run((self._programs[program], *arguments), environ=self._environ, stdin=stdin)
         except subprocess.TimeoutExpired as exc:
-            raise KerberosError(f"{program} did not end within {_COMMAND_TIMEOUT_S:.0f} s") from exc
+            raise KerberosError(f"{program} did not end within {exc.timeout:.0f} s") from exc
         if done.returncode != 0:
             raise KerberosError(f"{program} {' '.join(arguments)} failed: {done.stderr.strip()}")
         return done

@@ -26,23 +26,20 @@ class Lifeline:
     """
 
     def __init__(self, lock: Path, directory: Path | None) -> None:
-        self._read, self._write = os.pipe()  # both close on exec (PEP 446)
+        self.descriptor, self._write = (
+            os.pipe()
+        )  # both close on exec (PEP 446); a guard must inherit the first
         self._lock = lock
         self._directory = directory
 
-    @property
-    def descriptor(self) -> int:
-        """The end that a guard must inherit."""
-        return self._read
-
     def wrap(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """Return the command that runs this one under a guard."""
-        places = str(self._read), str(self._lock), str(self._directory or "")
+        places = str(self.descriptor), str(self._lock), str(self._directory or "")
         return sys.executable, "-I", "-S", guard.__file__, *places, *command
 
     def close(self) -> None:
         """Let go: whatever still runs under a guard is killed."""
-        for descriptor in (self._write, self._read):
+        for descriptor in (self._write, self.descriptor):
             os.close(descriptor)
 
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from nncache.net.addresses import split_address
 from nncache.testbed import four_letters
+from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.spec import REALM
 
 _COOKIE_S = 86_400.0
@@ -37,11 +39,10 @@ class WebAccess:
         ends = time.time() + _COOKIE_S  # noqa: TID251 - the server goes by the wall clock
         return {"Cookie": f'hadoop.auth="{signed_cookie(self.secret, user, expires_s=ends)}"'}
 
-    def connect(self, address: str, timeout_s: float) -> http.client.HTTPConnection:
-        """Return a connection, not yet made, to the server at "host:port"."""
-        if self.context is not None:
-            return http.client.HTTPSConnection(address, timeout=timeout_s, context=self.context)
-        return http.client.HTTPConnection(address, timeout=timeout_s)
+    def ask(self, address: str, method: str, target: str, user: str, *, timeout_s: float = 30.0) -> RawReply:
+        """Ask the server at "host:port" once, as this user."""
+        with Asker(address, self.context, timeout_s=timeout_s) as asker:
+            return asker.ask(method, target, headers=self.headers(user))
 
 
 def signed_cookie(secret: bytes, user: str, *, expires_s: float, kind: str = "kerberos") -> str:
@@ -111,9 +112,8 @@ def live_datanodes(http_address: str, access: WebAccess = _ANY) -> int:
 
 def accepts(address: str) -> bool:
     """Tell whether something takes connections there."""
-    host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection((host, int(port)), timeout=_TIMEOUT_S):
+        with socket.create_connection(split_address(address), timeout=_TIMEOUT_S):
             return True
     except OSError:
         return False
@@ -129,12 +129,8 @@ def zookeeper_is_up(address: str) -> bool:
 
 def _get(address: str, target: str, access: WebAccess) -> tuple[int, bytes]:
     """Return the status and the body of the answer; status 0 when there is none."""
-    connection = access.connect(address, _TIMEOUT_S)
     try:
-        connection.request("GET", target, headers=access.headers(_NAME))
-        response = connection.getresponse()
-        return response.status, response.read()
+        reply = access.ask(address, "GET", target, _NAME, timeout_s=_TIMEOUT_S)
     except (OSError, http.client.HTTPException):
         return 0, b""
-    finally:
-        connection.close()
+    return reply.status, reply.body

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, Self
 
+from nncache.net.addresses import split_address
 from nncache.testbed.ports import PortLease
 
 _CALL_TIMEOUT_S = 10.0
@@ -35,11 +36,6 @@ async def _settle() -> None:
     """Let the loop finish what it has begun to accept or to close."""
     for _ in range(_ACCEPT_ITERATIONS):
         await asyncio.sleep(0)
-
-
-def _host_and_port(address: str) -> tuple[str, int]:
-    host, _, port = address.rpartition(":")
-    return host, int(port)
 
 
 class _Pair:
@@ -71,33 +67,22 @@ class Relay:
 
         `host` is an address of loopback.
         """
-        self._host = host
-        self._upstreams = itertools.cycle(map(_host_and_port, upstream.split(",")))
+        self._upstreams = itertools.cycle(map(split_address, upstream.split(",")))
         self._ports = PortLease()
-        self._port = self._ports.take(port)
-        self._thread = threading.Thread(target=self._run, name=f"relay-{self._port}", daemon=True)
+        self.address = f"{host}:{self._ports.take(port)}"  # where clients connect to
+        self._thread = threading.Thread(target=self._run, name=f"relay-{self.address}", daemon=True)
         self._is_listening = threading.Event()
         self._error: OSError | None = None  # why listening failed
+        self.connections = 0  # that have been accepted so far
         # From here on the relay's own thread alone.
         self._loop: asyncio.AbstractEventLoop  # that of the thread, once it runs
         self._mode = _Mode.PASS
         self._delay_s = 0.0
-        self._accepted = 0
         self._pairs: set[_Pair] = set()
         self._server: asyncio.Server | None = None
         self._group = asyncio.TaskGroup()
         self._flowing = asyncio.Event()
         self._ending = asyncio.Event()
-
-    @property
-    def address(self) -> str:
-        """Where clients connect to, "host:port"."""
-        return f"{self._host}:{self._port}"
-
-    @property
-    def connections(self) -> int:
-        """How many connections have been accepted so far."""
-        return self._accepted
 
     def start(self) -> Self:
         """Begin to listen.
@@ -154,7 +139,7 @@ class Relay:
 
     def lead_to(self, upstream: str) -> None:
         """Reset all present connections and connect new ones to this server instead ("host:port")."""
-        self._upstreams = itertools.cycle([_host_and_port(upstream)])
+        self._upstreams = itertools.cycle([split_address(upstream)])
         self.reset_connections()
 
     def _call(self, work: Coroutine[Any, Any, None]) -> None:
@@ -181,9 +166,8 @@ class Relay:
         await _settle()  # what was closed last is let go
 
     async def _listen(self) -> None:
-        self._server = await asyncio.start_server(
-            self._accept, self._host, self._port, reuse_address=True, backlog=1024
-        )
+        host, port = split_address(self.address)
+        self._server = await asyncio.start_server(self._accept, host, port, reuse_address=True, backlog=1024)
 
     async def _change(self, mode: _Mode | None = None, delay_s: float | None = None) -> None:
         """Take up another mode or delay; runs in the relay's thread."""
@@ -221,7 +205,7 @@ class Relay:
             pair.reset()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._accepted += 1
+        self.connections += 1
         pair = _Pair(writer)
         self._pairs.add(pair)
         self._group.create_task(self._carry(pair, reader, writer))

@@ -29,20 +29,20 @@ _GROUPS = {**GROUPS_OF_USERS, "nncache": ("nncache", "supergroup"), "proxy": ("p
 SECRET_FILE = "hadoop.http.authentication.signature.secret.file"  # noqa: S105 - a key, not a secret
 
 
-def principals(spec: ClusterSpec, kerberos: Kerberos) -> tuple[str, ...]:
+def principals(spec: ClusterSpec) -> tuple[str, ...]:
     """Return all principals of a cluster; each of its users has one of the same name."""
     users = (*(user for user, groups in GROUPS_OF_USERS.items() if groups), spec.superuser)
     services = (*_SERVERS, *_PROXY_HTTP, _ZOOKEEPER, SERVICE, PROXY)
-    return tuple(dict.fromkeys((*users, *services, *kerberos.principals)))
+    return tuple(dict.fromkeys((*users, *services)))
 
 
-def add_principals(realm: Kdc, spec: ClusterSpec, kerberos: Kerberos) -> None:
+def add_principals(realm: Kdc, spec: ClusterSpec) -> None:
     """Make the principals and keytabs of a cluster that the KDC does not have yet.
 
     Each principal has a keytab of its own name; SERVICE_KEYTAB and PROXY_KEYTAB hold the keys of HTTP/localhost and
     HTTP/proxyhost as well.
     """
-    wanted = principals(spec, kerberos)
+    wanted = principals(spec)
     there = realm.principals()
     realm.add(*(name for name in wanted if name not in there))
     keytabs = {name: (name,) for name in wanted}
@@ -99,6 +99,6 @@ def properties(spec: ClusterSpec, kerberos: Kerberos, data: Path, secret: Path) 
         settings[f"dfs.{server}.kerberos.principal"] = f"{name}/_HOST@{REALM}"
         settings[f"dfs.{server}.keytab.file"] = keytab
     for user in kerberos.proxy_users:
-        rules = {"hosts": user.hosts, "users": user.users, "groups": user.groups}
-        settings |= {f"hadoop.proxyuser.{user.name}.{rule}": value for rule, value in rules.items()}
+        settings[f"hadoop.proxyuser.{user.name}.hosts"] = user.hosts
+        settings[f"hadoop.proxyuser.{user.name}.users"] = user.users
     return settings

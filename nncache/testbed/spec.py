@@ -41,18 +41,16 @@ class Ports:
 
     namenode_http: int = 0
     namenode_rpc: int = 0
-    datanode_http: int = 0
     zookeeper: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyUser:
-    """A user who may act for others (`hadoop.proxyuser.NAME.*`), as Hadoop writes it; an empty field allows none."""
+    """A user who may act for others (`hadoop.proxyuser.NAME.*`), as Hadoop writes it; no users: for none."""
 
     name: str
     hosts: str = "*"
     users: str = ""
-    groups: str = ""
 
 
 REALM = "TEST.LOCAL"  # of all principals
@@ -70,7 +68,6 @@ class Kerberos:
     # user.name, while RPC asks for Kerberos.
     with_http_authentication: bool = True
     one_http_secret: bool = True  # of an HA pair; False: a NameNode refuses the other's cookies
-    principals: tuple[str, ...] = ()  # beside those that the test bed makes; see nncache.testbed.secured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +135,6 @@ class ClusterSpec:
     proxy_servers: tuple[str, ...] = ()  # whose X-Forwarded-For is believed; see Cluster.believe_proxies
     audit_log: bool = False  # the NameNode writes logs/hdfs-audit.log
     namenode_jvm: tuple[str, ...] = QUICK_START_JVM
-    server_jvm: tuple[str, ...] = SMALL_JVM  # of DataNode, JournalNode, ZooKeeper and shells
-    start_timeout_s: float = 90.0
 
     def __post_init__(self) -> None:
         if self.zookeeper_security.kerberos and self.kerberos is None:

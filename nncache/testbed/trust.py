@@ -37,9 +37,9 @@ class Trust:
 
     def start(self) -> None:
         """Start the KDC, with all principals and keytabs of the cluster."""
-        if self.kdc is not None and self._spec.kerberos is not None:
+        if self.kdc is not None:
             self.kdc.start()
-            secured.add_principals(self.kdc, self._spec, self._spec.kerberos)
+            secured.add_principals(self.kdc, self._spec)
 
     def jvm(self) -> tuple[str, ...]:
         """Return the options by which a JVM finds the KDC."""

@@ -1,30 +1,30 @@
 """A standalone ZooKeeper: a cluster's, or one of its own that a test may break."""
 
+import re
 import shutil
 from dataclasses import replace
-from pathlib import Path
+from typing import Final
 
 from nncache.testbed import four_letters, java, readiness
 from nncache.testbed.configuration import write_zookeeper_configuration
 from nncache.testbed.jars import ZOOKEEPER_SERVER
-from nncache.testbed.process import ServerProcess
 from nncache.testbed.spec import SMALL_JVM
 from nncache.testbed.workplace import Workplace
 from nncache.testbed.zookeeper_security import ClientPorts, jaas, lines, options
 
+_ZXID: Final = re.compile(r"^Zxid: 0x([0-9a-f]+)$", re.MULTILINE)
+_COUNTER_BITS: Final = 32
+"""Of a zxid; what stands above them is the epoch (org.apache.zookeeper.server.util.ZxidUtils)."""
+
 
 class ZooKeeper:
-    """A standalone ZooKeeper: where it listens, its process and its data."""
+    """A standalone ZooKeeper: where it listens, its process and its data.
 
-    def __init__(self, address: str, process: ServerProcess, data: Path, *, secure_address: str = "") -> None:
-        self.address = address  # of the client port, "host:port"
-        self.secure_address = secure_address  # of the client port with TLS; empty: ZooKeeper has no such port
-        self.process = process
-        self.data = data  # the directory of its snapshots and its log of transactions
+    Sessions that have not expired go on when it is started again: ZooKeeper keeps them in its data.
+    """
 
-    @classmethod
-    def in_workplace(
-        cls,
+    def __init__(
+        self,
         place: Workplace,
         ports: ClientPorts,
         jvm: tuple[str, ...] = SMALL_JVM,
@@ -32,71 +32,58 @@ class ZooKeeper:
         name: str = "zookeeper",
         ensemble: tuple[str, ...] = (),
         version: str | None = None,
-    ) -> "ZooKeeper":
+    ) -> None:
         """Write its configuration and lay it out without starting it.
 
         `ensemble` are the lines of zoo.cfg by which it finds the other servers; none: it is alone. `version` is that
         of ZooKeeper; None: the one that the Hadoop release has.
         """
-        data = place.data / name
+        self.address = ports.address  # of the client port, "host:port"
+        self.secure_address = ports.secure_address  # of that with TLS; empty: ZooKeeper has no such port
+        self.data = place.data / name  # the directory of its snapshots and its log of transactions
         jaas_file = place.conf_dir / f"{name}-jaas.conf"
         written = (*lines(ports), *ensemble)
-        configuration = write_zookeeper_configuration(place.conf_dir, data, ports.address, written)
+        configuration = write_zookeeper_configuration(place.conf_dir, self.data, ports.address, written)
         jaas_file.touch(mode=0o600)  # passwords of users may be in it
         jaas_file.write_text(jaas(ports), encoding="utf-8")
         main = java.ZOOKEEPER_PEER if ensemble else java.ZOOKEEPER
         if version is not None:
             main = java.unshaded(main)
             place = replace(place, runtime=java.installed(version, pom_file=ZOOKEEPER_SERVER))
-        process = place.server(
+        self.process = place.server(
             name,
             main,
             str(configuration),
             is_up=lambda: readiness.zookeeper_is_up(ports.address),
             jvm=(*options(ports, jaas_file), *jvm),
         )
-        return ZooKeeper(ports.address, process, data, secure_address=ports.secure_address)
-
-    def stop(self) -> None:
-        """Ask it to end and wait for that. Port and data stay; `start_again` brings it back."""
-        self.process.stop()
-
-    def kill(self) -> None:
-        """End it as a crash would (SIGKILL). What it acknowledged is in its log of transactions."""
-        self.process.kill()
-
-    def start_again(self) -> None:
-        """Start it on the same port with the data that is there, and wait until it serves.
-
-        Sessions that have not expired go on: ZooKeeper keeps them in its data.
-        """
-        self.process.start()
 
     def wipe(self) -> None:
         """End it and delete all that it knows, as an administrator who sets up another one would."""
-        self.kill()
+        self.process.kill()
         shutil.rmtree(self.data, ignore_errors=True)
 
     def writes(self) -> int:
-        """Count the write transactions so far: see `four_letters.transactions`. Starts at 0 when it is wiped.
+        """Count the write transactions so far, in the present epoch. Starts at 0 when it is wiped.
+
+        A multi is one, and so are the beginning and the end of a session and a write that was refused.
 
         Raises:
             OSError: it does not serve.
         """
-        return four_letters.transactions(self.address)
+        found = _ZXID.search(four_letters.ask(self.address, "srvr"))
+        if found is None:
+            raise ConnectionError(f"{self.address} does not serve yet")
+        return int(found[1], 16) & ((1 << _COUNTER_BITS) - 1)
 
-    def sessions(self) -> int:
-        """Count the sessions that have not ended, those without a connection included.
-
-        Raises:
-            OSError: it does not serve.
-        """
-        return four_letters.monitored(self.address, "zk_global_sessions")
-
-    def watches(self) -> int:
-        """Count the watches of all sessions.
+    def monitored(self, name: str) -> int:
+        """Return a figure of `mntr`: zk_watch_count, or zk_global_sessions, those without a connection included.
 
         Raises:
             OSError: it does not serve.
         """
-        return four_letters.monitored(self.address, "zk_watch_count")
+        for line in four_letters.ask(self.address, "mntr").splitlines():
+            key, _, value = line.partition("\t")
+            if key == name:
+                return int(float(value))
+        raise ConnectionError(f"{self.address} does not serve yet, or has no figure {name}")

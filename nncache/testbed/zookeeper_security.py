@@ -27,12 +27,18 @@ class ClientPorts:
 
     @classmethod
     def leased(
-        cls, ports: PortLease, security: ZooKeeperSecurity, *, kdc: Path = Path(), authority: Path = Path()
+        cls,
+        ports: PortLease,
+        security: ZooKeeperSecurity,
+        wanted: int = 0,
+        *,
+        kdc: Path = Path(),
+        authority: Path = Path(),
     ) -> Self:
-        """Take a free port, and another one for TLS where it is asked for."""
+        """Take the wanted port, or a free one, and another one for TLS where it is asked for."""
         host = HOST_NAME if security.kerberos or security.tls else "127.0.0.1"
         return cls(
-            address=f"{host}:{ports.take()}",
+            address=f"{host}:{ports.take(wanted)}",
             secure_address=f"{host}:{ports.take()}" if security.tls else "",
             security=security,
             kdc=kdc,

@@ -58,11 +58,8 @@ class ZooKeeperServer(ZooKeeper, Running):
         with ExitStack() as close:
             place, ports = close.enter_context(temporary_place("zookeeper", hadoop_version, start_timeout_s))
             client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
-            laid_out = ZooKeeper.in_workplace(place, client_ports, jvm, version=version)
+            super().__init__(place, client_ports, jvm, version=version)
             self._close = close.pop_all()
-        super().__init__(
-            laid_out.address, laid_out.process, laid_out.data, secure_address=laid_out.secure_address
-        )
 
     def start(self) -> None:
         """Start it and wait until it serves."""
@@ -99,7 +96,6 @@ class ZooKeeperEnsemble(Running):
         *,
         hadoop_version: str = DEFAULT_HADOOP_VERSION,
         security: ZooKeeperSecurity = ZooKeeperSecurity(),  # noqa: B008 - a frozen value
-        kdc: Path = Path(),
         authority: Path = Path(),
         jvm: tuple[str, ...] = SMALL_JVM,
     ) -> None:
@@ -110,25 +106,18 @@ class ZooKeeperEnsemble(Running):
             common = _lines(peers, authority if security.tls else None)
             found = []
             for number in range(1, SIZE + 1):
-                client_ports = ClientPorts.leased(ports, security, kdc=kdc, authority=authority)
-                server = ZooKeeper.in_workplace(
-                    place, client_ports, jvm, name=f"zookeeper-{number}", ensemble=common
-                )
+                client_ports = ClientPorts.leased(ports, security, authority=authority)
+                server = ZooKeeper(place, client_ports, jvm, name=f"zookeeper-{number}", ensemble=common)
                 server.data.mkdir()
                 (server.data / "myid").write_text(f"{number}\n", encoding="ascii")
                 found.append(server)
             self.servers = tuple(found)  # each may be stopped, killed and started again by itself
             self._close = close.pop_all()
-
-    @property
-    def address(self) -> str:
-        """All client ports, as clients are given them."""
-        return ",".join(server.address for server in self.servers)
-
-    @property
-    def secure_address(self) -> str:
-        """All client ports with TLS; empty: there are none."""
-        return ",".join(server.secure_address for server in self.servers if server.secure_address)
+        self.address = ",".join(server.address for server in self.servers)  # all, as clients are given them
+        secure = (server.secure_address for server in self.servers)
+        self.secure_address = ",".join(
+            filter(None, secure)
+        )  # all client ports with TLS; empty: there are none
 
     def leader(self) -> ZooKeeper:
         """Return the server that leads at present; see `leader_of`."""

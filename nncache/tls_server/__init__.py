@@ -1,1 +1,1 @@
-"""Serve over TLS: a certificate that is taken up again when its files change, and handshakes within their shares."""
+"""Serve over TLS: reload the certificate when its files change, and limit handshakes by shares."""

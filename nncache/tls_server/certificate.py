@@ -1,4 +1,4 @@
-"""The certificate of a server, taken up again when its files change."""
+"""The certificate of a server, reloaded when its files change."""
 
 import logging
 import ssl
@@ -11,18 +11,18 @@ from nncache.net.secret_file import FileState, fault_of, state_of
 _log = logging.getLogger(__name__)
 
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""For TLS 1.2: forward secrecy and authenticated encryption alone, as Mozilla's intermediate recommendation 5.7."""
+"""For TLS 1.2: only forward secrecy with authenticated encryption, as in Mozilla's intermediate recommendation 5.7."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateFiles:
-    """Where a certificate is.
+    """The files of a certificate.
 
     Attributes:
-        certificate: PEM, with the chain behind it.
-        key: PEM, readable by this process's user alone.
-        client_ca: PEM of the authorities whose clients are let in; "": clients need no certificate.
-        prefix: with which the keys of the settings begin that name them.
+        certificate: PEM file of the certificate, followed by its chain.
+        key: PEM file of the private key, readable only by this process's user.
+        client_ca: PEM file of the authorities whose clients are admitted; "": clients need no certificate.
+        prefix: the prefix of the settings that name these files.
     """
 
     certificate: str
@@ -32,7 +32,7 @@ class CertificateFiles:
 
     @property
     def states(self) -> tuple[FileState, ...]:
-        """What changes when one of them is replaced."""
+        """The states of the files; they differ after a file was replaced."""
         return tuple(map(state_of, (self.certificate, self.key, self.client_ca)))
 
 
@@ -40,18 +40,18 @@ class ServerCertificate:
     """The certificate in use.
 
     Attributes:
-        files: where it is.
-        context: with which the next handshake is made.
-        ends_at: until when the certificate holds, in seconds of Unix time.
-        reloads: how often it was taken up again.
-        failed_reloads: how often what was there could not be used; the one before stays in use.
+        files: its files.
+        context: the TLS context of the next handshake.
+        ends_at: when the certificate expires, in seconds of Unix time.
+        reloads: number of successful reloads.
+        failed_reloads: number of failed reloads; the previous certificate stays in use.
     """
 
     def __init__(self, files: CertificateFiles) -> None:
-        """Load it.
+        """Load the certificate.
 
         Raises:
-            StartError: a file is missing or of another kind, or others may read the key; names it and what to do.
+            StartError: a file is missing or malformed, or other users may read the key; the message names the remedy.
         """
         self.files = files
         self._states = files.states
@@ -60,7 +60,7 @@ class ServerCertificate:
         self.failed_reloads = 0
 
     def look(self) -> None:
-        """Take the files up again if they have changed. One that cannot be used is logged once."""
+        """Reload the files if they have changed. A failure is logged once for each change."""
         states = self.files.states
         if states == self._states:
             return
@@ -81,7 +81,7 @@ def _load(files: CertificateFiles) -> tuple[ssl.SSLContext, float]:
         raise StartError(f"{prefix}key: {files.key}: {fault}")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.options |= ssl.OP_NO_RENEGOTIATION  # it would be counted nowhere; OpenSSL 1.1.1 allows it
+    context.options |= ssl.OP_NO_RENEGOTIATION  # it would not be counted; OpenSSL 1.1.1 allows it
     context.set_ciphers(CIPHERS)
     context.set_alpn_protocols(["http/1.1"])
     where = f"{prefix}certificate: {files.certificate}"
@@ -114,10 +114,10 @@ _AT_ANY_TIME: Final = 0x200000
 
 
 def _end_of(certificate: str, where: str, server_context: ssl.SSLContext) -> float:
-    """Return until when a certificate holds, as a client that trusts just this one sees it in a handshake.
+    """Return when a certificate expires, in Unix seconds, as seen in a handshake by a client that trusts only it.
 
     Raises:
-        StartError: it does not hold now, or not for a server.
+        StartError: the certificate is not valid now, or not valid for a server.
     """
     try:
         begins, ends = _validity(certificate, server_context, _AT_ANY_TIME)
@@ -128,21 +128,21 @@ def _end_of(certificate: str, where: str, server_context: ssl.SSLContext) -> flo
                 f"{where}: {error.verify_message}: it holds from {begins} to {ends}: put a new one, with its key, in "
                 "its place, or see whether the clock of this host is right"
             ) from error
-    except (ssl.SSLError, OSError) as error:  # the latter: replaced since it was loaded
+    except (ssl.SSLError, OSError) as error:  # OSError: the file was replaced since it was loaded
         raise StartError(f"{where}: {getattr(error, 'verify_message', error)}") from error
     return float(ssl.cert_time_to_seconds(ends))
 
 
 def _validity(certificate: str, server_context: ssl.SSLContext, flags: int = 0) -> tuple[str, str]:
-    """Return from when and until when it holds, as `ssl.cert_time_to_seconds` reads them.
+    """Return the start and end of a certificate's validity, in the format of `ssl.cert_time_to_seconds`.
 
     Raises:
-        ssl.SSLError: a client that trusts just this one, and verifies with these flags, does not take it.
+        ssl.SSLError: a client that trusts only this certificate, and verifies with these flags, rejects it.
     """
     trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusting.check_hostname = False
     trusting.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | flags
-    trusting.load_verify_locations(cafile=certificate)  # with whatever text stands beside the certificates
+    trusting.load_verify_locations(cafile=certificate)  # ignores other text in the file
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = trusting.wrap_bio(to_client, to_server)
     server = server_context.wrap_bio(to_server, to_client, server_side=True)

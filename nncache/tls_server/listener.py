@@ -1,7 +1,7 @@
-"""Accepts clients over TLS: a handshake first, within its time and its share.
+"""Accept clients over TLS, after a handshake within its timeout and the client's share.
 
-The event loop would begin a handshake for any number of connections, of which none is counted before it is over. Here
-each address has its share of those under way, as it has of connections, and none takes longer than a head may.
+The event loop would start handshakes for any number of connections, and count none before its handshake ends. Here each
+address has a share of the handshakes in progress, as of connections, and a handshake has the timeout of a head.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ from nncache.tls_server.certificate import ServerCertificate
 _log = logging.getLogger(__name__)
 
 MAX_HANDSHAKES: Final = 1_024
-"""Under way at once; one takes a millisecond of CPU, and as long as its client likes within head_timeout_s."""
+"""Number of concurrent handshakes. One takes a millisecond of CPU, and up to head_timeout_s if the client is slow."""
 
 LOOK_EVERY_S: Final = 10.0
-"""Seconds between two looks at the files of the certificate."""
+"""Seconds between two checks of the certificate's files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsStats:
-    """Handshakes since the start, and the certificate."""
+    """Handshakes since start, and the certificate."""
 
     handshakes: int = 0
     handshakes_failed: int = 0
@@ -41,7 +41,7 @@ class TlsStats:
 
 
 class TlsListener:
-    """A second port for clients, over TLS."""
+    """A port for clients over TLS."""
 
     def __init__(
         self,
@@ -55,17 +55,17 @@ class TlsListener:
         key: str = "tls_listen",
         balancers: Balancers | None = None,
     ) -> None:
-        """Serve the client at an address by this protocol.
+        """Create a listener; `listen` opens its port.
 
         Args:
-            make_protocol: for the client at this address.
-            certificate: is shown.
-            clock: for warnings.
-            places: for connections; there are as many for handshakes under way, at most `MAX_HANDSHAKES`.
-            backlog: connections that the system may keep waiting.
-            handshake_timeout_s: seconds that a handshake may take.
-            key: names the setting of the port.
-            balancers: those that send the PROXY protocol.
+            make_protocol: returns the protocol that serves the client at an address.
+            certificate: the server's certificate.
+            clock: local time in seconds, to throttle warnings.
+            places: maximum number of connections, and of concurrent handshakes up to `MAX_HANDSHAKES`.
+            backlog: number of connections that the kernel may hold before they are accepted.
+            handshake_timeout_s: maximum duration of a handshake in seconds.
+            key: the setting that names the port.
+            balancers: load balancers that send the PROXY protocol.
         """
         self._key = key
         self._make_protocol = make_protocol
@@ -81,10 +81,10 @@ class TlsListener:
         self._refused = 0
 
     def listen(self, host: str, port: int) -> None:
-        """Listen.
+        """Start listening on an address.
 
         Raises:
-            StartError: the address can't be listened on.
+            StartError: the address cannot be bound.
         """
         try:
             listening = listening_socket(host, port, backlog=self._backlog)
@@ -95,12 +95,12 @@ class TlsListener:
 
     @property
     def port(self) -> int:
-        """The port that is listened on, also when the system chose it."""
+        """The port that the listener uses, even if the system chose it."""
         assert self._listener is not None
         return self._listener.port
 
     async def run(self) -> NoReturn:
-        """Accept until `stop`, and serve who was accepted until cancelled."""
+        """Accept clients until `stop`, and check the certificate's files until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             if self._listener is not None:
                 tasks.create_task(self._listener.run())
@@ -109,7 +109,7 @@ class TlsListener:
                 self._certificate.look()
 
     def stop(self) -> None:
-        """Accept no more. Those who were accepted are served."""
+        """Stop accepting clients. Accepted clients are still served."""
         if self._listener is not None:
             self._listener.stop()
 
@@ -128,7 +128,7 @@ class TlsListener:
                 ssl_shutdown_timeout=self._handshake_timeout_s,
             )
             self._made += 1
-        except (OSError, ssl.SSLError) as error:  # whatever the client has sent; its connection is closed
+        except (OSError, ssl.SSLError) as error:  # whatever the client has sent, its connection is closed
             self._failed += 1
             self._throttled.warn(
                 f"handshake with {holder}: {_what_to_do(error, self._certificate.files.prefix)}"
@@ -137,7 +137,7 @@ class TlsListener:
             self._shares.give_back(holder)
 
     def stats(self) -> TlsStats:
-        """Return the figures so far."""
+        """Return the figures since start."""
         return TlsStats(
             handshakes=self._made,
             handshakes_failed=self._failed,

@@ -1,6 +1,6 @@
-"""What a span of a call says: OpenTelemetry's semantic conventions for spans of HTTP clients, the stable ones.
+"""The name and attributes of a call's span, by OpenTelemetry's stable semantic conventions for HTTP client spans.
 
-Without `url.full`, and `url.path` as access logs show it: a query may hold a delegation token.
+`url.full` is omitted, and `url.path` is masked as in access logs: a query may hold a delegation token.
 """
 
 from typing import Final, TypeAlias
@@ -17,7 +17,7 @@ ERROR_TYPE: Final = "error.type"
 """The attribute that only a failed call has."""
 
 GIVEN_UP: Final = "abandoned"
-"""`error.type` of a call whose reply was no longer waited for: its client has left, or the proxy ends."""
+"""`error.type` of an abandoned call: its client has disconnected, or the proxy is stopping."""
 
 _KNOWN_METHODS: Final = frozenset(
     {"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
@@ -27,18 +27,18 @@ _FIRST_ERROR: Final = 400
 
 
 def parent_of(head: RequestHead) -> TraceParent | None:
-    """Return the client's span; of several fields the first counts, as in access logs."""
+    """Return the client's span. The first of several `traceparent` fields counts, as in access logs."""
     field = next((value for name, value in head.headers if name.lower() == b"traceparent"), b"")
     return parse_traceparent(field.decode("latin-1"))
 
 
 def name_of(head: RequestHead) -> str:
-    """Return the name of a call's span: of few values."""
+    """Return the name of a call's span. There are few different names."""
     return head.method if head.method in _KNOWN_METHODS else "HTTP"
 
 
 def attributes_of(head: RequestHead, namenode: NameNode) -> Attributes:
-    """Return what is known of a call when it is sent."""
+    """Return the attributes that are known when a call is sent."""
     host, port = split_address(namenode.http)
     return {
         "http.request.method": head.method if head.method in _KNOWN_METHODS else _OTHER_METHOD,
@@ -49,11 +49,11 @@ def attributes_of(head: RequestHead, namenode: NameNode) -> Attributes:
 
 
 def outcome_of(status: int, error: BaseException | None) -> Attributes:
-    """Return what is known of a call at its end, by the status of its reply, 0 for none, and what ended it."""
+    """Return the attributes that are known when a call ends, from its status (0 without a reply) and its error."""
     found: Attributes = {"http.response.status_code": status} if status else {}
     if isinstance(error, Exception):
         found[ERROR_TYPE] = type(error).__qualname__
-    elif error is not None or not status:  # cancelled, or not waited for
+    elif error is not None or not status:  # cancelled or abandoned
         found[ERROR_TYPE] = GIVEN_UP
     elif status >= _FIRST_ERROR:
         found[ERROR_TYPE] = str(status)

@@ -1,6 +1,6 @@
-"""What an operator may choose about tracing, and what makes the spans then.
+"""The settings of tracing, and the factory of spans.
 
-Nothing of OpenTelemetry is imported where `tracing` is off.
+OpenTelemetry is imported only if `tracing` is on.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracingSettings:
-    """Whether there are spans; the SDK's own environment variables say which, and where they go."""
+    """Whether calls have spans. The SDK's environment variables choose the calls and the destination."""
 
     tracing: bool = field(
         default=False,
@@ -26,7 +26,7 @@ class TracingSettings:
 
 
 def call_spans_of(settings: TracingSettings) -> "CallSpans | None":
-    """Return what makes spans; None if they are off.
+    """Return the factory of spans; None if tracing is off.
 
     Raises:
         StartError: OpenTelemetry is not installed, or does not accept its environment variables.

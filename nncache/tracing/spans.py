@@ -1,7 +1,7 @@
-"""Spans of the calls that are sent to NameNodes for clients' requests, made and exported by OpenTelemetry's SDK.
+"""Spans of the calls to NameNodes for clients' requests, created and exported by OpenTelemetry's SDK.
 
-The SDK's environment variables decide: which calls have spans (OTEL_TRACES_SAMPLER; by default those of sampled
-requests, and those without a `traceparent`), where spans go, and how many may wait (OTEL_BSP_*).
+The SDK's environment variables choose the calls that have spans (OTEL_TRACES_SAMPLER; by default those for sampled
+requests and for requests without a `traceparent`), the destination, and the size of the queue (OTEL_BSP_*).
 """
 
 import logging
@@ -36,17 +36,17 @@ from nncache.tracing.semantics import ERROR_TYPE, attributes_of, name_of, outcom
 _log = logging.getLogger(__name__)
 
 CLOSE_S: Final = 2.0
-"""What spans that wait get at the end to be exported."""
+"""Seconds to export the queued spans at shutdown."""
 
 
 class CallSpans:
-    """Makes them. They wait in a bounded queue for the SDK's own thread, which alone speaks to the collector."""
+    """Creates spans. They wait in a bounded queue for the SDK's thread, the only one that calls the collector."""
 
     def __init__(self, exporter: SpanExporter, clock: Callable[[], float] = boottime) -> None:
-        """Export by this.
+        """Export spans with `exporter`.
 
         Raises:
-            ValueError: an environment variable of the SDK makes no sense.
+            ValueError: an environment variable of the SDK is invalid.
         """
         named = OTELResourceDetector().detect().attributes
         resource = Resource.create({} if SERVICE_NAME in named else {SERVICE_NAME: "nncache"})
@@ -57,11 +57,11 @@ class CallSpans:
 
     @classmethod
     def exported(cls) -> Self:
-        """Export by OTLP over HTTP. Raises ValueError as the constructor."""
+        """Return a factory that exports spans with OTLP over HTTP. Raises ValueError as the constructor."""
         return cls(OTLPSpanExporter())
 
     def sent(self, head: RequestHead, namenode: NameNode) -> CallEnded | None:
-        """Begin the span of a call; None: it has none. A `nncache.proxy.messages.CallSent`."""
+        """Start the span of a call; return None if the call has no span. A `nncache.proxy.messages.CallSent`."""
         try:
             span = self._tracer.start_span(
                 name_of(head),
@@ -85,7 +85,7 @@ class CallSpans:
             self._throttled.warn(f"internal error: a span is lost: {fault!r}")
 
     def close(self) -> None:
-        """Export what waits, as far as that is possible in CLOSE_S, and end."""
+        """Export the queued spans for at most CLOSE_S, and shut down."""
         ending = threading.Thread(target=self._provider.shutdown, name="end of tracing", daemon=True)
         ending.start()
         ending.join(CLOSE_S)

@@ -13,7 +13,7 @@ import pytest
 from nncache.cache.decisions import Conclusion
 from nncache.hadoop.change import AccessChanged, EverythingUnknown, Touched, Vanished
 from nncache.proxy.clients.connection import ClientConnection
-from nncache.proxy.decide.direct_calls import PassedOn
+from nncache.proxy.decide.direct_calls import ForwardedRead
 from nncache.proxy.upstream import pool
 from tests.alike.line import End, Line
 from tests.alike.namenode import Asked
@@ -209,7 +209,7 @@ class _Talk:
     def _lose(self, client: _Client) -> None:
         protocol = client.lines[0].get_protocol()
         call = protocol._call if isinstance(protocol, ClientConnection) else None  # noqa: SLF001 - shows nowhere else
-        if isinstance(call, PassedOn):
+        if isinstance(call, ForwardedRead):
             self._left[f"{call.request.method} {call.request.target}".encode()] += 1
         for line in client.lines:
             line.lose()

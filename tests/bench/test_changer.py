@@ -7,6 +7,7 @@ import pytest
 
 from nncache.bench.changer import Changer, Order
 from nncache.bench.namespace import BenchNamespace, State
+from nncache.bench.servers.counters import NameNodeAt
 from nncache.bench.shared.plan import Change, Plan
 from nncache.bench.shared.workload import ChangeKind, Event, Workload
 from tests.invalidation import virtual_time
@@ -40,8 +41,7 @@ def order() -> Order:
     """Return an order for 0.4 s of warm-up and 0.6 s of measured time."""
     return Order(
         plan=Plan(FORBIDDING, SEED),
-        namenode="127.0.0.1:1",
-        superuser="hdfs",
+        namenode=NameNodeAt("127.0.0.1:1", "hdfs"),
         warm_up_s=0.4,
         duration_s=0.6,
         directory=Path(),
@@ -52,7 +52,7 @@ class FakeNamespace(BenchNamespace):
     """Changes nothing; a path's state is how often somebody has asked for one."""
 
     def __init__(self, given: Order) -> None:
-        super().__init__(given.plan, given.namenode, given.superuser)
+        super().__init__(given.plan, given.namenode)
         self.made_s: list[float] = []
 
     async def prepare(self, change: Change) -> None:

@@ -8,9 +8,8 @@ import pytest
 
 from nncache.auditing.audit_judge import AUDIT_OUTCOMES
 from nncache.bench.report.finding import load, meanwhile
+from nncache.bench.report.report import WIDTH, as_markdown, as_text, markdown, write_report
 from nncache.bench.report.savings import Saving, all_calls_per_s, savings, share_saved
-from nncache.bench.report.table import WIDTH, as_markdown, as_text, markdown
-from nncache.bench.report.write import write_report
 from nncache.bench.shared.driver import Figure
 from nncache.bench.shared.figures import ModeFigures, RunFigures
 from tests.bench import example_figures as example

@@ -1,4 +1,4 @@
-"""What most tests of the cache begin with."""
+"""Fixtures of most cache tests."""
 
 import pytest
 
@@ -9,11 +9,11 @@ from tests.cache.cases import make_cache
 
 @pytest.fixture
 def cache() -> MetadataCache:
-    """Return a cache that keeps everything of up to six levels, with its stream open and covered as of 0."""
+    """Return a cache whose filters match up to six levels, with its stream open and covered as of 0."""
     return make_cache()
 
 
 @pytest.fixture
 def store() -> Store:
-    """Return a store without a bound that a test could reach."""
+    """Return a store whose bounds no test reaches."""
     return Store(max_bytes=10**9, max_items=10**9)

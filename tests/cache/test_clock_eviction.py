@@ -1,4 +1,4 @@
-"""The bound on memory, and who loses when it is reached."""
+"""The bound on memory, and which caller's items are evicted when it is reached."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ ALICE, BOB, CAROL = Caller("alice"), Caller("bob"), Caller("carol")
 
 
 class Item(EvictableItem):
-    """Something with a cost."""
+    """An item of a given cost."""
 
     __slots__ = ("size",)
 
@@ -20,7 +20,7 @@ class Item(EvictableItem):
 
     @property
     def cost(self) -> int:
-        """The size."""
+        """Return the size."""
         return self.size
 
 
@@ -31,7 +31,7 @@ def ring() -> Ring[Item]:
 
 
 def added(ring: Ring[Item], caller: Caller, number: int, size: int = 100) -> list[Item]:
-    """Take so many items of a caller in, and let those settle that have to."""
+    """Add `number` items of a caller; settle the ring after each."""
     items = []
     for _ in range(number):
         items.append(Item(ring.account(caller), size))
@@ -41,7 +41,7 @@ def added(ring: Ring[Item], caller: Caller, number: int, size: int = 100) -> lis
 
 
 def replace(ring: Ring[Item], caller: Caller, number: int, *, asked: int = 0) -> list[Item]:
-    """Do as a full cache does: for each new item one goes. Each new one is asked for so often, at once."""
+    """Evict one item for each new one, as a full cache does; with `asked`, each new item is referenced immediately."""
     new = []
     for _ in range(number):
         new.append(Item(ring.account(caller)))
@@ -52,12 +52,12 @@ def replace(ring: Ring[Item], caller: Caller, number: int, *, asked: int = 0) ->
 
 
 def share_left(items: list[Item]) -> float:
-    """Return which part of them is still held."""
+    """Return the fraction of the items that is still held."""
     return sum(item.alive for item in items) / len(items)
 
 
 def test_an_empty_ring_has_nothing_to_take() -> None:
-    """And nothing that might settle."""
+    """It has no item to settle either."""
     ring: Ring[Item] = Ring()
     ring.settle()
     assert ring.take() is None
@@ -65,13 +65,13 @@ def test_an_empty_ring_has_nothing_to_take() -> None:
 
 
 def test_each_item_has_a_number(ring: Ring[Item]) -> None:
-    """Newcomers and settled ones; for samples."""
+    """Samples draw from newcomers and settled items by number."""
     items = added(ring, ALICE, 20)
     assert {id(ring.at(number)) for number in range(len(ring))} == {id(item) for item in items}
 
 
 def test_what_nobody_asked_for_again_goes_first(ring: Ring[Item]) -> None:
-    """Among one caller's newcomers; what was asked for settles."""
+    """This holds among one caller's newcomers; an item that was requested again settles."""
     first, second, third, fourth = (Item(ring.account(ALICE)) for _ in range(4))
     for item in (first, second, third, fourth):
         ring.add(item)
@@ -84,7 +84,7 @@ def test_what_nobody_asked_for_again_goes_first(ring: Ring[Item]) -> None:
 
 
 def test_a_newcomer_is_evicted_even_if_all_were_asked_for(ring: Ring[Item]) -> None:
-    """The look at them is bounded, so that a full cache never stops the loop."""
+    """The number of items checked is bounded, so a full cache never blocks the event loop."""
     items = [Item(ring.account(ALICE)) for _ in range(10 * WINDOW)]
     for item in items:
         ring.add(item)
@@ -95,7 +95,7 @@ def test_a_newcomer_is_evicted_even_if_all_were_asked_for(ring: Ring[Item]) -> N
 
 
 def test_a_scan_evicts_nothing_that_is_in_use(ring: Ring[Item]) -> None:
-    """Scan resistance: a caller reads ten times as many paths as fit."""
+    """Scan resistance: a caller who reads ten times as many paths as fit evicts hardly any item in use."""
     polled = added(ring, ALICE, 1_000)
     for item in polled:
         item.referenced = True
@@ -105,7 +105,7 @@ def test_a_scan_evicts_nothing_that_is_in_use(ring: Ring[Item]) -> None:
 
 
 def test_reading_in_turn_what_does_not_fit_leaves_a_stable_part(ring: Ring[Item]) -> None:
-    """Scan resistance: twice as many as fit, round after round; a plain ring would never have a hit."""
+    """Scan resistance: twice as many paths as fit are read, round after round. A plain ring would never have a hit."""
     held: dict[int, Item] = {}
     for number in range(1_000):
         held[number] = added(ring, ALICE, 1)[0]
@@ -122,7 +122,7 @@ def test_reading_in_turn_what_does_not_fit_leaves_a_stable_part(ring: Ring[Item]
 
 
 def test_when_all_is_in_use_the_greediest_loses(ring: Ring[Item]) -> None:
-    """Shares: bob asks at once again for whatever he reads, and takes nothing of those who hold less than he."""
+    """Shares: bob requests each path again immediately, and still evicts nothing of callers who hold less than he."""
     polled = [item for number in range(10) for item in added(ring, Caller(f"user={number}"), 20)]
     added(ring, BOB, 800)
     for lap in range(50):
@@ -134,7 +134,7 @@ def test_when_all_is_in_use_the_greediest_loses(ring: Ring[Item]) -> None:
 
 
 def test_a_caller_alone_keeps_what_they_ask_for(ring: Ring[Item]) -> None:
-    """Among one caller's settled items the idle ones go."""
+    """Among one caller's settled items, the idle ones are evicted."""
     items = added(ring, ALICE, 1_000)
     polled, idle = items[::2], items[1::2]
     for _ in range(5):
@@ -147,7 +147,7 @@ def test_a_caller_alone_keeps_what_they_ask_for(ring: Ring[Item]) -> None:
 
 
 def test_removing_what_is_not_held_changes_nothing(ring: Ring[Item]) -> None:
-    """R1 holds for a second removal too."""
+    """R1 also holds after a second removal."""
     item = Item(ring.account(ALICE))
     ring.add(item)
     assert item in ring
@@ -157,7 +157,7 @@ def test_removing_what_is_not_held_changes_nothing(ring: Ring[Item]) -> None:
 
 
 def test_an_account_ends_with_its_last_item(ring: Ring[Item]) -> None:
-    """Memory: the name is charged once, however long it is."""
+    """Memory: a caller's name is charged once, however long it is."""
     long = Caller("user=" + "x" * 200)
     assert ring.find_account(long) is None
     items = [Item(ring.account(Caller("user=" + "x" * 200)))]
@@ -191,7 +191,7 @@ def test_an_account_ends_with_its_last_item(ring: Ring[Item]) -> None:
     )
 )
 def test_the_books_agree_after_any_steps(steps: list[tuple[str, int, int]]) -> None:
-    """K1, R1 and R2 hold, and what was taken is no longer held."""
+    """K1, R1 and R2 hold after each step, and an evicted item is no longer held."""
     ring: Ring[Item] = Ring()
     items: dict[int, Item] = {}
     for step, n, size in steps:

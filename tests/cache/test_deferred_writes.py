@@ -1,4 +1,4 @@
-"""Two-step writes without a window, against a plain list of them."""
+"""Two-step writes without a window, compared with a plain list."""
 
 import pytest
 from hypothesis import given
@@ -22,13 +22,13 @@ SHARE, MAX = 3, 6
 
 
 def write(path: str, ends_at: float, *owners: str, has_right: bool = True) -> TwoStepWrite:
-    """A write to the path."""
+    """Return a write to the path."""
     return TwoStepWrite(path, 5, ends_at, None, Writer(owners=owners, has_right=has_right))
 
 
 @given(ACTS)
 def test_what_is_set_aside_is_bounded_and_found_by_its_path(acts: list[tuple[str, str, bool, str]]) -> None:
-    """The oldest goes, of an owner and of all; a change finds those at and below it whose caller lacked a right."""
+    """The oldest is dropped, per owner and in total; a change finds the denied writes at and below its path."""
     aside, plain, now = DeferredWrites(max_writes=MAX, share=SHARE), list[TwoStepWrite](), 0.0
     for act, path, has_right, owner in acts:
         now += 1.0
@@ -68,7 +68,7 @@ def test_what_is_set_aside_is_bounded_and_found_by_its_path(acts: list[tuple[str
 def test_the_oldest_goes_where_there_is_no_room(
     max_writes: int, owners: tuple[str, ...], forgotten: int
 ) -> None:
-    """And nothing of other owners while there is room for all."""
+    """Writes of other owners stay while there is room in total."""
     aside = DeferredWrites(max_writes=max_writes, share=2)
     writes = [write(f"/{n}", 10.0 + n, owner, has_right=False) for n, owner in enumerate(owners)]
     for each in writes:
@@ -79,7 +79,7 @@ def test_the_oldest_goes_where_there_is_no_room(
 
 
 def test_a_write_has_its_place_where_the_filters_look() -> None:
-    """Its own path counts most, then the ancestors that it may have to make."""
+    """The write's own path is tried first, then the ancestors that it may have to create."""
     filters = GlobSet({"f": "/w/*/x"})
     assert write("/w/a/x", 1.0).place(filters) == "/w/a/x"
     assert write("/q/a", 1.0).place(filters) is None
@@ -88,13 +88,13 @@ def test_a_write_has_its_place_where_the_filters_look() -> None:
 
 
 def test_the_topmost_path_is_a_missing_ancestor_or_its_own() -> None:
-    """What it makes is at or below that."""
+    """Everything that the write creates is at or below this path."""
     assert write("/a/b/c", 9.0).topmost == "/a/b/c"
     assert TwoStepWrite("/a/b/c", 5, 9.0, "/a/b", Writer()).topmost == "/a/b"
 
 
 def test_a_namenodes_view_of_a_write_is_added_to_ours() -> None:
-    """Path, owners and end stay."""
+    """Its path, owners and expiry time stay."""
     recheck_queue = TwoStepWrite("/a/b/c", 5, 9.0, "/a", Writer(owners=("x",), is_known=False))
     known = recheck_queue.known("/a/b", has_right=False)
     assert (known.path, known.after_txid, known.ends_at, known.topmost) == ("/a/b/c", 5, 9.0, "/a/b")
@@ -102,7 +102,7 @@ def test_a_namenodes_view_of_a_write_is_added_to_ours() -> None:
 
 
 def test_asking_again_about_a_write_costs_no_later_one() -> None:
-    """It keeps its age: it is forgotten where there is no room, and is the next to go where there is."""
+    """A write that is added again keeps its age: a full table drops it immediately, and otherwise drops it next."""
     aside = DeferredWrites(max_writes=9, share=2)
     early, first, second = (write(f"/{n}", 10.0 + n, "he") for n in range(3))
     aside.add(first)
@@ -116,7 +116,7 @@ def test_asking_again_about_a_write_costs_no_later_one() -> None:
 
 
 def test_writes_without_a_right_are_found_below_a_change() -> None:
-    """A change finds the denied writes at its path and below it, until they expire."""
+    """A change finds the denied writes at and below its path, until they expire."""
     aside = DeferredWrites(max_writes=9, share=9)
     assert aside.denied_at("/") == []
     denied = [write(path, 10.0, "x", has_right=False) for path in ("/a", "/a/b", "/a-b", "/b")]

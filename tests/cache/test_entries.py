@@ -1,4 +1,4 @@
-"""Entries on their own."""
+"""Entries and directories, without the cache around them."""
 
 import pytest
 
@@ -13,25 +13,25 @@ from tests.cache.cases import status as kept_status
 
 
 def entry(kind: EntryKind = EntryKind.FILE, status: int = 200, body: bytes = b"1") -> Entry:
-    """An entry of a directory of its own, replied at 1.0."""
+    """Return an entry in a directory of its own, replied at 1.0."""
     ticket = Ticket(Directory(None, ""), "/f", "f", ALICE, asked_at=1.0, number=1, joinable=True)
     return Entry(ticket, Reply(status, (), body), Account(ALICE), kind=kind, replied_at=1.0, since_txid=0)
 
 
 def test_a_status_is_the_same_when_its_bytes_are() -> None:
-    """Verbatim: no field is compared, only what the NameNode wrote."""
+    """Verbatim: the status code and the body's bytes are compared, not its fields."""
     assert entry().says_the_same(Reply(200, ((b"X", b"other headers"),), b"1"))
     assert not entry().says_the_same(Reply(200, (), b"2"))
     assert not entry().says_the_same(Reply(404, (), b"1"))
 
 
 def test_two_404s_are_the_same_whatever_spelling_they_echo() -> None:
-    """The text of a 404 is the asker's own."""
+    """A 404 echoes the path as its caller spelled it."""
     assert entry(EntryKind.MISSING, 404, b"/w/f").says_the_same(Reply(404, (), b"//w//f/"))
 
 
 def test_witnesses_gather_until_all_are_covered() -> None:
-    """A witness is needed until his own right is covered, and not longer."""
+    """A caller stays a witness until their own right is covered, and no longer."""
     kept = entry()
     assert kept.has_witness(ALICE)
     kept.witness(BOB, 2.0, seen_as_of=1.5)
@@ -44,7 +44,7 @@ def test_witnesses_gather_until_all_are_covered() -> None:
 
 
 def test_witnesses_are_bounded_while_nothing_is_covered() -> None:
-    """Memory: each counts for what it takes, and who is let go of waits for coverage like all others."""
+    """Memory: each witness is charged for its size; a dropped one waits for coverage like every other caller."""
     kept = entry()
     alone = kept.cost
     for number in range(MAX_WITNESSES + 1):
@@ -60,7 +60,7 @@ def test_witnesses_are_bounded_while_nothing_is_covered() -> None:
 
 
 def test_a_directory_is_bare_when_nothing_holds_it() -> None:
-    """A node stays for its children, for what is kept in it and for those who ask about it."""
+    """A directory stays while it has children, entries, grants or open tickets."""
     directory = Directory(None, "")
     assert directory.is_bare()
     directory.add_ticket(Ticket(directory, "/f", "f", ALICE, asked_at=1.0, number=1, joinable=True))
@@ -68,7 +68,7 @@ def test_a_directory_is_bare_when_nothing_holds_it() -> None:
 
 
 def test_the_table_that_all_empty_directories_have_takes_nothing() -> None:
-    """A bug that wrote to it would show one directory's entries in all others."""
+    """A write to the shared table would show one directory's entries in all others."""
     with pytest.raises(TypeError, match="the shared empty table cannot take 'f'"):
         NOTHING["f"] = entry()
     with pytest.raises(TypeError, match="the shared empty table cannot take 'f'"):
@@ -77,7 +77,7 @@ def test_the_table_that_all_empty_directories_have_takes_nothing() -> None:
 
 
 def test_each_table_of_a_directory_is_made_once() -> None:
-    """What stands in it stays there."""
+    """A second call returns the same table or child."""
     directory = Directory(None, "")
     for of_status in (False, True):
         table = directory.table(of_status=of_status)
@@ -88,7 +88,7 @@ def test_each_table_of_a_directory_is_made_once() -> None:
 
 
 def test_the_hits_of_an_entry_form_a_chain() -> None:
-    """So that they can go with it, and any of them before."""
+    """The entry can drop all its hits, and each hit can be unlinked before that."""
     kept = entry()
     grant = Grant(kept.directory, Account(ALICE), of_status=False, proven_at=1.0, expires_at=301.0)
     hits = [Hit(kept, grant, forget_epoch=3, expires_at=301.0, key=b"%d" % number) for number in range(4)]
@@ -103,7 +103,7 @@ def test_the_hits_of_an_entry_form_a_chain() -> None:
 
 
 def test_isfileclosed_is_not_asked_again_for_an_equal_file(cache: MetadataCache) -> None:
-    """OpenFileUncached: its opening would be a change; `no-cache`, and any other status, asks again."""
+    """OpenFileUncached: opening the file would be a change. `no-cache` and any other status ask again."""
     fill(cache, "/a/f", ALICE, 1.0, kept_status(1.0))
     fill(cache, "/a/d", ALICE, 1.0, kept_status(1.0, kind=EntryKind.DIRECTORY))
     kept, other = kept_status(1.0).reply, kept_status(1.0, "2").reply
@@ -114,7 +114,7 @@ def test_isfileclosed_is_not_asked_again_for_an_equal_file(cache: MetadataCache)
     assert not fetch(cache, "/a/d", BOB, 2.0).finds_unchanged(kept)
     assert not fetch(cache, "/a/g", BOB, 2.0).finds_unchanged(kept)
     fill(cache, "/a/g", BOB, 2.0)
-    assert not fetch(cache, "/a/f", BOB, 2.0).finds_unchanged(kept)  # his right is there, but not covered
+    assert not fetch(cache, "/a/f", BOB, 2.0).finds_unchanged(kept)  # his right is proven, but not covered
     late = fetch(cache, "/a/f", CAROL, 2.0)
     cache.apply(Opened("/a/f"), 2.5, 101)
     assert not late.finds_unchanged(kept)

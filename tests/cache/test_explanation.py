@@ -1,4 +1,4 @@
-"""What an explanation is made of."""
+"""The parts of an explanation."""
 
 import math
 
@@ -8,7 +8,7 @@ from tests.cache.test_entries import entry
 
 
 def test_an_entry_is_settled_once_its_reply_is_covered() -> None:
-    """Until then only those see it to whom the NameNode gave it."""
+    """Until then only callers to whom the NameNode gave the reply see the entry."""
     view = view_of(entry(), 3.0, seen_as_of=0.5)
     assert (view.kind, view.status, view.age_s, view.is_settled) == ("file", 200, 2.0, False)
     assert view_of(entry(), 3.0, seen_as_of=1.0).is_settled
@@ -16,12 +16,12 @@ def test_an_entry_is_settled_once_its_reply_is_covered() -> None:
 
 
 def test_a_time_that_never_was_is_none() -> None:
-    """JSON holds no infinity."""
+    """JSON has no infinity."""
     assert (finite(2.0), finite(-math.inf), finite(math.inf)) == (2.0, None, None)
 
 
 def test_the_latest_change_of_the_path_or_above_it_is_named() -> None:
-    """A directory's rename explains what happened to the files in it."""
+    """The rename of a directory explains why files in it were forgotten."""
     remembered = {
         "/a": Forgotten("/a", "Moved", 7, 5.0),
         "/a/f": Forgotten("/a/f", "Closed", 3, 4.0),

@@ -1,4 +1,4 @@
-"""Filters come and go while the cache serves: what may be kept, and what a filter that goes costs."""
+"""Filters are added and removed while the cache serves: what may be cached, and what a removal costs."""
 
 from collections.abc import Mapping
 
@@ -26,9 +26,9 @@ FORMER = {"1": "/a/*", "2": "/b/*", "3": "/*/*/*"}
 
 GONE: tuple[Mapping[str, str], ...] = (
     {},
-    {"2": "/b/*", "3": "/*/*/*"},  # one is gone
+    {"2": "/b/*", "3": "/*/*/*"},  # one was removed
     {"1": "/a/*", "2": "/b/x*", "3": "/*/*/*"},  # one has another glob
-    {"4": "/a/*", "2": "/b/*", "3": "/*/*/*"},  # one was gone for a while: another id
+    {"4": "/a/*", "2": "/b/*", "3": "/*/*/*"},  # one was removed and added again: another id
     {"1": "/b/*", "2": "/a/*", "3": "/*/*/*"},
 )
 
@@ -45,7 +45,7 @@ def cache() -> MetadataCache:
 def test_gap_flush_a_filter_that_goes_takes_everything_along(
     cache: MetadataCache, later: Mapping[str, str]
 ) -> None:
-    """GapFlush: entries, rights and hits, also of paths that other filters go on to match."""
+    """GapFlush: entries, grants and hits are forgotten, also of paths that other filters still match."""
     for path in ("/a/f", "/b/f", "/a/b/f"):
         fill(cache, path, ALICE, 1.0)
     hits = [hit_of(cache.lookup(path, ALICE, 1.0)) for path in ("/a/f", "/b/f", "/a/b/f")]
@@ -63,11 +63,11 @@ def test_gap_flush_a_filter_that_goes_takes_everything_along(
 def test_no_late_fill_a_reply_from_before_a_removal_is_dropped(
     cache: MetadataCache, later: Mapping[str, str]
 ) -> None:
-    """NoLateFill: a change of it may have been missed since; the same question asked afterwards counts."""
+    """NoLateFill: a change may have been missed since. A question asked afterwards is cached as usual."""
     asked_before = fetch(cache, "/a/b/f", ALICE, 1.0)
     joined = fetch(cache, "/a/b/g", ALICE, 1.0)
     cache.set_filters(later)
-    cache.set_filters({"3": "/*/*/*"})  # in force all the time, or a third one by now
+    cache.set_filters({"3": "/*/*/*"})  # in force all the time, or a third filter by now
     assert not isinstance(cache.lookup("/a/b/g", ALICE, 1.0), Serve)
     for ticket in (asked_before, joined):
         assert cache.conclude(ticket, missing(1.5)) is Conclusion.SPOILED
@@ -76,16 +76,16 @@ def test_no_late_fill_a_reply_from_before_a_removal_is_dropped(
 
 
 def test_a_filter_that_comes_has_refused_writes_asked_about(cache: MetadataCache) -> None:
-    """OwnWrites: while no filter matched their path, no change was read that may give the right to them."""
+    """OwnWrites: while no filter matched the path, no event was read that might give the caller the right."""
     cache.open_window("/a/f", None, 1.0, writer=Writer(has_right=False))
     cache.set_filters({"2": "/b/*"})
-    cache.windows.take_recheck_queue()  # asked about too early
+    cache.windows.take_recheck_queue()  # rechecked before the filter was back
     cache.set_filters(FORMER)
     assert [write.path for write in cache.windows.take_recheck_queue()] == ["/a/f"]
 
 
 def test_a_filter_that_goes_is_kept_no_more(cache: MetadataCache) -> None:
-    """What it alone matched is passed through; the gate is left as it is for the others."""
+    """Paths that it alone matched are forwarded; the gate stays open for the other filters."""
     cache.set_filters({"2": "/b/*"})
     assert cache.glob_of == {"2": "/b/*"}
     assert cache.lookup("/a/f", ALICE, 1.0) == Forward(Reason.NO_FILTER)
@@ -95,7 +95,7 @@ def test_a_filter_that_goes_is_kept_no_more(cache: MetadataCache) -> None:
 
 
 def test_a_filter_that_comes_costs_nothing(cache: MetadataCache) -> None:
-    """Entries, rights, hits and questions under way all stay good: no change of theirs was missed."""
+    """Entries, grants, hits and questions in flight stay valid: no change of their paths was missed."""
     fill(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/a/g", BOB, 1.0)
     asked_before = fetch(cache, "/b/f", ALICE, 1.0)
@@ -111,7 +111,7 @@ def test_a_filter_that_comes_costs_nothing(cache: MetadataCache) -> None:
 
 
 def test_what_was_asked_before_its_filter_came_leaves_no_trace(cache: MetadataCache) -> None:
-    """NoLateFill: it was passed through without a ticket, since its changes were not read then."""
+    """NoLateFill: the call was forwarded without a ticket, because changes of its path were not read then."""
     assert cache.lookup("/c/f", ALICE, 1.0) == Forward(Reason.NO_FILTER)
     cache.set_filters(FORMER | {"4": "/c/*"})
     assert not cache.holds("/c")
@@ -120,7 +120,7 @@ def test_what_was_asked_before_its_filter_came_leaves_no_trace(cache: MetadataCa
 
 
 def test_a_glob_that_is_none_changes_nothing(cache: MetadataCache) -> None:
-    """Neither what may be kept, nor what is."""
+    """An invalid glob changes neither the filters nor the entries."""
     fill(cache, "/a/f", ALICE, 1.0)
     hit = hit_of(cache.lookup("/a/f", ALICE, 1.0))
     with pytest.raises(GlobError):
@@ -133,7 +133,7 @@ def test_a_glob_that_is_none_changes_nothing(cache: MetadataCache) -> None:
 
 
 def test_own_writes_two_step_writes_outlast_filters(cache: MetadataCache) -> None:
-    """OwnWrites: a filter that goes and comes again, or another that comes, ends no window."""
+    """OwnWrites: a filter that is removed and added again, or another new filter, ends no window."""
     cache.open_window("/a/f", 100, 1.0)
     for later in ({}, FORMER, {"9": "/a/*"}):
         cache.set_filters(later)
@@ -145,7 +145,7 @@ def test_own_writes_two_step_writes_outlast_filters(cache: MetadataCache) -> Non
 
 
 def test_own_writes_a_new_filter_sees_writes_under_way(cache: MetadataCache) -> None:
-    """OwnWrites: of a write that concerned no filter at its redirect, the second step may be still to come."""
+    """OwnWrites: a write concerned no filter at its redirect, and its second step may still be in progress."""
     cache.open_window("/w/x/y/z/f", 100, 1.0)
     assert cache.stats(1.0).windows == 0
     cache.set_filters(FORMER | {"4": "/w/x/y/z/*"})
@@ -157,7 +157,7 @@ def test_own_writes_a_new_filter_sees_writes_under_way(cache: MetadataCache) -> 
 
 
 def test_own_writes_a_write_between_streams_is_seen_later(cache: MetadataCache) -> None:
-    """OwnWrites: while no stream is open it is not known which filters come next."""
+    """OwnWrites: while no stream is open, the next filters are unknown."""
     cache.close_stream("lost")
     cache.open_window("/w/x/y/z/f", 100, 1.0)
     cache.open_stream(TERM + 1)

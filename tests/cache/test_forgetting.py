@@ -1,4 +1,4 @@
-"""What each change costs, and what it must cost."""
+"""Which entries each change costs, and which it must cost."""
 
 import pytest
 
@@ -62,7 +62,7 @@ FOOTPRINTS: list[tuple[Footprint, set[str]]] = [
 
 
 def as_id(value: object) -> str:
-    """Return the same text in every process: a set has its own order in each."""
+    """Return the same text in every process: the order of a set differs between processes."""
     return str(sorted(value) if isinstance(value, set) else value)[:60]
 
 
@@ -71,7 +71,7 @@ def as_id(value: object) -> str:
 def test_a_change_costs_its_footprint_and_nothing_else(
     cache: MetadataCache, change: Footprint, gone: set[str], txid: int | None
 ) -> None:
-    """Hits must be kept, not only right; and what is forgotten is no longer good on the fast path either."""
+    """HitsKept: every other entry stays a hit. A forgotten entry's hit is invalid on the fast path as well."""
     hits = {}
     for path in KEPT:
         fill(cache, path, ALICE, 1.0)
@@ -81,7 +81,7 @@ def test_a_change_costs_its_footprint_and_nothing_else(
     settle(cache, 1.0)
     cache.apply(change, 1.5, txid)
     assert {path for path in KEPT if not cache.is_good(hits[path], 1.5)} == gone
-    # A path below a directory whose rights were forgotten is asked for again; nothing else is.
+    # A path below a directory whose rights were forgotten is fetched again; no other path is.
     assert {path for path in KEPT if not is_hit(cache, path, ALICE, 1.5)} == gone
     cache.check()
 
@@ -90,7 +90,7 @@ def test_a_change_costs_its_footprint_and_nothing_else(
 def test_no_late_fill_a_change_spoils_tickets_of_its_paths(
     cache: MetadataCache, change: Footprint, gone: set[str]
 ) -> None:
-    """NoLateFill: a reply given before a change never becomes an entry or a grant after it is known."""
+    """NoLateFill: a reply given before a change never becomes an entry or a grant once the change is known."""
     tickets = {path: fetch(cache, path, ALICE, 1.0) for path in KEPT}
     cache.apply(change, 1.5, 101)
     spoiled = {
@@ -102,7 +102,7 @@ def test_no_late_fill_a_change_spoils_tickets_of_its_paths(
 
 
 def test_no_late_fill_an_ancestors_change_spoils_tickets(cache: MetadataCache) -> None:
-    """The directory that the ticket pins was cut off; one made again under its name is another."""
+    """The ticket's directory was detached; a new directory of the same name is another one."""
     ticket = fetch(cache, "/a/b/c/f", ALICE, 1.0)
     cache.apply(AccessChanged("/a"), 1.0, 101)
     fill(cache, "/a/b/c/g", ALICE, 1.1)
@@ -110,7 +110,7 @@ def test_no_late_fill_an_ancestors_change_spoils_tickets(cache: MetadataCache) -
 
 
 def test_no_late_fill_a_reopened_stream_spoils_all_tickets(cache: MetadataCache) -> None:
-    """GapFlush and NoLateFill: nothing asked in an earlier stream is kept in this one."""
+    """GapFlush and NoLateFill: no question of an earlier stream fills this one."""
     fill(cache, "/a/g", ALICE, 1.0)
     ticket = fetch(cache, "/a/f", ALICE, 1.0)
     cache.open_stream(TERM)
@@ -120,7 +120,7 @@ def test_no_late_fill_a_reopened_stream_spoils_all_tickets(cache: MetadataCache)
 
 
 def test_a_later_reply_that_differs_takes_the_entrys_place(cache: MetadataCache) -> None:
-    """A forwarded reply that differs shows that the entry's time is over."""
+    """A forwarded reply that differs shows that the entry is out of date."""
     fill(cache, "/a/f", ALICE, 1.0, status(1.0, "old"))
     assert fill(cache, "/a/f", BOB, 1.1, status(1.1, "new")) is Conclusion.STORED
     hit = hit_of(cache.lookup("/a/f", BOB, 1.1))
@@ -128,14 +128,14 @@ def test_a_later_reply_that_differs_takes_the_entrys_place(cache: MetadataCache)
 
 
 def test_failed_fetches_leave_no_trace(cache: MetadataCache) -> None:
-    """An error, a standby's refusal or a time-out is no answer."""
+    """An error, a standby's refusal or a timeout is not an answer."""
     assert cache.conclude(fetch(cache, "/a/f"), Failed()) is Conclusion.NOT_KEPT
     reclaim_all(cache)
     assert (cache.stats(0.0).directories, cache.stats(0.0).tickets) == (0, 0)
 
 
 def test_a_move_that_costs_nothing_is_not_remembered(cache: MetadataCache) -> None:
-    """`explain` names only changes that cost something."""
+    """`explain` names only changes that cost an entry."""
     cache.apply(Moved("/x", "/y"), 1.0, 101)
     assert cache.explain("/x", 1.0).last_forgotten is None
     fill(cache, "/a/f", ALICE, 1.0)
@@ -158,7 +158,7 @@ def test_a_move_that_costs_nothing_is_not_remembered(cache: MetadataCache) -> No
 def test_own_writes_newer_events_alone_end_a_two_step_write(
     changes: list[Footprint], is_over: bool, txid: int | None
 ) -> None:
-    """OwnWrites: events that make, open and close a path count, and calls through the proxy do not."""
+    """OwnWrites: events that create, open and close a path count; calls through the proxy do not."""
     cache = make_cache(glob=("/w/*/_DONE",))
     cache.open_window("/w/day/part-0", 50, 1.0, "/w/day")
     for change in changes:
@@ -168,7 +168,7 @@ def test_own_writes_newer_events_alone_end_a_two_step_write(
 
 
 def test_own_writes_a_write_outside_filters_takes_no_room() -> None:
-    """Its events need not reach a cache of these filters; once others come, it is followed."""
+    """A cache with these filters need not receive its events; once a filter matches it, the write gets a window."""
     cache = make_cache(glob=("/w/*/_DONE",), max_two_step_windows=1)
     for path in ("/w/day/part-0", "/w/day/part-1", "/x/y"):
         cache.open_window(path, 50, 1.0)
@@ -186,7 +186,7 @@ def test_own_writes_a_write_outside_filters_takes_no_room() -> None:
         (Vanished("/a/b/f"), True),
         (Moved("/a/b", "/x"), True),
         (Moved("/x", "/a/b"), True),
-        (LineTouched("/a/b/c/d", "/a"), True),  # any part of it may have been made
+        (LineTouched("/a/b/c/d", "/a"), True),  # any part of it may have been created
         (EverythingUnknown("test"), True),
         (AccessChanged("/a/b/f/x"), False),
         (Touched("/a/b"), False),
@@ -196,14 +196,14 @@ def test_own_writes_a_write_outside_filters_takes_no_room() -> None:
 def test_own_writes_what_may_give_a_right_has_it_asked_about(
     cache: MetadataCache, change: Footprint, *, is_asked: bool
 ) -> None:
-    """OwnWrites: a two-step write without a right may be made after it."""
+    """OwnWrites: after such a change, the caller of a refused two-step write may have the right to it."""
     cache.open_window("/a/b/f", None, 1.0, writer=Writer(has_right=False))
     cache.apply(change, 1.0)
     assert bool(cache.windows.take_recheck_queue()) is is_asked
 
 
 def test_own_writes_a_stream_that_begins_again_may_give_a_right(cache: MetadataCache) -> None:
-    """OwnWrites, GapFlush: a change that was missed; it may have come just after the end was noticed."""
+    """OwnWrites, GapFlush: a change may have been missed, even one just after the end of the stream was noticed."""
     cache.open_window("/a/b/f", None, 1.0, writer=Writer(has_right=False))
     cache.close_stream("test")
     assert cache.windows.take_recheck_queue()
@@ -212,7 +212,7 @@ def test_own_writes_a_stream_that_begins_again_may_give_a_right(cache: MetadataC
 
 
 def test_an_access_time_costs_a_directory_only_open_queries(cache: MetadataCache) -> None:
-    """It has no access time; an answer that is still to come may be that of a file in its place."""
+    """A directory has no access time. A reply still in flight may be that of a file that replaces it."""
     fill(cache, "/a/d", known=status(0.0, kind=EntryKind.DIRECTORY))
     ticket = fetch(cache, "/a/d", refresh=True)
     cache.apply(FileTouched("/a/d"), 0.0)

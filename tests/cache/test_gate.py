@@ -9,7 +9,7 @@ def test_is_closed_until_something_was_covered() -> None:
 
 
 def test_is_open_up_to_the_bound_and_not_after() -> None:
-    """Bounded: an answer may be as old as `max_staleness_s`, counted from the probe's start, not older."""
+    """Bounded: an answer may be `max_staleness_s` old, counted from the probe's start, and no older."""
     gate = FreshnessGate(3.0)
     gate.cover(10.0, 5, 10.0)
     assert gate.is_open(13.0)
@@ -17,7 +17,7 @@ def test_is_open_up_to_the_bound_and_not_after() -> None:
 
 
 def test_never_goes_back_but_by_reset() -> None:
-    """G2: an earlier probe that is answered late takes nothing away."""
+    """G2: a late reply to an earlier probe does not move the gate back."""
     gate = FreshnessGate(3.0)
     gate.cover(10.0, 5, 10.0)
     gate.cover(8.0, 4, 8.0)
@@ -28,7 +28,7 @@ def test_never_goes_back_but_by_reset() -> None:
 
 
 def test_what_was_seen_is_known_apart_from_what_was_acknowledged() -> None:
-    """A change is shown before it is durable; a reset forgets both."""
+    """A NameNode shows a change before it is durable. A reset clears both times."""
     gate = FreshnessGate(3.0)
     gate.cover(10.0, 5, 8.0)
     gate.cover(11.0, 5, -1.0)

@@ -1,4 +1,4 @@
-"""The rules by which the cache answers; each test names the guarantee that its rule keeps."""
+"""The rules by which the cache answers; each test names the guarantee that it checks."""
 
 import pytest
 
@@ -40,14 +40,14 @@ from tests.cache.cases import (
 
 
 def test_only_paths_of_a_filter_are_kept() -> None:
-    """A path that no glob matches is passed through."""
+    """A path that no glob matches is forwarded."""
     cache = make_cache(glob=("/user/*/_SUCCESS",))
     assert cache.lookup("/user/joe/x", ALICE, 0.0) == Forward(Reason.NO_FILTER)
     assert isinstance(cache.lookup("/user/joe/_SUCCESS", ALICE, 0.0), Fetch)
 
 
 def test_filters_come_and_go() -> None:
-    """GapFlush: one that goes takes everything along, one that comes nothing; `test_filters.py` has more."""
+    """GapFlush: a removed filter flushes everything, an added one nothing; `test_filters.py` has more."""
     cache = make_cache(glob=("/a/*",))
     fill(cache, "/a/f", ALICE, 0.0)
     cache.set_filters({"/a/*": "/a/*", "1": "/b/*"})
@@ -57,7 +57,7 @@ def test_filters_come_and_go() -> None:
 
 
 def test_the_root_is_kept_for_a_minute_by_a_glob_of_its_own() -> None:
-    """It is snapshottable in every release, and a snapshot of it sets its modification time without an event."""
+    """The root is snapshottable in every release, and its snapshots set its modification time without an event."""
     assert make_cache(glob=("/*",)).lookup("/", ALICE, 0.0) == Forward(Reason.NO_FILTER)
     cache = make_cache(glob=("/", "/a/*"), max_staleness_s=1e9, max_entry_age_s=1e6)
     fill(cache, "/", ALICE, 1.0, status(1.0, kind=EntryKind.DIRECTORY))
@@ -88,7 +88,7 @@ def test_the_root_is_kept_for_a_minute_by_a_glob_of_its_own() -> None:
     ],
 )
 def test_what_changes_the_root_is_forgotten(change: Footprint, *, is_kept: bool) -> None:
-    """NoLateFill: its number of children and its times change with each name directly below it."""
+    """NoLateFill: the root's number of children and its times change with each name directly below it."""
     cache = make_cache(glob=("/",))
     fill(cache, "/", ALICE, 0.0, status(0.0, kind=EntryKind.DIRECTORY))
     ticket = ticket_of(cache.lookup("/", BOB, 0.0, refresh=True))
@@ -100,7 +100,7 @@ def test_what_changes_the_root_is_forgotten(change: Footprint, *, is_kept: bool)
 
 
 def test_a_write_below_a_missing_top_directory_concerns_the_root() -> None:
-    """OwnWrites: its second step may make that directory, which is a child of the root."""
+    """OwnWrites: the second step may create that directory, which is a child of the root."""
     cache = make_cache(glob=("/",))
     fill(cache, "/", ALICE, 0.0, status(0.0, kind=EntryKind.DIRECTORY))
     assert list(cache.unproven_ancestors("/a/b/f", 0.0)) == ["/a"]
@@ -109,7 +109,7 @@ def test_a_write_below_a_missing_top_directory_concerns_the_root() -> None:
 
 
 def test_nothing_is_kept_while_the_stream_is_closed(cache: MetadataCache) -> None:
-    """NoLateFill: a ticket counts only if it was taken while changes were being heard."""
+    """NoLateFill: a ticket counts only if changes were being read when it was taken."""
     cache.close_stream("test")
     assert cache.lookup("/a", ALICE, 0.0) == Forward(Reason.STREAM_CLOSED)
     cache.cover(5.0, 7)
@@ -120,7 +120,7 @@ def test_nothing_is_kept_while_the_stream_is_closed(cache: MetadataCache) -> Non
 
 
 def test_the_asker_is_answered_from_memory_at_once(cache: MetadataCache) -> None:
-    """The NameNode gave this caller this very answer."""
+    """The NameNode gave this caller this very reply."""
     assert fill(cache, "/a/f", ALICE, 1.0) is Conclusion.STORED
     hit = hit_of(cache.lookup("/a/f", ALICE, 1.0))
     assert hit.entry.is_missing
@@ -128,7 +128,7 @@ def test_the_asker_is_answered_from_memory_at_once(cache: MetadataCache) -> None
 
 
 def test_bounded_no_answer_once_the_gate_has_closed() -> None:
-    """Bounded: after `max_staleness_s` without a proof both paths of an answer are shut."""
+    """Bounded: after `max_staleness_s` without a proof, neither `lookup` nor the fast path serves the entry."""
     cache = make_cache(max_staleness_s=3.0)
     fill(cache, "/a/f", ALICE, 1.0)
     hit = hit_of(cache.lookup("/a/f", ALICE, 3.0))
@@ -142,7 +142,7 @@ def test_bounded_no_answer_once_the_gate_has_closed() -> None:
 
 
 def test_an_entry_ends_with_max_entry_age() -> None:
-    """What HDFS announces by no event is bounded by `max_entry_age_s`."""
+    """`max_entry_age_s` bounds changes that HDFS announces by no event."""
     cache = make_cache(max_entry_age_s=10.0)
     fill(cache, "/a/f", ALICE, 0.0)
     settle(cache, 10.0)
@@ -152,7 +152,7 @@ def test_an_entry_ends_with_max_entry_age() -> None:
 
 
 def test_a_confirmation_by_the_namenode_renews_the_age() -> None:
-    """The NameNode has just said the same again."""
+    """The NameNode has just given the same reply again."""
     cache = make_cache(max_entry_age_s=10.0)
     fill(cache, "/a/f", ALICE, 0.0)
     assert cache.conclude(fetch(cache, "/a/f", BOB, 8.0), missing(8.0)) is Conclusion.CONFIRMED
@@ -164,7 +164,7 @@ def test_a_confirmation_by_the_namenode_renews_the_age() -> None:
 
 
 def test_open_files_are_not_kept_but_prove_the_right(cache: MetadataCache) -> None:
-    """OpenFileUncached: an open file grows without events; an entry that it contradicts goes."""
+    """OpenFileUncached: an open file grows without events. An entry that it contradicts is removed."""
     fill(cache, "/a/f", ALICE, 1.0, status(1.0))
     fill(cache, "/a/g", BOB, 1.0)
     assert (
@@ -176,7 +176,7 @@ def test_open_files_are_not_kept_but_prove_the_right(cache: MetadataCache) -> No
 
 
 def test_an_unchanged_status_proves_the_right_and_renews_no_age() -> None:
-    """Its asker is no witness, since it may be open: they wait until that reply is covered."""
+    """Its caller is no witness, since the file may be open: they get hits once that reply is covered."""
     cache = make_cache(max_entry_age_s=10.0)
     fill(cache, "/a/f", ALICE, 0.0, status(0.0))
     settle(cache, 7.9)
@@ -189,7 +189,7 @@ def test_an_unchanged_status_proves_the_right_and_renews_no_age() -> None:
 
 
 def test_an_unchanged_status_never_makes_an_entry(cache: MetadataCache) -> None:
-    """What it was held against is gone meanwhile, or is another; isFileClosed was not asked."""
+    """The entry it was compared with is gone or was replaced; isFileClosed was not asked."""
     tickets = fetch(cache, "/a/f", ALICE, 0.5), fetch(cache, "/a/g", ALICE, 0.5)
     fill(cache, "/a/g", BOB, 1.0, status(1.0, "2"))
     assert {cache.conclude(ticket, unchanged(1.5)) for ticket in tickets} == {Conclusion.NOT_KEPT}
@@ -209,13 +209,13 @@ def test_one_callers_misses_share_one_question(cache: MetadataCache) -> None:
 
 
 def test_a_stranger_joins_no_flight(cache: MetadataCache) -> None:
-    """ProvenGrant: a flight's answer is for the caller who asked."""
+    """ProvenGrant: a flight's reply is for the caller who asked."""
     cache.lookup("/a/f", ALICE, 1.0)
     assert isinstance(cache.lookup("/a/f", BOB, 1.0), Fetch)
 
 
 def test_a_caller_with_a_right_waits_for_anothers_question(cache: MetadataCache) -> None:
-    """A herd of many users on one new file costs one call."""
+    """Concurrent requests of many users for one new file cost the NameNode one call."""
     fill(cache, "/a/g", BOB, 1.0)
     ticket = ticket_of(cache.lookup("/a/f", ALICE, 1.0))
     assert cache.lookup("/a/f", BOB, 1.0) == Wait(ticket)
@@ -223,14 +223,14 @@ def test_a_caller_with_a_right_waits_for_anothers_question(cache: MetadataCache)
 
 
 def test_no_caller_joins_a_spoiled_flight(cache: MetadataCache) -> None:
-    """OwnWrites: a question after a write was answered must see it."""
+    """OwnWrites: a question that is asked after a write was answered must see the write."""
     cache.lookup("/a/f", ALICE, 1.0)
     cache.apply(Appeared("/a/f"), 1.0)
     assert isinstance(cache.lookup("/a/f", ALICE, 1.0), Fetch)
 
 
 def test_no_caller_joins_an_old_flight() -> None:
-    """Bounded: the answer may be as old as its question."""
+    """Bounded: a reply may be as old as its question."""
     cache = make_cache(max_staleness_s=3.0)
     cache.lookup("/a/f", ALICE, 1.0)
     settle(cache, 4.0)
@@ -238,7 +238,7 @@ def test_no_caller_joins_an_old_flight() -> None:
 
 
 def test_no_cache_asks_itself_and_nothing_joins_it(cache: MetadataCache) -> None:
-    """A caller may ask for it: the NameNode is asked, and the entry is made again."""
+    """Cache-Control `no-cache`: the NameNode is asked, and its reply replaces the entry."""
     fill(cache, "/a/f", ALICE, 1.0, status(1.0, "old"))
     decision = cache.lookup("/a/f", ALICE, 1.0, refresh=True)
     assert isinstance(decision, Fetch)
@@ -250,7 +250,7 @@ def test_no_cache_asks_itself_and_nothing_joins_it(cache: MetadataCache) -> None
 
 
 def test_with_a_closed_gate_a_caller_joins_only_his_own_question() -> None:
-    """Waiting for another's question is of use only if its entry may then be served."""
+    """Waiting for another caller's question helps only if its entry may then be served."""
     cache = make_cache(max_staleness_s=3.0)
     fill(cache, "/a/g", BOB, 1.0)
     ticket = ticket_of(cache.lookup("/a/f", ALICE, 5.0))
@@ -262,7 +262,7 @@ def test_with_a_closed_gate_a_caller_joins_only_his_own_question() -> None:
 
 
 def test_own_writes_a_two_step_write_blocks_its_path(cache: MetadataCache) -> None:
-    """OwnWrites: from the redirect to the CLOSE the path, its parent and all below are forwarded."""
+    """OwnWrites: from the redirect to the CLOSE, reads of the path, its parent and everything below are forwarded."""
     for path in ("/a", "/a/f", "/a/g"):
         fill(cache, path, ALICE, 1.0)
     asked_before = fetch(cache, "/a/f", BOB, 1.0)
@@ -280,7 +280,7 @@ def test_own_writes_a_two_step_write_blocks_its_path(cache: MetadataCache) -> No
 
 
 def test_own_writes_the_forgetting_of_a_write_ends_no_window(cache: MetadataCache) -> None:
-    """Only events end a window; what a call through the proxy makes stale does not."""
+    """Only events end a window; changes applied for a call through the proxy do not."""
     cache.open_window("/a/f", 100, 1.0)
     cache.apply(Opened("/a/f"), 1.2)
     cache.apply(Closed("/a/f"), 1.3)
@@ -288,7 +288,7 @@ def test_own_writes_the_forgetting_of_a_write_ends_no_window(cache: MetadataCach
 
 
 def test_own_writes_missing_ancestors_belong_to_the_window() -> None:
-    """CREATE makes missing ancestors: what is below them changes as well."""
+    """CREATE makes missing ancestors, so everything below them changes as well."""
     fill(cache := make_cache(), "/a/b/x", ALICE, 1.0)
     cache.open_window("/a/b/c/f", 100, 1.0, "/a/b", Writer(is_known=False))
     assert cache.lookup("/a/b/x", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)  # all that may be missing
@@ -298,7 +298,7 @@ def test_own_writes_missing_ancestors_belong_to_the_window() -> None:
 
 
 def test_own_writes_a_full_table_forwards_everything() -> None:
-    """Bounded in number: a write that finds no room costs all hits, not exactness."""
+    """The number of windows is bounded: a write without a window costs all hits, not correctness."""
     cache = make_cache(max_two_step_windows=1)
     fill(cache, "/b/x", ALICE, 1.0)
     hit = hit_of(cache.lookup("/b/x", ALICE, 1.0))
@@ -309,7 +309,7 @@ def test_own_writes_a_full_table_forwards_everything() -> None:
 
 
 def test_unproven_ancestors_are_those_without_a_grant() -> None:
-    """MKDIRS of a path must forget below ancestors that it may have made, and only below these."""
+    """MKDIRS forgets entries below ancestors that it may have created, and no others."""
     cache = make_cache(glob=("/*", "/*/*", "/*/*/*"))
     assert tuple(cache.unproven_ancestors("/a", 1.0)) == ()
     assert tuple(cache.unproven_ancestors("/a/b/c/d/e/f", 1.0)) == ("/a/b/c/d", "/a/b/c", "/a/b", "/a"), (
@@ -335,7 +335,7 @@ def test_unproven_ancestors_are_those_without_a_grant() -> None:
 
 
 def test_statistics_count_what_was_decided(cache: MetadataCache) -> None:
-    """Every lookup and conclusion is counted once, under its own name."""
+    """Every lookup and every conclusion is counted once, under its own reason or conclusion."""
     fill(cache, "/a/f", ALICE, 1.0)
     cache.lookup("/a/f", ALICE, 1.0)
     ticket = ticket_of(cache.lookup("/a/g", ALICE, 1.0))
@@ -354,7 +354,7 @@ def test_statistics_count_what_was_decided(cache: MetadataCache) -> None:
 
 
 def test_explain_says_why() -> None:
-    """`nncache explain`: what is known of the path, why it is not answered, since which transaction."""
+    """`nncache explain` shows what is known of the path, why it is not answered, and the txid of the last change."""
     cache = make_cache(glob=("/a/*", "/a/b/*"))
     assert cache.explain("/", 1.0).answer == Reason.NO_FILTER
     assert cache.explain("/x", 1.0).answer == Reason.NO_FILTER
@@ -386,7 +386,7 @@ def test_explain_says_why() -> None:
 
 
 def test_no_late_fill_by_an_earlier_or_foreign_reply(cache: MetadataCache) -> None:
-    """NoLateFill: one NameNode's reply says nothing under another's edits; of two that differ neither is kept."""
+    """NoLateFill: a reply of another term is not cached; of two replies that differ, neither is kept."""
     assert cache.conclude(fetch(cache, "/a/f"), missing(0.0, term=TERM + 1)) is Conclusion.SPOILED
     early = fetch(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/a/f", BOB, 1.1, status(1.1, "new"))
@@ -395,7 +395,7 @@ def test_no_late_fill_by_an_earlier_or_foreign_reply(cache: MetadataCache) -> No
 
 
 def test_a_closed_stream_forgets_and_says_so(cache: MetadataCache) -> None:
-    """GapFlush: entries, rights and questions go; there is no term then."""
+    """GapFlush: entries, grants and questions are dropped."""
     fill(cache, "/a/f", ALICE, 1.0)
     hit = hit_of(cache.lookup("/a/f", ALICE, 1.0))
     cache.close_stream("gap")
@@ -407,7 +407,7 @@ def test_a_closed_stream_forgets_and_says_so(cache: MetadataCache) -> None:
 
 
 def test_the_fast_path_rechecks_after_a_change(cache: MetadataCache) -> None:
-    """Hits must be kept: a change elsewhere costs one walk to the root, not the hit."""
+    """HitsKept: a change elsewhere costs one walk to the root, not the hit."""
     fill(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/b/f", ALICE, 1.0)
     hit = hit_of(cache.lookup("/a/f", ALICE, 1.0))
@@ -420,7 +420,7 @@ def test_the_fast_path_rechecks_after_a_change(cache: MetadataCache) -> None:
 
 
 def test_own_writes_an_unrecorded_write_blocks_everything() -> None:
-    """OwnWrites: after a fault of the cache nothing is served or kept for as long as a window lasts."""
+    """OwnWrites: after an internal error, nothing is served or cached for the length of a window."""
     cache = make_cache(two_step_window_s=20.0)
     fill(cache, "/a/f", ALICE, 1.0)
     cache.forward_all(1.0)

@@ -1,4 +1,4 @@
-"""What a purge makes the cache forget."""
+"""Which changes a purge applies to the cache."""
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,7 @@ from nncache.hadoop.globs import GlobError, compile_glob
     ],
 )
 def test_a_glob_is_purged_from_its_first_wildcard_on(glob: str, purges: tuple[Purge, ...]) -> None:
-    """Exactly where there is none; braces without a slash are no alternatives of paths, but a wildcard."""
+    """A glob without a wildcard purges that path alone. Braces without a slash count as a wildcard."""
     assert purges_of_glob(glob) == purges
 
 
@@ -32,7 +32,7 @@ def test_a_glob_is_purged_from_its_first_wildcard_on(glob: str, purges: tuple[Pu
     path=st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=3),
 )
 def test_all_that_matches_is_purged(glob: list[str], path: list[str]) -> None:
-    """Whatever the glob."""
+    """A path that a glob matches is at or below one of the glob's purges."""
     text, place = "/" + "/".join(glob), "/" + "/".join(path)
     if compile_glob(text).matches(place):
         assert any(
@@ -43,12 +43,12 @@ def test_all_that_matches_is_purged(glob: list[str], path: list[str]) -> None:
 
 
 def test_a_path_alone_or_with_all_below() -> None:
-    """As it was asked for."""
+    """The path alone is touched; its subtree becomes unknown."""
     assert purge_of_path("/w", is_subtree=False) == Touched("/w")
     assert purge_of_path("/w", is_subtree=True) == SubtreeUnknown("/w")
 
 
 def test_what_is_no_glob_is_refused() -> None:
-    """With what is wrong with it."""
+    """The error says what is wrong with the glob."""
     with pytest.raises(GlobError):
         purges_of_glob("/w/[")

@@ -1,4 +1,4 @@
-"""What equal replies have in common is kept once."""
+"""Equal parts of replies are stored once."""
 
 from nncache.cache.replies import MAX_FIELD_BYTES, MAX_KINDS, Reply, Shared, SharedReplies, reply_bytes
 
@@ -6,12 +6,12 @@ FIELDS = ((b"Cache-Control", b"no-cache"), (b"Content-Type", b"application/json"
 
 
 def fields(number: int) -> tuple[tuple[bytes, bytes], ...]:
-    """Header fields of which there are no others like them, in objects of their own."""
+    """Return header fields that no other reply has, as new objects."""
     return ((b"X-Number", b"%d" % number),)
 
 
 def test_all_404s_are_one_reply() -> None:
-    """The body is rendered for each request."""
+    """The body of a 404 is rendered for each request."""
     replies = SharedReplies()
     first, how = replies.share(Reply(404, (*FIELDS,), b"one"), without_body=True)
     second, _ = replies.share(Reply(404, (FIELDS[0], FIELDS[1]), b"two"), without_body=True)
@@ -22,7 +22,7 @@ def test_all_404s_are_one_reply() -> None:
 
 
 def test_files_share_their_header_fields() -> None:
-    """Each has a body of its own, and pays for it."""
+    """Each file's body is its own, and is charged."""
     replies = SharedReplies()
     first, how = replies.share(Reply(200, (FIELDS[0], FIELDS[1]), b"one"), without_body=False)
     second, _ = replies.share(Reply(200, (FIELDS[0], FIELDS[1]), b"two!"), without_body=False)
@@ -34,7 +34,7 @@ def test_files_share_their_header_fields() -> None:
 
 
 def test_what_is_shared_is_bounded() -> None:
-    """A NameNode behind something that marks each reply fills the table once; later ones pay for themselves."""
+    """If an intermediary marks each reply, the table fills once; later replies are charged in full."""
     replies = SharedReplies()
     for number in range(MAX_KINDS):
         assert replies.share(Reply(404, fields(number), b""), without_body=True)[1] is Shared.ALL

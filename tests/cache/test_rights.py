@@ -24,7 +24,7 @@ from tests.cache.cases import ALICE, BOB, CAROL, fetch, fill, hit_of, is_hit, ma
 
 
 def test_proven_grant_a_stranger_asks_for_himself(cache: MetadataCache) -> None:
-    """ProvenGrant: no caller is answered before the NameNode has let them through."""
+    """ProvenGrant: no caller gets a hit before the NameNode has answered them."""
     fill(cache, "/a/f", ALICE, 1.0)
     settle(cache, 2.0)
     decision = cache.lookup("/a/f", BOB, 2.0)
@@ -35,7 +35,7 @@ def test_proven_grant_a_stranger_asks_for_himself(cache: MetadataCache) -> None:
 
 
 def test_proven_grant_one_right_serves_all_names_of_a_directory(cache: MetadataCache) -> None:
-    """The right to see a status belongs to (caller, directory), once one moment explains both."""
+    """The right to see a status belongs to (caller, directory), once both were true at one moment."""
     fill(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/a/g", BOB, 1.0)
     settle(cache, 1.0)
@@ -44,7 +44,7 @@ def test_proven_grant_one_right_serves_all_names_of_a_directory(cache: MetadataC
 
 
 def test_proven_grant_an_old_right_never_meets_newer_content(cache: MetadataCache) -> None:
-    """ProvenGrant: chmod 700, then a secret is made, and the event of the chmod is still on its way."""
+    """ProvenGrant: chmod 700, then a secret file is created, while the event of the chmod is still on its way."""
     fill(cache, "/a/f", BOB, 1.0)
     settle(cache, 1.5)
     fill(cache, "/a/secret", ALICE, 2.0, status(2.0))
@@ -60,7 +60,7 @@ def test_proven_grant_an_old_right_never_meets_newer_content(cache: MetadataCach
 
 
 def test_proven_grant_a_new_right_never_meets_older_content(cache: MetadataCache) -> None:
-    """ProvenGrant: the entry may be of a time at which this caller was still shut out."""
+    """ProvenGrant: the entry may date from a time when this caller had no right."""
     fill(cache, "/a/f", ALICE, 1.0, status(1.0))
     settle(cache, 1.5)
     fill(cache, "/a/g", BOB, 2.0)
@@ -70,7 +70,7 @@ def test_proven_grant_a_new_right_never_meets_older_content(cache: MetadataCache
 
 
 def test_witnesses_are_let_go_once_covered(cache: MetadataCache) -> None:
-    """The set of those whom the NameNode has answered stays as small as what happens between two probes."""
+    """Only callers whom the NameNode answered since the last probe are witnesses."""
     fill(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/a/f", BOB, 1.1)
     settle(cache, 2.0)
@@ -82,7 +82,7 @@ def test_witnesses_are_let_go_once_covered(cache: MetadataCache) -> None:
 
 
 def test_a_grant_ends_with_its_time() -> None:
-    """Group membership changes without an event: `grant_ttl_s` bounds how long a right is believed."""
+    """Group membership changes without an event, so `grant_ttl_s` bounds the life of a grant."""
     cache = make_cache(grant_ttl_s=10.0)
     fill(cache, "/a/f", ALICE, 0.0)
     settle(cache, 9.0)
@@ -95,7 +95,7 @@ def test_a_grant_ends_with_its_time() -> None:
 
 
 def test_a_grant_proven_again_lives_longer() -> None:
-    """Every answer for any name of the directory proves the right again."""
+    """Every reply for any name in the directory proves the right again."""
     cache = make_cache(grant_ttl_s=10.0)
     fill(cache, "/a/f", ALICE, 0.0)
     fill(cache, "/a/g", ALICE, 8.0)
@@ -104,7 +104,7 @@ def test_a_grant_proven_again_lives_longer() -> None:
 
 
 def test_a_refused_caller_loses_the_right(cache: MetadataCache) -> None:
-    """ProvenGrant: a 403 says that the right is gone, whatever event is still to come."""
+    """ProvenGrant: a 403 ends the right before any event of the change arrives."""
     fill(cache, "/a/f", BOB, 1.0)
     settle(cache, 1.0)
     hit = hit_of(cache.lookup("/a/f", BOB, 1.0))
@@ -114,7 +114,7 @@ def test_a_refused_caller_loses_the_right(cache: MetadataCache) -> None:
 
 
 def test_a_refusal_older_than_a_change_says_nothing(cache: MetadataCache) -> None:
-    """A refusal under a spoiled ticket may be of the time before a chmod that let the caller in."""
+    """A refusal under a spoiled ticket may date from before the chmod that gave the caller the right."""
     ticket = fetch(cache, "/a/f", BOB, 1.0)
     cache.apply(Touched("/a/f"), 1.0, 101)
     fill(cache, "/a/g", BOB, 1.1)
@@ -142,7 +142,7 @@ def test_per_path_a_directorys_status_needs_a_right_of_its_own() -> None:
 
 
 def test_per_path_a_status_whose_rights_went_is_asked_for() -> None:
-    """`grants = per_path`: no node for the directory means that no caller has a right to its status."""
+    """`grants = per_path`: without a node for the directory, no caller has a right to its status."""
     cache = make_cache(grants="per_path", grant_ttl_s=5.0)
     fill(cache, "/a/d", ALICE, 1.0, status(1.0, kind=EntryKind.DIRECTORY))
     settle(cache, 6.5)
@@ -150,13 +150,13 @@ def test_per_path_a_status_whose_rights_went_is_asked_for() -> None:
 
 
 def test_a_directory_that_nobody_asked_about_has_no_rights() -> None:
-    """`explain` asks for paths of which nothing is known."""
+    """`explain` asks about paths of which nothing is known."""
     store = Store(max_bytes=1, max_items=1)
     assert Rights(CacheSettings(), store).held(None, None) == {}
 
 
 def test_proven_grant_a_view_before_durability_is_unsettled(cache: MetadataCache) -> None:
-    """ProvenGrant: all that was acknowledged has been applied, but a reply may show what was not (decision 9)."""
+    """ProvenGrant: every acknowledged change is applied, but a reply may show one that is not durable (decision 9)."""
     fill(cache, "/a/f", BOB, 1.0)
     settle(cache, 1.5)
     fill(cache, "/a/secret", ALICE, 2.0, status(2.0))
@@ -168,7 +168,7 @@ def test_proven_grant_a_view_before_durability_is_unsettled(cache: MetadataCache
 
 
 def test_a_right_ends_with_what_authenticated_its_caller() -> None:
-    """Sooner than grant_ttl_s, if that is said; later never."""
+    """`proven_for_s` ends a right before `grant_ttl_s`, never after it."""
     cache = make_cache(grant_ttl_s=10.0, max_staleness_s=100.0)
     cache.conclude(fetch(cache, "/a/f", ALICE, 1.0), replace(status(1.0), proven_for_s=3.0))
     cache.conclude(fetch(cache, "/b/f", ALICE, 1.0), replace(status(1.0), proven_for_s=30.0))
@@ -180,7 +180,7 @@ def test_a_right_ends_with_what_authenticated_its_caller() -> None:
 
 @pytest.mark.parametrize("is_refused_by_namenode", [False, True])
 def test_ended_rights_give_nothing_from_memory(is_refused_by_namenode: bool) -> None:
-    """A token that was cancelled, a cookie that is refused: in all directories at once, also for the fast path."""
+    """A cancelled token or a refused cookie ends the rights in all directories, on the fast path as well."""
     cache = make_cache(max_staleness_s=100.0)
     for path in ("/a/f", "/b/f"):
         fill(cache, path, ALICE, 1.0)
@@ -212,7 +212,7 @@ def test_a_question_asked_before_the_end_gives_no_right() -> None:
 
 
 def test_what_is_accepted_again_is_believed_again() -> None:
-    """Of two NameNodes without a common secret each accepts its own cookies."""
+    """Two NameNodes without a common secret each accept only their own cookies."""
     cache = make_cache(max_staleness_s=100.0)
     fill(cache, "/a/f", ALICE, 1.0)
     cache.rights.end(ALICE, 2.0)
@@ -223,7 +223,7 @@ def test_what_is_accepted_again_is_believed_again() -> None:
 
 
 def test_a_refused_caller_without_rights_leaves_nothing_behind() -> None:
-    """Any number of forged credentials takes no room, and no place among those that ended."""
+    """Forged credentials, however many, take no room and no place among the ended callers."""
     cache = make_cache(max_staleness_s=100.0)
     ticket = fetch(cache, "/a/f", BOB, 1.0)
     for number in range(MAX_ENDED + 2):
@@ -235,7 +235,7 @@ def test_a_refused_caller_without_rights_leaves_nothing_behind() -> None:
 
 
 def test_forgotten_ends_cost_the_earlier_questions() -> None:
-    """P2 holds for a caller who is not remembered: what was asked before gives no right to anybody."""
+    """P2 also holds for a caller dropped from the table: no earlier question proves a right, for any caller."""
     cache = make_cache(max_staleness_s=100.0)
     ticket = fetch(cache, "/a/f", ALICE, 1.0)
     cache.rights.end(ALICE, 1.0)
@@ -249,7 +249,7 @@ def test_forgotten_ends_cost_the_earlier_questions() -> None:
 
 
 def test_the_roots_status_proves_itself_alone() -> None:
-    """ProvenGrant: every caller may see the status of a root of mode 700, and nothing that is in it."""
+    """ProvenGrant: every caller may see the status of a root of mode 700, but nothing below it."""
     for grants in ("per_directory", "per_path"):
         cache = make_cache(glob=("/", "/*"), grants=grants)
         fill(cache, "/", ALICE, 0.0, status(0.0, kind=EntryKind.DIRECTORY))

@@ -1,4 +1,4 @@
-"""Any path that is kept may be chosen, each as likely as another; nothing else is."""
+"""Every cached path may be sampled, each with equal probability, and nothing else."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +15,7 @@ PATHS = tuple(f"/w/d{number}/f" for number in range(10))
 
 
 def kept(*paths: str) -> MetadataCache:
-    """Return a cache that holds these, with rights beside them."""
+    """Return a cache that holds entries of these paths, and grants."""
     cache = make_cache()
     for path in paths:
         fill(cache, path)
@@ -23,25 +23,25 @@ def kept(*paths: str) -> MetadataCache:
 
 
 def evenly() -> Callable[[], float]:
-    """Return chances that come by every place of up to a thousand."""
+    """Return a source of chances that visits each of up to a thousand places in turn."""
     numbers = count()
     return lambda: (next(numbers) % 1000) / 1000
 
 
 def anything(_: str) -> bool:
-    """Want all."""
+    """Accept every path."""
     return True
 
 
 def test_all_are_found_and_each_once() -> None:
-    """Rights and prepared answers are held in the same place, and are no paths."""
+    """Grants and prepared hits are held in the same ring, and are not paths."""
     cache = kept(*PATHS)
     found = sample(cache.store, limit=100, is_wanted=anything, chance=evenly())
     assert sorted(found) == sorted(PATHS)
 
 
 def test_no_more_than_wanted_and_none_that_is_not() -> None:
-    """As a filter matches."""
+    """A filter chooses the wanted paths in the same way."""
     cache = kept(*PATHS)
     assert len(sample(cache.store, limit=3, is_wanted=anything, chance=evenly())) == 3
     found = sample(cache.store, limit=3, is_wanted=PATHS[4].__eq__, chance=evenly())
@@ -49,7 +49,7 @@ def test_no_more_than_wanted_and_none_that_is_not() -> None:
 
 
 def test_of_many_each_is_as_likely() -> None:
-    """Within what chance allows: the probes go round evenly here."""
+    """The probes go round evenly here, so the counts differ by a factor of three at most."""
     cache, chance, found = kept(*PATHS), evenly(), Counter[str]()
     for _ in range(1000):
         found.update(sample(cache.store, limit=1, is_wanted=anything, chance=chance))
@@ -59,7 +59,7 @@ def test_of_many_each_is_as_likely() -> None:
 
 @pytest.mark.parametrize("probes", [0, 1])
 def test_it_looks_at_a_bounded_number(probes: int) -> None:
-    """However many are kept, and though none is wanted."""
+    """The number of probes bounds the search, however many entries there are and even if none is wanted."""
     asked: list[str] = []
 
     def is_wanted(path: str) -> bool:
@@ -72,7 +72,7 @@ def test_it_looks_at_a_bounded_number(probes: int) -> None:
 
 
 def test_an_empty_cache_has_none() -> None:
-    """Nor one whose entries were cut off and wait to be taken apart."""
+    """The same holds for a cache whose entries are detached and not yet freed."""
     assert sample(make_cache().store, limit=9, is_wanted=anything, chance=evenly()) == ()
     cache = kept("/w/a/b/f", "/w/g")
     cache.apply(Moved("/w/a", "/w/z"), 1.0, 101)
@@ -80,7 +80,7 @@ def test_an_empty_cache_has_none() -> None:
 
 
 def test_a_child_of_the_root(cache: MetadataCache) -> None:
-    """It has one slash."""
+    """The path of such a child has a single slash."""
     cache.set_filters({"all": "/**"})
     fill(cache, "/f")
     assert sample(cache.store, limit=9, is_wanted=anything, chance=evenly()) == ("/f",)

@@ -24,7 +24,7 @@ from nncache.net.setting_error import SettingError
     ],
 )
 def test_a_wrong_value_names_its_key(key: str, value: Any) -> None:
-    """A wrong setting says which one, what it was and what is allowed."""
+    """The error names the setting, its value and what is allowed."""
     with pytest.raises(SettingError) as caught:
         CacheSettings(**{key: value})
     assert caught.value.key == key
@@ -32,6 +32,6 @@ def test_a_wrong_value_names_its_key(key: str, value: Any) -> None:
 
 
 def test_a_glob_of_hadoop_is_allowed() -> None:
-    """Each is checked, and kept as it is."""
+    """Each glob is checked, and stored as it was written."""
     globs = ("/user/*/workflow/*/_SUCCESS", "/a")
     assert CacheSettings(glob=globs).glob == globs

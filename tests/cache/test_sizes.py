@@ -1,4 +1,4 @@
-"""What texts take; what objects take stands in test_store.py."""
+"""The memory of texts; `test_store.py` measures objects."""
 
 import sys
 
@@ -11,6 +11,6 @@ from nncache.cache.sizes import blob_bytes, text_bytes
     "text", ["", "part-00000", "größe", "данные", "数据", "\N{ROCKET}", "x" * 8_000, "數" * 300]
 )
 def test_a_text_takes_what_the_interpreter_says(text: str) -> None:
-    """Characters outside Latin-1 take two or four bytes each, and so do all others beside them."""
+    """CPython stores all characters of a text in one, two or four bytes each, as its widest character needs."""
     assert text_bytes(text) == sys.getsizeof(text)
     assert blob_bytes(text.encode()) == sys.getsizeof(text.encode())

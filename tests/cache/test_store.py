@@ -1,4 +1,4 @@
-"""What is kept, its bounds, and what they are measured in."""
+"""What the store holds, its bounds, and how they are measured."""
 
 import gc
 import tracemalloc
@@ -17,7 +17,7 @@ from tests.cache.cases import ALICE, CAROL, fetch, fill, is_hit, make_cache, mis
 def keep(
     store: Store, path: str, caller: Caller = ALICE, *, grant: bool = True, replied_at: float = 0.0
 ) -> None:
-    """Keep a 404 for a path and, with `grant`, its caller's right."""
+    """Store a 404 for a path and, with `grant`, its caller's right."""
     ticket = store.take_ticket(path, caller, replied_at, joinable=True)
     assert store.return_ticket(ticket)
     if ticket.name not in ticket.directory.entries:
@@ -29,7 +29,7 @@ def keep(
 
 
 def test_a_path_is_untouched_without_entry_and_question() -> None:
-    """What is kept or asked beside it, above it or below it is no matter."""
+    """Entries and questions of siblings, ancestors and descendants do not count."""
     store = make_cache().store
     assert store.is_untouched("/a/f")
     for beside in ("/a/g", "/a/f/below", "/b/f"):
@@ -49,7 +49,7 @@ HEAD = "GET /webhdfs/v1{}?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\nHost: nn.ex
 
 
 def hold(store: Store, path: str, caller: Caller, head: str = HEAD) -> Hit:
-    """Hold a hit for repeated requests of a path that is kept."""
+    """Hold a hit for repeated requests of a cached path."""
     directory = store.tree.find(path.rpartition("/")[0])
     assert directory is not None
     entry, grant = directory.entries[path.rpartition("/")[2]], directory.grants[caller]
@@ -59,13 +59,13 @@ def hold(store: Store, path: str, caller: Caller, head: str = HEAD) -> Hit:
 
 
 def with_heads(store: Store, n: int) -> None:
-    """Each is asked for again."""
+    """Store one more path, with a hit for its repeated request."""
     keep(store, f"/a/part-{n:06}", replied_at=n / 7)
     hold(store, f"/a/part-{n:06}", ALICE)
 
 
 def many_heads_of_one(store: Store, n: int) -> None:
-    """Many clients poll one path, each in its own words."""
+    """Many clients poll one path, each with a head of its own."""
     keep(store, "/a/f", replied_at=n / 7)
     hold(store, "/a/f", ALICE, HEAD.replace("nn.", f"n{n}."))
 
@@ -81,7 +81,7 @@ def many_witnesses(store: Store, n: int) -> None:
 
 
 def odd_fields(store: Store, n: int) -> None:
-    """Something between the NameNode and us marks each reply."""
+    """An intermediary between NameNode and proxy marks each reply."""
     ticket = store.take_ticket(f"/a/{n:06}", ALICE, 0.0, joinable=True)
     assert store.return_ticket(ticket)
     reply = Reply(404, ((b"X-Request-Id", b"%d" % n), (b"X-Other", b"%d" % n)), b"")
@@ -112,7 +112,7 @@ SHAPES: dict[str, Callable[[Store, int], object]] = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_is_counted_is_within_a_factor_of_what_is_taken(store: Store, shape: str) -> None:
-    """The bound in bytes is one: within a factor of 1.3 of what CPython takes, whatever fills the cache."""
+    """The bound holds in bytes: the count is within a factor of 1.3 of what CPython allocates, for every shape."""
     gc.collect()
     tracemalloc.start()
     for n in range(5_000):
@@ -126,7 +126,7 @@ def test_what_is_counted_is_within_a_factor_of_what_is_taken(store: Store, shape
 
 
 def test_eviction_takes_what_was_cut_off_before_what_is_good() -> None:
-    """S3: garbage goes first; hits are kept as long as there is any."""
+    """S3: detached items are freed first; no hit is evicted while any are left."""
     store = Store(max_bytes=10**9, max_items=20)
     for n in range(9):
         keep(store, f"/old/{n}", grant=False)
@@ -153,7 +153,7 @@ def test_eviction_takes_grants_as_well() -> None:
 
 
 def test_a_ticket_is_good_once_and_only_while_unspoiled() -> None:
-    """A spoiled ticket is given back like any other and leaves nothing behind."""
+    """A spoiled ticket is returned like any other and leaves nothing behind."""
     store = Store(max_bytes=10**9, max_items=10)
     first = store.take_ticket("/a/f", ALICE, 0.0, joinable=True)
     second = store.take_ticket("/a/f", ALICE, 0.0, joinable=True)
@@ -164,7 +164,7 @@ def test_a_ticket_is_good_once_and_only_while_unspoiled() -> None:
 
 
 def test_the_stamp_moves_only_with_what_was_good() -> None:
-    """S2: the fast path looks again exactly when something was forgotten."""
+    """S2: the fast path walks the tree again exactly when a valid item was forgotten."""
     store = Store(max_bytes=10**9, max_items=10)
     store.forget_status("/a/f")
     store.forget_subtree("/a")
@@ -178,7 +178,7 @@ def test_the_stamp_moves_only_with_what_was_good() -> None:
 
 
 def test_a_line_of_statuses_goes_in_one_walk() -> None:
-    """From a path up to a directory, each as if it were named; what lies beside it stays."""
+    """Every status from a path up to a directory is forgotten, as if each were named; siblings stay."""
     store = Store(max_bytes=10**9, max_items=100)
     for path in ("/a", "/a/b", "/a/b/c", "/a/b/c/f", "/a/b/c/g", "/a/x"):
         keep(store, path, grant=False)
@@ -201,7 +201,7 @@ def test_a_line_of_statuses_goes_in_one_walk() -> None:
 
 
 def test_what_was_kept_is_alive_until_it_is_forgotten_or_cut_off() -> None:
-    """Both ends are seen by one question."""
+    """`is_alive` is false after both: forgotten by itself, or detached with its directory."""
     store = Store(max_bytes=10**9, max_items=10)
     keep(store, "/a/f")
     keep(store, "/a/g")
@@ -226,7 +226,7 @@ def test_what_was_kept_is_alive_until_it_is_forgotten_or_cut_off() -> None:
 
 
 def test_a_bound_that_questions_alone_exceed_ends_the_search() -> None:
-    """S3 speaks of what is kept: directories that are asked about cannot go."""
+    """S3 concerns entries, grants and hits: a directory with open tickets cannot be evicted."""
     store = Store(max_bytes=1, max_items=10)
     ticket = store.take_ticket("/a/f", ALICE, 0.0, joinable=True)
     store.evict()
@@ -235,7 +235,7 @@ def test_a_bound_that_questions_alone_exceed_ends_the_search() -> None:
 
 
 def test_what_a_change_cost_is_remembered() -> None:
-    """For `nncache explain`, for a bounded number of paths."""
+    """`nncache explain` reads these changes, for a bounded number of paths."""
     store = Store(max_bytes=1, max_items=1)
     for n in range(5_000):
         store.note_forgotten(Forgotten(f"/{n}", "Touched", n, 1.0))
@@ -256,7 +256,7 @@ def test_what_a_change_cost_is_remembered() -> None:
 
 
 def test_a_held_hit_goes_with_its_entry_or_by_itself() -> None:
-    """S4: an answer that no caller may have again pins nothing."""
+    """S4: an answer that can no longer be served holds no memory."""
     store = Store(max_bytes=10**9, max_items=10)
     keep(store, "/a/f")
     first, second = hold(store, "/a/f", ALICE), hold(store, "/a/f", ALICE, HEAD + "x")
@@ -272,7 +272,7 @@ def test_a_held_hit_goes_with_its_entry_or_by_itself() -> None:
 
 
 def test_what_is_no_longer_kept_is_not_held() -> None:
-    """The entry or the right may have gone while the answer was on its way."""
+    """The entry or the grant may be gone by the time the answer is held."""
     store = Store(max_bytes=10**9, max_items=10)
     keep(store, "/a/f")
     hit = hold(store, "/a/f", ALICE)
@@ -285,7 +285,7 @@ def test_what_is_no_longer_kept_is_not_held() -> None:
 
 
 def test_the_many_hits_of_one_entry_go_in_slices() -> None:
-    """No pause, however many clients poll a path that changes; and they count until they are gone."""
+    """Many clients polling one changed path cause no pause, and the hits count until they are freed."""
     store = Store(max_bytes=10**9, max_items=10)
     keep(store, "/a/f")
     for n in range(100):
@@ -303,7 +303,7 @@ def test_the_many_hits_of_one_entry_go_in_slices() -> None:
 
 
 def test_a_hit_goes_when_room_is_needed() -> None:
-    """One bound for all: a client that asks for one path in ever new words fills nothing."""
+    """One bound covers all: a client that sends ever new heads for one path cannot fill the memory."""
     store = Store(max_bytes=100_000, max_items=10)
     keep(store, "/a/f")
     for n in range(1_000):
@@ -314,7 +314,7 @@ def test_a_hit_goes_when_room_is_needed() -> None:
 
 
 def test_a_slice_is_bounded_for_many_small_directories(store: Store) -> None:
-    """Deep trees with one entry each must not make one slice long."""
+    """Deep trees with one entry each do not lengthen a slice."""
     for n in range(10):
         keep(store, f"/{n}" + "/x" * 100 + "/f", grant=False)
     store.forget_all()
@@ -329,7 +329,7 @@ def test_a_slice_is_bounded_for_many_small_directories(store: Store) -> None:
 
 
 def test_reading_paths_that_do_not_exist_costs_others_nothing() -> None:
-    """Shares: carol reads ten times as many missing paths as fit, twice each; what the others poll stays a hit."""
+    """Shares: carol reads ten times as many missing paths as fit, twice each; paths that others poll stay hits."""
     cache = make_cache(max_cache_bytes=1_000_000)
     polled = [(f"/w/{n}", Caller(f"user={n % 20}")) for n in range(400)]
     for path, caller in polled:
@@ -346,7 +346,7 @@ def test_reading_paths_that_do_not_exist_costs_others_nothing() -> None:
 
 
 def test_entries_are_bounded_in_number() -> None:
-    """What no caller asks for goes first; entries and grants count alike."""
+    """A path that no caller requests again is evicted first; entries and grants count alike."""
     cache = make_cache(max_cache_entries=10)
     for n in range(50):
         fill(cache, f"/a/{n}", ALICE, 1.0)
@@ -358,7 +358,7 @@ def test_entries_are_bounded_in_number() -> None:
 
 
 def test_entries_are_bounded_in_bytes() -> None:
-    """Large bodies count for what they take."""
+    """Large bodies are charged by their size."""
     cache = make_cache(max_cache_bytes=100_000)
     for n in range(50):
         fill(cache, f"/a/{n}", ALICE, 1.0, status(1.0, "x" * 10_000))
@@ -367,7 +367,7 @@ def test_entries_are_bounded_in_bytes() -> None:
 
 
 def test_a_bound_below_one_entry_keeps_nothing() -> None:
-    """FailToNameNode: a useless cache still answers through the NameNode."""
+    """FailToNameNode: with a cache that holds nothing, every read is still answered by the NameNode."""
     cache = make_cache(max_cache_bytes=1)
     first = fetch(cache, "/a/f", ALICE, 1.0)
     fill(cache, "/a/g", ALICE, 1.0)

@@ -1,4 +1,4 @@
-"""Whether a path lies at or below one of many."""
+"""Whether a path is at or below any of many paths."""
 
 from collections import Counter
 
@@ -14,7 +14,7 @@ ASKED = (*PLACES, "/ab", "/a/b/c/d", "/d/e", "/d/e/f/g", "/x")
 
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(PLACES)), max_size=30))
 def test_agrees_with_a_naive_twin(steps: list[tuple[bool, str]]) -> None:
-    """U1: what was added more often than removed is a top, and holds itself and all below."""
+    """U1: a path added more often than removed is a top, and covers itself and everything below."""
     subtrees = Subtrees()
     twin: Counter[str] = Counter()
     for is_added, place in steps:
@@ -31,7 +31,7 @@ def test_agrees_with_a_naive_twin(steps: list[tuple[bool, str]]) -> None:
 
 
 def test_tops_of_one_hash_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hash only says where to look."""
+    """The hash only narrows the search; paths are compared."""
     monkeypatch.setattr("nncache.cache.subtrees._chains", lambda _: iter((0,)))
     subtrees = Subtrees()
     subtrees.add("/a")
@@ -43,7 +43,7 @@ def test_tops_of_one_hash_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_top_is_covered_until_it_is_removed_as_often() -> None:
-    """A top covers itself and what is below it, and nothing beside it."""
+    """A top covers itself and everything below, and no sibling."""
     subtrees = Subtrees()
     subtrees.add("/a/b")
     subtrees.add("/a/b")

@@ -15,7 +15,7 @@ PATHS = ["/", "/a", "/a/b", "/a/b/c", "/a/d", "/e", "/e/f"]
 
 
 def test_finds_what_was_ensured() -> None:
-    """A path has one node, and its ancestors have theirs."""
+    """A path has one node, and so has each of its ancestors."""
     tree = Tree()
     node = tree.ensure("/a/b")
     assert tree.find("/a/b") is node is tree.ensure("/a/b")
@@ -26,7 +26,7 @@ def test_finds_what_was_ensured() -> None:
 
 
 def test_detaching_cuts_all_below_in_one_step() -> None:
-    """T1: what lives below a detached directory is no longer attached; its siblings are."""
+    """T1: everything below a detached directory is no longer attached; its siblings are."""
     tree = Tree()
     deep, sibling = tree.ensure("/a/b/c/d"), tree.ensure("/a/x")
     assert tree.detach("/a/b")
@@ -38,7 +38,7 @@ def test_detaching_cuts_all_below_in_one_step() -> None:
 
 
 def test_a_node_knows_its_path_while_it_is_attached() -> None:
-    """T1: one below a node that was cut off has none."""
+    """T1: a node below a detached one has no path."""
     tree = Tree()
     deep, above = tree.ensure("/a/b/c"), tree.ensure("/a")
     assert [tree.path_of(node) for node in (deep, above, tree.root)] == ["/a/b/c", "/a", "/"]
@@ -47,7 +47,7 @@ def test_a_node_knows_its_path_while_it_is_attached() -> None:
 
 
 def test_detaching_the_root_leaves_a_new_one() -> None:
-    """A flush is the same step as any other."""
+    """A flush detaches the root like any other directory."""
     tree = Tree()
     old = tree.ensure("/a")
     assert tree.detach("/")
@@ -59,7 +59,7 @@ def test_detaching_the_root_leaves_a_new_one() -> None:
 
 
 def test_detaching_costs_the_same_whatever_lies_below() -> None:
-    """One link is cut; nothing below is looked at."""
+    """One link is cut; nothing below is visited."""
     tree = Tree()
     for n in range(1_000):
         tree.ensure(f"/a/{n}")
@@ -71,7 +71,7 @@ def test_detaching_costs_the_same_whatever_lies_below() -> None:
 
 
 def test_pruning_stops_at_the_first_directory_in_use() -> None:
-    """A directory is held for what is known in it, and for those who ask about it."""
+    """A directory is needed for its children, its entries and grants, and its open tickets."""
     tree = Tree()
     tree.ensure("/a/x")
     node = tree.ensure("/a/b/c")
@@ -83,7 +83,7 @@ def test_pruning_stops_at_the_first_directory_in_use() -> None:
 
 
 def test_what_was_dismantled_needs_no_garbage_collection(store: Store) -> None:
-    """No reference cycles are left behind: memory comes back at once, in slices that the caller chooses."""
+    """No reference cycles are left: memory is freed immediately, in slices that the caller chooses."""
     ticket = None
     for n in range(10):
         ticket = store.take_ticket(f"/a/{n}/f", ALICE, 0.0, joinable=True)
@@ -110,13 +110,13 @@ def test_what_was_dismantled_needs_no_garbage_collection(store: Store) -> None:
 
 
 class _Watched(Directory):
-    """A directory that can be watched."""
+    """A directory that allows weak references."""
 
     __slots__ = ("__weakref__",)
 
 
 def _nodes(root: Directory) -> list[_Watched]:
-    """Put a watched node in the place of each below the root, and return them."""
+    """Replace each node below the root by one that allows weak references; return the new nodes."""
     found = []
     for own_name, child in list(root.children.items()):
         node = _Watched(root, own_name)
@@ -128,13 +128,13 @@ def _nodes(root: Directory) -> list[_Watched]:
             entry.directory = node
         for grant in node.grants.values():
             grant.directory = node
-        root.children[own_name] = node  # a table of its own: there was a child
+        root.children[own_name] = node  # the root has a table of its own, because it had a child
         found += [node, *_nodes(node)]
     return found
 
 
 def test_what_is_held(store: Store) -> None:
-    """A path of which something is kept or asked, and all above it."""
+    """The tree holds a path with an entry or an open ticket, and all its ancestors."""
     tree = store.tree
     assert not tree.holds("/a/b")
     assert not tree.holds("/")
@@ -158,7 +158,7 @@ def test_what_is_held(store: Store) -> None:
     st.lists(st.tuples(st.sampled_from(["ensure", "detach", "prune", "dismantle"]), st.sampled_from(PATHS)))
 )
 def test_agrees_with_a_set_of_paths(steps: list[tuple[str, str]]) -> None:
-    """T1 to T3 after any steps; a node is found exactly where a plain set of paths says there is one."""
+    """T1 to T3 hold after any steps; a node is found exactly where a plain set of paths has one."""
     tree, twin = Tree(), {"/"}
     for step, path in steps:
         match step:
@@ -184,7 +184,7 @@ def test_agrees_with_a_set_of_paths(steps: list[tuple[str, str]]) -> None:
 
 
 def test_the_deepest_directory_above_a_path_is_found_in_one_walk(store: Store) -> None:
-    """A status of its own or a child's proves one, at any level; a 404 below it proves nothing."""
+    """The cached status of a directory or of its child proves it, at any level; a 404 below it proves nothing."""
     for path, outcome in (
         ("/a/b/f", status(1.0)),
         ("/d/e", status(1.0, kind=EntryKind.DIRECTORY)),

@@ -1,4 +1,4 @@
-"""Which watches a change touches."""
+"""Which watches a change invalidates."""
 
 import tracemalloc
 from functools import partial
@@ -46,7 +46,7 @@ ALL_OF_A = ("/a", "/a/b", "/a/b/c")
     ],
 )
 def test_a_change_touches_what_it_may_have_changed(change: Footprint, touched: tuple[str, ...]) -> None:
-    """The path, what lies below it where rights or places change, and the status of what is above."""
+    """The path, everything below if rights or places change, and the statuses above it that the change affects."""
     watches = Watches()
     all_of_them = {path: watches.add(path, lambda: None) for path in PATHS}
     watches.check()
@@ -55,7 +55,7 @@ def test_a_change_touches_what_it_may_have_changed(change: Footprint, touched: t
 
 
 def test_a_change_of_rights_leaves_descendants_to_events() -> None:
-    """So each who waits there is woken once, and not by the call and its event."""
+    """Each waiting request is woken once, by the event, and not by the call as well."""
     watches, woken = Watches(), list[str]()
     all_of_them = {path: watches.add(path, partial(woken.append, path)) for path in PATHS}
     watches.apply(AccessChanged("/a"), is_event=False)
@@ -67,7 +67,7 @@ def test_a_change_of_rights_leaves_descendants_to_events() -> None:
 
 
 def test_two_watches_of_a_path_are_both_touched() -> None:
-    """W1: nothing stays behind."""
+    """W1: after both are removed, nothing is left."""
     watches, woken = Watches(), list[str]()
     first = watches.add("/a/b", lambda: woken.append("first"))
     second = watches.add("/a/b", lambda: woken.append("second"))
@@ -94,7 +94,7 @@ def path_of(names: list[str]) -> str:
 def test_a_subtree_is_what_a_twin_says_that_looks_at_every_path(
     all_names: list[list[str]], top: list[str]
 ) -> None:
-    """Whatever sorts beside it: names that go on, or begin with what sorts before a slash."""
+    """Siblings are not touched, even if their names continue the top's or have characters that sort before a slash."""
     watches, paths = Watches(), sorted({path_of(names) for names in all_names})
     all_of_them = {path: watches.add(path, lambda: None) for path in paths}
     watches.check()

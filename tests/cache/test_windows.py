@@ -13,23 +13,23 @@ WINDOW_S = 600.0
 
 
 def globs(*which: str) -> GlobSet:
-    """Filters of these globs."""
+    """Return filters of these globs."""
     return GlobSet({glob: glob for glob in which})
 
 
 def make(max_windows: int = 10) -> TwoStepWindows:
-    """Windows of ten minutes."""
+    """Return windows of ten minutes."""
     return TwoStepWindows(window_s=WINDOW_S, max_windows=max_windows)
 
 
 @pytest.fixture
 def windows() -> TwoStepWindows:
-    """Return ten windows."""
+    """Return a table of ten windows."""
     return make()
 
 
 def begin(windows: TwoStepWindows, path: str, now: float = 0.0, **more: object) -> bool:
-    """Open a window after transaction 50 while every path matches, unless the arguments say otherwise."""
+    """Open a window after transaction 50 with filters that match every path, unless the arguments say otherwise."""
     after_txid = more.get("after_txid", 50)
     topmost = more.get("topmost_missing")
     assert after_txid is None or isinstance(after_txid, int)
@@ -42,7 +42,7 @@ def begin(windows: TwoStepWindows, path: str, now: float = 0.0, **more: object) 
 
 
 def written(windows: TwoStepWindows, path: str, txid: int) -> None:
-    """Tell of the CREATE and the CLOSE of a write."""
+    """Report the events of a write: its CREATE and its CLOSE."""
     windows.opened(path, txid)
     windows.closed(path)
 
@@ -63,7 +63,7 @@ def of(*owners: str, has_right: bool = True) -> Writer:
     ],
 )
 def test_a_write_that_concerns_no_filter_is_not_followed(path: str, is_followed: bool) -> None:
-    """A window takes room, and no channel need carry the CLOSE of what concerns no filter; the path decides."""
+    """A window takes room, and no channel need carry the CLOSE of a write that concerns no filter."""
     windows = make(max_windows=1)
     assert begin(windows, path, glob="/w/*/_DONE")
     assert (windows.open == 1) is windows.is_blocked(path, 1.0) is is_followed
@@ -73,7 +73,7 @@ def test_a_write_that_concerns_no_filter_is_not_followed(path: str, is_followed:
 
 
 def test_an_unfiltered_write_is_followed_once_a_filter_comes(windows: TwoStepWindows) -> None:
-    """W3, OwnWrites: its second step may be still to come, with a CREATE and a CLOSE of its own."""
+    """W3, OwnWrites: its second step may still be in progress, with a CREATE and a CLOSE of its own."""
     for path, topmost in (("/w/day/_DONE", None), ("/w/day/tmp/part-0", "/w"), ("/x", None)):
         begin(windows, path, 1.0, glob="/other", topmost_missing=topmost)
     assert not any(windows.is_blocked(path, 2.0) for path in ("/w/day/_DONE", "/w/day", "/x"))
@@ -89,7 +89,7 @@ def test_an_unfiltered_write_is_followed_once_a_filter_comes(windows: TwoStepWin
 
 
 def test_an_ancestor_window_outlasts_them_if_a_lower_matters(windows: TwoStepWindows) -> None:
-    """W1, OwnWrites: it ends with the lowest place that concerns the filters of now."""
+    """W1, OwnWrites: the window ends with the lowest ancestor that concerns the current filters."""
     for number, glob in enumerate(("/w", "/w/*", "/w/*/tmp/*")):
         begin(windows, f"/w/day/tmp/part-{number}", topmost_missing="/w", glob="/w")
         windows.follow(globs("/w", glob))
@@ -106,7 +106,7 @@ def test_an_ancestor_window_outlasts_them_if_a_lower_matters(windows: TwoStepWin
 
 
 def test_an_ancestor_window_ends_with_the_lowest_that_matters(windows: TwoStepWindows) -> None:
-    """W1: what the write still makes below that directory concerns no filter."""
+    """W1: what the write still creates below that directory concerns no filter."""
     begin(windows, "/w/day/tmp/part-0", topmost_missing="/w", glob="/w/*/_DONE")
     for path, txid in (("/w", 51), ("/w/day/tmp", 51), ("/w/day/tmp/part-0", 51), ("/w/day", 50)):
         windows.appeared(path, txid)
@@ -118,7 +118,7 @@ def test_an_ancestor_window_ends_with_the_lowest_that_matters(windows: TwoStepWi
 
 
 def test_windows_of_one_newer_ancestor_end_together(windows: TwoStepWindows) -> None:
-    """W1: the directory is there for all of them, but not for one that began after it appeared."""
+    """W1: the directory exists for all of them, but not for a window that began after it appeared."""
     for number, after_txid in enumerate((50, 50, 60, None)):
         begin(
             windows,
@@ -137,7 +137,7 @@ def test_windows_of_one_newer_ancestor_end_together(windows: TwoStepWindows) -> 
 
 
 def test_a_window_of_its_own_path_outlasts_ancestors(windows: TwoStepWindows) -> None:
-    """OwnWrites: what is to be written is not there because its directory is."""
+    """OwnWrites: the file does not exist yet when its directory does."""
     begin(windows, "/w/day/_DONE", topmost_missing="/w/day", glob="/w/*/_DONE")
     windows.appeared("/w/day", 51)
     windows.appeared("/w/day/_DONE", 51)
@@ -148,20 +148,20 @@ def test_a_window_of_its_own_path_outlasts_ancestors(windows: TwoStepWindows) ->
 def test_ancestors_that_concern_no_filter_open_no_window(
     windows: TwoStepWindows, topmost: str | None
 ) -> None:
-    """Of the ancestors only those count that the write may have to make."""
+    """Only the ancestors that the write may have to create count."""
     begin(windows, "/w/day/a/b/c", topmost_missing=topmost, glob="/w/*/_DONE")
     assert windows.open == 0
 
 
 def test_a_write_that_finds_no_room_covers_everything() -> None:
-    """W2: bounded in number, and never at the price of a stale answer."""
+    """W2: the number of windows is bounded, and never at the cost of a stale answer."""
     windows = make(max_windows=1)
     assert begin(windows, "/f")
     assert not begin(windows, "/g", 5.0)
     assert windows.is_full(604.9)
     assert not windows.is_full(605.0)
     assert windows.open == 1
-    windows.block_all(10.0)  # a fault of the cache: nothing is known of a write that is under way
+    windows.block_all(10.0)  # an internal error: nothing is known of a write in progress
     assert windows.is_full(609.9)
     assert not windows.is_full(610.0)
 
@@ -177,7 +177,7 @@ def test_a_write_that_finds_no_room_covers_everything() -> None:
     )
 )
 def test_agrees_with_a_naive_twin(steps: list[tuple[str, str, int]]) -> None:
-    """The indexes say what a walk over all windows would say."""
+    """The indexes give the result of a walk over all windows."""
     windows, now = make(max_windows=5), 0.0
     twin: list[dict[str, object]] = []
     for step, path, n in steps:
@@ -216,7 +216,7 @@ def answer(
     topmost: str | None = None,
     now: float = 1.0,
 ) -> tuple[str, ...] | None:
-    """Take what a NameNode says of a write."""
+    """Apply a NameNode's report about a write."""
     known = write.known(topmost, has_right=has_right)
     covered = windows.answer(write, known, now=now, filters=globs(*ALL))
     windows.check()
@@ -224,11 +224,11 @@ def answer(
 
 
 def test_no_window_without_a_right_the_namenode_confirms(windows: TwoStepWindows) -> None:
-    """What may give the caller the right has it asked again, however often; the answer opens a window or does not."""
+    """Each change that may give the right queues a recheck; only a NameNode's confirmation opens a window."""
     calls: list[int] = []
     windows.on_recheck = lambda: calls.append(1)
     assert begin(windows, "/a/b", writer=of("c", has_right=False))
-    windows.follow(globs(*ALL))  # nor do filters that come later open one
+    windows.follow(globs(*ALL))  # nor do later filters open one
     assert windows.open == 0
     windows.may_be_granted("/x")
     assert windows.take_recheck_queue() == []
@@ -239,7 +239,7 @@ def test_no_window_without_a_right_the_namenode_confirms(windows: TwoStepWindows
         assert answer(windows, write, has_right=False) == ()
         assert not windows.is_blocked("/a/b", 1.0)
     windows.may_be_granted("/a")
-    windows.may_be_granted("/a")  # also while it is being asked
+    windows.may_be_granted("/a")  # also while a recheck is in progress
     (write,) = windows.take_recheck_queue()
     assert answer(windows, write) == ("/a/b",)
     assert windows.is_blocked("/a/b", 1.0)
@@ -248,7 +248,7 @@ def test_no_window_without_a_right_the_namenode_confirms(windows: TwoStepWindows
 
 
 def test_asking_does_not_prolong_a_write_without_a_right(windows: TwoStepWindows) -> None:
-    """Its window, too, ends when it would have ended had there been the right from the first."""
+    """A window that opens late ends when it would have ended had the right been there from the first."""
     begin(windows, "/a/b", now=0.0, writer=of("c", has_right=False))
     windows.may_be_granted("/a")
     (write,) = windows.take_recheck_queue()
@@ -261,7 +261,7 @@ def test_asking_does_not_prolong_a_write_without_a_right(windows: TwoStepWindows
 
 
 def test_a_window_gets_as_narrow_as_what_a_namenode_says(windows: TwoStepWindows) -> None:
-    """And keeps what was seen of the write before."""
+    """The window still knows the CREATE that was seen before."""
     write = TwoStepWrite("/a/b/c", 50, WINDOW_S, "/a", Writer(is_known=False))
     windows.begin(write, now=0.0, filters=globs(*ALL))
     windows.opened("/a/b/c", 60)
@@ -274,7 +274,7 @@ def test_a_window_gets_as_narrow_as_what_a_namenode_says(windows: TwoStepWindows
 
 
 def test_a_window_to_which_there_is_no_right_is_set_aside(windows: TwoStepWindows) -> None:
-    """Until something changes at or above its path."""
+    """The write stays set aside until a change at or above its path."""
     write = TwoStepWrite("/a/b/c", 50, WINDOW_S, "/a", Writer(is_known=False))
     windows.begin(write, now=0.0, filters=globs(*ALL))
     assert answer(windows, write, has_right=False) == ()
@@ -285,7 +285,7 @@ def test_a_window_to_which_there_is_no_right_is_set_aside(windows: TwoStepWindow
 
 
 def test_what_is_in_doubt_is_bounded_by_what_is_under_way() -> None:
-    """What is over goes first, and what is not is asked about."""
+    """Ended writes leave the queue first; a write in progress is never dropped."""
     windows = make(max_windows=2)
     pending = TwoStepWrite("/a/b", 1, WINDOW_S, None)
     windows.begin(pending, now=0.0, filters=globs(*ALL))
@@ -298,7 +298,7 @@ def test_what_is_in_doubt_is_bounded_by_what_is_under_way() -> None:
 
 
 def test_the_window_of_one_write_leaves_the_other_its_own(windows: TwoStepWindows) -> None:
-    """Two writes of one path."""
+    """Two writes to the same path each have a window of their own."""
     one, other = (TwoStepWrite("/a/b", 50, WINDOW_S, None) for _ in range(2))
     for write in (one, other):
         windows.begin(write, now=0.0, filters=globs(*ALL))
@@ -309,7 +309,7 @@ def test_the_window_of_one_write_leaves_the_other_its_own(windows: TwoStepWindow
 
 
 def test_an_address_has_a_share_whatever_names_come_from_it() -> None:
-    """A user's name costs nothing where authentication is simple."""
+    """Where authentication is simple, a client can invent any number of user names."""
     windows = make(max_windows=48)
     for number in range(200):
         begin(windows, f"/a/{number}", writer=of("one address", f"user {number}"))
@@ -319,7 +319,7 @@ def test_an_address_has_a_share_whatever_names_come_from_it() -> None:
 
 
 def test_of_alternatives_the_one_that_is_written_ends_both(windows: TwoStepWindows) -> None:
-    """W1, HitsKept: a window on a path that is not written would last."""
+    """W1, HitsKept: a window on the alternative that is not written would last until its expiry."""
     either = Writer(alternatives=("/a/e", "/a/f"))
     for path in either.alternatives:
         begin(windows, path, writer=either)
@@ -333,7 +333,7 @@ def test_of_alternatives_the_one_that_is_written_ends_both(windows: TwoStepWindo
 
 
 def test_an_alternative_of_two_writes_ends_with_neither(windows: TwoStepWindows) -> None:
-    """W1, OwnWrites: which of the two is over is not known; another's window on it stays as well."""
+    """W1, OwnWrites: it is unknown which of the two has ended; another write's window on the path stays as well."""
     either = Writer(alternatives=("/a/e", "/a/f"))
     for path in ("/a/e", "/a/f", "/a/f"):
         begin(windows, path, writer=either)
@@ -362,7 +362,7 @@ def test_an_alternative_of_two_writes_ends_with_neither(windows: TwoStepWindows)
 def test_a_share_falls_on_most_writes_then_the_deepest(
     places: list[str | None], directory: str | None
 ) -> None:
-    """Never the root: all callers share it."""
+    """The root is never chosen: all callers share it."""
     assert shared_directory_of(places) == directory
 
 
@@ -370,7 +370,7 @@ def test_a_share_falls_on_most_writes_then_the_deepest(
 
 
 def test_a_deferred_write_ends_with_its_window() -> None:
-    """It takes no room then; and one that is followed late ends in its turn."""
+    """An expired write takes no room; one that gets its window late keeps its own expiry time."""
     windows = make(max_windows=2)
     for now, path in ((0.0, "/w/a"), (100.0, "/w/b"), (200.0, "/x")):
         begin(windows, path, now, glob="/x" if path == "/x" else "/other")
@@ -384,7 +384,7 @@ def test_a_deferred_write_ends_with_its_window() -> None:
 
 
 def test_the_latest_deferred_writes_find_room() -> None:
-    """W2: bounded in number; what finds no room covers every path for the rest of its time."""
+    """W2: the number of windows is bounded; a write without one covers every path until its expiry."""
     windows = make(max_windows=3)
     for number in range(5):
         begin(windows, f"/w/{number}", float(number), glob="/other")
@@ -398,7 +398,7 @@ def test_the_latest_deferred_writes_find_room() -> None:
 
 
 def test_a_merged_directory_lasts_as_long_as_its_windows() -> None:
-    """W5: also where the last one to come, since a filter is new, is the one that ends first."""
+    """W5: this holds even if the last write to get its window, since a filter is new, ends first."""
     windows = make(max_windows=32)  # a share of two
     begin(windows, "/a/0", writer=of("c"))
     begin(windows, "/a/1", now=100.0, writer=of("c"), glob="/none")
@@ -411,7 +411,7 @@ def test_a_merged_directory_lasts_as_long_as_its_windows() -> None:
 
 
 def test_a_used_up_share_costs_its_owner_one_directory() -> None:
-    """The directory with most of their writes is covered in place of their windows there, by time only."""
+    """One window, ended only by time, replaces the owner's windows in the directory with most of their writes."""
     windows = make(max_windows=48)  # a share of three
     for number in range(3):
         assert begin(windows, f"/a/b/{number}", writer=of("greedy"))
@@ -429,7 +429,7 @@ def test_a_used_up_share_costs_its_owner_one_directory() -> None:
 
 
 def test_rights_at_several_places_leave_their_parents_alone() -> None:
-    """Their own directories alone are covered."""
+    """Only the directories that they write to are covered."""
     windows = make(max_windows=64)  # a share of four
     for number in range(300):
         assert begin(windows, f"/x/mine{number % 3}/{number}", writer=of("greedy"))
@@ -440,7 +440,7 @@ def test_rights_at_several_places_leave_their_parents_alone() -> None:
 
 
 def test_a_merged_window_covers_ancestors_of_every_write() -> None:
-    """OwnWrites (W5): the second step makes these as well."""
+    """OwnWrites (W5): the second step creates these ancestors as well."""
     windows = make(max_windows=32)  # a share of two
     for number in range(3):
         assert begin(windows, f"/a/new/b/{number}", topmost_missing="/a/new", writer=of("greedy"))

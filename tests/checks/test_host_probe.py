@@ -1,6 +1,7 @@
 """What this host allows is tried, not computed."""
 
 import asyncio
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -89,6 +90,18 @@ def test_files_token_and_class(tmp_path: Path) -> None:
         .classes["output_stream"]
         .startswith("output_stream: no.such:C")
     )
+
+
+def test_files_on_a_disk_that_hangs_are_waited_for_in_bounds(tmp_path: Path) -> None:
+    """Each is named; the end of the program does not wait for them."""
+    hangs = tmp_path / "hangs"
+    os.mkfifo(hangs)
+    key = tmp_path / "key"
+    key.touch(mode=0o600)
+    certificate = {"tls_certificate": str(hangs), "tls_key": str(key), "tls_listen": "127.0.0.1:0"}
+    found = looked(PROXY, admin_token_file=str(hangs), **certificate)
+    assert found.token.startswith("admin_token_file: no answer in 1.2 s: a disk")
+    assert found.certificates["tls_certificate"].fault.startswith("tls_certificate: no answer in 1.2 s")
 
 
 @pytest.mark.parametrize("form", [PROXY, PUBLISHER])

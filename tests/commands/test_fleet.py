@@ -21,7 +21,7 @@ from nncache.commands.fleet_client import (
     Fleet,
     Member,
     read_members,
-    see_all,
+    require_all,
     shown,
 )
 from nncache.commands.fleet_view import answers_as_json, screen, seen, status_row
@@ -125,7 +125,7 @@ def test_what_is_silent_gone_or_no_proxy_costs_only_itself() -> None:
     assert whys["unread"] == "no URL"
     assert whys["void"].startswith("cannot connect to 127.0.0.1:")
     with pytest.raises(FleetError) as raised:
-        see_all([*found.values()], "purged:")
+        require_all([*found.values()], "purged:")
     assert raised.value.lines[-1] == "purged: 1 of 8 registered proxies"
     assert len(raised.value.lines) == 8
     assert raised.value.exit_code == 1

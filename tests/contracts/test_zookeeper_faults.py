@@ -75,7 +75,7 @@ class RealServer:
         """Wipe the server and start it again."""
         before = self.victim.session_id, self.other.session_id
         self._server.wipe()
-        await asyncio.to_thread(self._server.start_again)
+        await asyncio.to_thread(self._server.process.start)
         async with asyncio.timeout(LONG_S):
             while {self.victim.session_id, self.other.session_id} & {0, *before}:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.01)
@@ -181,7 +181,7 @@ class TestReal(Contract):
     async def simulation(self, zookeeper_server: ZooKeeperServer) -> AsyncIterator[Simulation]:
         """Yield a ZooKeeper, with nothing in it that was there before."""
         zookeeper_server.wipe()
-        await asyncio.to_thread(zookeeper_server.start_again)
+        await asyncio.to_thread(zookeeper_server.process.start)
         with Relay(zookeeper_server.address) as relay:
             async with (
                 connected(zookeeper_server.address, TIMEOUT_S) as other,

@@ -1,4 +1,4 @@
-"""Tests of this room run on both event loops where a thread meets the loop; elsewhere on the daemons' own."""
+"""Tests of this room run on both event loops where a thread calls into the loop, and otherwise on the daemons' own."""
 
 from asyncio import AbstractEventLoop, SelectorEventLoop
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ IN_VIRTUAL_TIME = {"test_task_group.py"}
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], AbstractEventLoop]]:
-    """Say what makes the event loop of each test."""
+    """Return the factories of each test's event loop."""
     if item.path.name in ON_BOTH:
         return {"uvloop": uvloop.new_event_loop, "asyncio": SelectorEventLoop}
     if item.path.name in IN_VIRTUAL_TIME:

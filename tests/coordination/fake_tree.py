@@ -1,7 +1,7 @@
-"""ZooKeeper's tree without ZooKeeper: what a server does with the requests that reach it.
+"""ZooKeeper's tree without ZooKeeper: how a server answers the requests that reach it.
 
-After org.apache.zookeeper.server.PrepRequestProcessor and DataTree (3.8): which check comes first, what a transaction
-sees of itself, and which watches fire.
+After org.apache.zookeeper.server.PrepRequestProcessor and DataTree (3.8): the order of the checks, the state that a
+transaction sees, and the watches that fire.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ from nncache.coordination.zookeeper import (
 )
 
 Identities: TypeAlias = frozenset[tuple[str, str]]
-"""Who a session is, scheme and id each."""
+"""The identities of a session: scheme and id of each."""
 
 ANYONE: Final[Identities] = frozenset({("world", "anyone")})
 SUPERUSER: Final[Identities] = frozenset({("super", "")})
@@ -38,7 +38,7 @@ SUPERUSER: Final[Identities] = frozenset({("super", "")})
 
 @dataclass(slots=True)
 class Node:
-    """What the tree holds for a path."""
+    """A znode in the tree."""
 
     data: bytes
     created_zxid: int
@@ -47,7 +47,7 @@ class Node:
     acl: Acl = OPEN
     acl_version: int = 0
     children: set[str] = field(default_factory=set)
-    made: int = 0  # children so far, those that are gone included
+    made: int = 0  # children created so far, deleted ones included
     children_zxid: int = 0
 
 
@@ -57,12 +57,12 @@ def parent_of(path: str) -> str:
 
 
 class FakeTree:
-    """The znodes. Its reads and writes raise as the calls of `nncache.coordination.zookeeper` do."""
+    """The znodes. Its reads and writes raise the same errors as the calls of `nncache.coordination.zookeeper`."""
 
     def __init__(self) -> None:
-        self.zxid = 0  # counts the transactions, the ends of sessions among them
+        self.zxid = 0  # counts the transactions, including the ends of sessions
         self.writes = 0  # counts the commits carried out
-        self.forbidden: set[str] = set()  # paths whose ACL allows nothing to anybody
+        self.forbidden: set[str] = set()  # paths whose ACL allows nothing to any session
         self._nodes = {"/": Node(b"", 0)}
 
     @property
@@ -85,11 +85,11 @@ class FakeTree:
         )
 
     def has(self, path: str) -> bool:
-        """Tell whether there is one, whatever its ACL says."""
+        """Return whether the znode exists, whatever its ACL says."""
         return path in self._nodes
 
     def exists(self, path: str, who: Identities = SUPERUSER) -> bool:
-        """Tell whether there is one; that too needs the right to read it (since 3.8.4, ZOOKEEPER-2590)."""
+        """Return whether the znode exists. This too needs the right to read it (since 3.8.4, ZOOKEEPER-2590)."""
         if path in self._nodes:
             self._allow(path, Right.READ, who)
         return path in self._nodes
@@ -107,7 +107,7 @@ class FakeTree:
         return ZnodeAcl(node.acl, node.acl_version)
 
     def set_acl(self, path: str, acl: Acl, version: int, who: Identities = SUPERUSER) -> None:
-        """Set it."""
+        """Set a znode's ACL."""
         node = self._node(path)
         self._allow(path, Right.ADMIN, who)
         acl = _written(path, acl, who)
@@ -141,7 +141,7 @@ class FakeTree:
     def _carry_out(
         self, operation: Operation, session: int, undo: list[Callable[[], object]], who: Identities
     ) -> str:
-        """Return the path if it was changed."""
+        """Carry out one operation. Return the path if its data watches fire, otherwise ""."""
         path = operation.path
         match operation:
             case Create(_, data, ephemeral, acl, sequential):
@@ -189,7 +189,7 @@ class FakeTree:
         return node
 
     def _allow(self, path: str, rights: Right, who: Identities, blamed: str = "") -> None:
-        """See that one of these rights is there."""
+        """Raise NotAllowedError for `blamed` or the path, unless the ACL grants one of these rights."""
         acl = self._nodes[path].acl
         is_allowed = who == SUPERUSER or any(
             entry.rights & rights and (entry.scheme, entry.id) in who | ANYONE for entry in acl
@@ -214,7 +214,7 @@ class FakeTree:
         self._nodes[parent_of(path)].children.discard(path.rpartition("/")[2])
 
     def _children_changed(self, path: str) -> Callable[[], object]:
-        """Take down when the parent's children changed; return what undoes that."""
+        """Record the zxid of a change of the parent's children; return a function that undoes this."""
         parent = self._nodes[parent_of(path)]
         before, parent.children_zxid = parent.children_zxid, self.zxid
         return lambda: setattr(parent, "children_zxid", before)
@@ -233,7 +233,7 @@ def _see_version(path: str, node: Node, version: int) -> None:
 
 
 def _written(path: str, acl: Acl, who: Identities) -> Acl:
-    """Return an ACL as the server keeps it: `auth` is whom it has authenticated (fixupACL)."""
+    """Return an ACL as the server stores it: `auth` becomes the authenticated identities of the session (fixupACL)."""
     found: list[AclEntry] = []
     for entry in acl:
         own = [AclEntry(scheme, id_, entry.rights) for scheme, id_ in sorted(who - ANYONE - SUPERUSER)]

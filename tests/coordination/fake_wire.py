@@ -1,4 +1,4 @@
-"""One connection to a fake server: in order both ways, takes its time, and may be cut."""
+"""A connection to a fake server, ordered in both directions, with latency, until it is cut."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,19 +8,19 @@ from typing import Any
 from nncache.coordination.errors import ConnectionLostError, CoordinationError
 
 SPACING_S = 1e-6
-"""Keeps apart what would else be due at one time: the loop does not order that."""
+"""The least time between two deliveries: the loop does not order events that are due at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class WireReply:
-    """What a request came to."""
+    """The result of a request."""
 
     value: Any = None
     error: CoordinationError | None = None
 
 
 class FakeWire:
-    """A connection, until it is cut. `latency_s` says what there and back take now."""
+    """A connection, until it is cut. `latency_s` returns the present round-trip time."""
 
     def __init__(self, latency_s: Callable[[], float]) -> None:
         self._latency_s = latency_s
@@ -30,7 +30,7 @@ class FakeWire:
         self._in_flight: set[asyncio.Future[WireReply]] = set()
 
     def ask(self, request: Callable[[], object]) -> asyncio.Future[WireReply]:
-        """Have the server call it; return what will hold the answer."""
+        """Deliver a request to the server; return the future of its reply."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[WireReply] = loop.create_future()
         self._in_flight.add(future)
@@ -39,13 +39,13 @@ class FakeWire:
         return future
 
     def tell(self, take: Callable[[], None]) -> None:
-        """Have the client call it."""
+        """Deliver a callback to the client."""
         loop = asyncio.get_running_loop()
         self._last_back = self._due(loop, self._last_back)
         loop.call_at(self._last_back, self._reach, take)
 
     def cut(self) -> None:
-        """Drop everything that is under way; what was asked fails."""
+        """Drop everything in flight; pending requests fail."""
         self._is_cut = True
         for future in self._in_flight:
             if not future.done():

@@ -1,6 +1,6 @@
-"""ZooKeeper without ZooKeeper, and sessions with it. (Checked against the real ones in tests/contracts.)
+"""A fake ZooKeeper server, and sessions with it. (Checked against real servers in tests/contracts.)
 
-No thread, no socket, no chance: it works on any event loop, one whose time is virtual among them.
+It uses no thread, socket or randomness, so it works on any event loop, also in virtual time.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ FIRST_SESSION_ID = 0x1_0000_0000_0000
 
 
 class FakeZooKeeper:
-    """A server, and what may befall it.
+    """A server, and the faults that it can suffer.
 
     Attributes:
-        tree: the znodes, for tests to look at; they write by a session of their own.
-        latency_s: of each call, there and back.
+        tree: the znodes, for tests to read; they write through sessions.
+        latency_s: the round-trip time of each call.
     """
 
     def __init__(
@@ -47,37 +47,34 @@ class FakeZooKeeper:
         self.latency_s = latency_s
         self.session_timeout_s = session_timeout_s
         self.clock = clock
-        self._sessions: list[FakeSession] = []  # that have not been left
+        self._sessions: list[FakeSession] = []  # those that were not closed
         self._last_session_id = FIRST_SESSION_ID - 1
         self._is_up = True
-        self._loses_next_commit: bool | None = None  # before (False) or after (True) it was carried out
-        self._watchers: dict[str, dict[FakeSession, Watcher]] = {}  # at most one for a session and a path
+        self._loses_next_commit: bool | None = None  # before (False) or after (True) it takes effect
+        self._watchers: dict[str, dict[FakeSession, Watcher]] = {}  # at most one for each session and path
 
     @property
     def writes(self) -> int:
-        """How many commits have been carried out."""
+        """The number of commits carried out."""
         return self.tree.writes
 
     @property
     def watches(self) -> int:
-        """How many watches are set."""
+        """The number of watches set."""
         return sum(map(len, self._watchers.values()))
 
     def session(self, who: Identities = ANYONE) -> "FakeSession":
-        """Return a session, connected if the server is up; `async with` it, or `close` it, or leave it at that.
-
-        It has logged in as `who`.
-        """
+        """Return a session of `who`, connected if the server is up. Entering or closing it is optional."""
         session = FakeSession(self, who)
         self._sessions.append(session)
         if self._is_up:
             session.connect(self._new_session_id())
         return session
 
-    # ---- what may befall it --------------------------------------------------------------------------------------
+    # ---- faults --------------------------------------------------------------------------------------------------
 
     def disconnect(self, session: "FakeSession | None" = None) -> None:
-        """Cut all connections, or one session's, until `connect`. A session ends when that lasts too long."""
+        """Cut all connections, or one session's, until `connect`. Sessions expire after their timeout."""
         self._is_up = session is not None
         for cut_off in self._sessions if session is None else [session]:
             if cut_off.is_connected:
@@ -86,7 +83,7 @@ class FakeZooKeeper:
                 loop.call_later(self.session_timeout_s + SPACING_S, self._end_if_too_long, cut_off)
 
     def connect(self) -> None:
-        """Let everybody connect again."""
+        """Let all sessions connect again."""
         self._is_up = True
         for session in self._sessions:
             if not session.is_connected:
@@ -94,13 +91,13 @@ class FakeZooKeeper:
                 session.connect(session.session_id or self._new_session_id())
 
     def expire(self, session: "FakeSession") -> None:
-        """End a session; its owner gets another one, at once if the server can be reached."""
+        """Expire a session; its owner gets another one, immediately if the server is up."""
         self._end(session)
         if self._is_up:
             session.connect(self._new_session_id())
 
     def wipe(self) -> None:
-        """Lose all data, sessions included; everybody who is connected gets a new session at once."""
+        """Lose all data and sessions; each connected client gets a new session immediately."""
         self.tree = FakeTree()
         for session in self._sessions:
             was_connected = session.is_connected
@@ -110,13 +107,13 @@ class FakeZooKeeper:
                 session.connect(self._new_session_id())
 
     def lose_next_commit(self, *, after: bool) -> None:
-        """Cut the connection under the next commit that arrives, before or after carrying it out, for a moment."""
+        """Cut the connection briefly at the next commit, before or after it takes effect."""
         self._loses_next_commit = after
 
-    # ---- what sessions ask ---------------------------------------------------------------------------------------
+    # ---- calls of sessions ---------------------------------------------------------------------------------------
 
     def commit(self, session: "FakeSession", operations: Sequence[Operation]) -> None:
-        """Carry out a commit that has arrived."""
+        """Carry out a commit that has arrived from a session."""
         loses, self._loses_next_commit = self._loses_next_commit, None
         if loses is not False:
             self._fire(self.tree.commit(operations, session.session_id, session.who))
@@ -125,24 +122,24 @@ class FakeZooKeeper:
             session.connect(session.session_id)
 
     def read(self, session: "FakeSession", path: str, watcher: Watcher | None) -> Znode:
-        """Return a znode, and set a watch if there is one to set."""
+        """Return a znode, and set the watch if one is given."""
         znode = self.tree.read(path, session.who)
         self._watch(session, path, watcher)
         return znode
 
     def exists(self, session: "FakeSession", path: str, watcher: Watcher | None) -> bool:
-        """Tell whether a znode is there, and set a watch if there is one to set."""
+        """Return whether a znode exists, and set the watch if one is given."""
         is_there = self.tree.exists(path, session.who)
         self._watch(session, path, watcher)
         return is_there
 
     def forget_watches(self, session: "FakeSession") -> None:
-        """Drop the watches of a connection that is lost."""
+        """Drop the watches of a session whose connection is lost."""
         for watchers in self._watchers.values():
             watchers.pop(session, None)
 
     def leave(self, session: "FakeSession") -> None:
-        """Let a session end for good."""
+        """Close a session."""
         if session in self._sessions:
             self._sessions.remove(session)
             self._end(session)
@@ -173,17 +170,17 @@ class FakeZooKeeper:
 
 
 class FakeSession:
-    """A session with the fake; what it promises is said in `nncache.coordination.zookeeper.ZooKeeper`."""
+    """A session with the fake, with the contract of `nncache.coordination.zookeeper.ZooKeeper`."""
 
     def __init__(self, server: FakeZooKeeper, who: Identities = ANYONE) -> None:
         self.who = who
         self.session_id = 0
         self.connection_id = 0
-        self.lost_at = 0.0  # since when it is not connected
+        self.lost_at = 0.0  # the time of the last disconnect
         self._server = server
         self._wire: FakeWire | None = None  # the present connection
         self._connected = asyncio.Event()
-        self._sessions = 0  # counts
+        self._sessions = 0  # number of sessions so far
         self._watches = ZnodeWatches(self)
         self._counters = SessionStats()
 
@@ -196,12 +193,12 @@ class FakeSession:
         self.close()
 
     def close(self) -> None:
-        """Leave; nothing follows."""
+        """Close the session."""
         self._server.leave(self)
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is a connection."""
+        """Whether the session is connected."""
         return self._wire is not None
 
     def stats(self) -> SessionStats:
@@ -226,7 +223,7 @@ class FakeSession:
         return await self.read(path, None)
 
     async def get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return many znodes."""
+        """Return many znodes; None for each that does not exist."""
         asked = [self._send(partial(self._server.read, self, path, None)) for path in paths]
         found: list[Znode | None] = []
         for future in asked:
@@ -237,7 +234,7 @@ class FakeSession:
         return tuple(found)
 
     async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return znodes, all read as the call arrives."""
+        """Return znodes; all are read when the call arrives."""
 
         def read() -> tuple[Znode | None, ...]:
             return tuple(
@@ -248,7 +245,7 @@ class FakeSession:
         return found
 
     async def sync(self, path: str) -> None:
-        """Return; there is one server, which is never behind."""
+        """Wait for a round trip; the single server is never behind."""
         await self._call(lambda: path)
 
     async def children(self, path: str) -> tuple[str, ...]:
@@ -277,7 +274,7 @@ class FakeSession:
         await self._call(lambda: self._server.tree.set_acl(path, acl, version, self.who))
 
     async def ensure(self, path: str, acl: Acl = OPEN) -> None:
-        """Make a path."""
+        """Create a path with its ancestors."""
         parts = path.strip("/").split("/")
         for depth in range(1, len(parts) + 1):
             above = "/" + "/".join(parts[:depth])
@@ -286,23 +283,23 @@ class FakeSession:
                     await self.commit([Create(above, b"", acl=acl)])
 
     def watch(self, path: str) -> WatchHandle:
-        """Return a look at a path."""
+        """Return a watch on a path."""
         return self._watches.look(path)
 
     async def read(self, path: str, watcher: Watcher | None) -> Znode:
-        """Return a znode, for looks."""
+        """Return a znode and set the watch; for `ZnodeWatches`."""
         znode: Znode = await self._call(lambda: self._server.read(self, path, watcher))
         return znode
 
     async def exists(self, path: str, watcher: Watcher | None) -> bool:
-        """Tell whether there is one, for looks."""
+        """Return whether a znode exists and set the watch; for `ZnodeWatches`."""
         is_there: bool = await self._call(lambda: self._server.exists(self, path, watcher))
         return is_there
 
-    # ---- what the server does ------------------------------------------------------------------------------------
+    # ---- called by the server ------------------------------------------------------------------------------------
 
     def connect(self, session_id: int) -> None:
-        """Be connected, with this session."""
+        """Connect with this session."""
         self._sessions += session_id != self.session_id
         self.session_id = session_id
         self.connection_id += 1
@@ -311,7 +308,7 @@ class FakeSession:
         self._watches.reconnected()
 
     def disconnect(self) -> None:
-        """Lose the connection; what is under way fails."""
+        """Lose the connection; calls in flight fail."""
         if self._wire is not None:
             self.lost_at = self._server.clock()
             self._connected.clear()
@@ -320,7 +317,7 @@ class FakeSession:
             self._wire = None
 
     def notify(self, watcher: Watcher) -> None:
-        """Tell that a watch has fired, as late as an answer would come."""
+        """Deliver a watch event, with the latency of a reply."""
         if self._wire is not None:
             self._wire.tell(watcher)
 

@@ -1,4 +1,4 @@
-"""A server that speaks just enough of ZooKeeper's protocol to grant, refuse and end sessions as a test wants.
+"""A server that implements just enough of ZooKeeper's protocol to grant, refuse and end sessions as a test demands.
 
 After org.apache.zookeeper.proto (3.8): ConnectRequest, ConnectResponse, RequestHeader, ReplyHeader.
 """
@@ -15,7 +15,7 @@ _PING_XID = -2
 
 
 class Mood(enum.Enum):
-    """What it does with whoever connects."""
+    """The server's behaviour towards clients that connect."""
 
     GRANT = "grants sessions, and takes up those that it knows"
     HANG_UP = "reads the request, and ends the connection: as one whose data was wiped"
@@ -25,14 +25,14 @@ class Mood(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """How a client introduced itself."""
+    """The fields of a client's ConnectRequest."""
 
     last_zxid: int
     session_id: int
 
 
 class ScriptedZooKeeper:
-    """Listens while the block lasts."""
+    """A server that listens while its block runs."""
 
     def __init__(self) -> None:
         self.mood = Mood.GRANT
@@ -57,7 +57,7 @@ class ScriptedZooKeeper:
         await self._server.wait_closed()
 
     def cut(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         for writer in self._writers:
             writer.close()
 
@@ -97,7 +97,7 @@ class ScriptedZooKeeper:
                 self.closed.append(session)
                 _reply(writer, struct.pack("!iqi", xid, 1, 0))
             else:
-                _reply(writer, struct.pack("!iqi", xid, 7, -101))  # there is no such znode; the zxid is 7
+                _reply(writer, struct.pack("!iqi", xid, 7, -101))  # NoNode; the zxid is 7
 
 
 async def _frame(reader: asyncio.StreamReader) -> bytes:

@@ -1,4 +1,4 @@
-"""A ZooKeeper, real or not, as a test that runs on both sees it."""
+"""A real or fake ZooKeeper, behind one interface, for tests that run on both."""
 
 import asyncio
 import contextlib
@@ -17,11 +17,11 @@ from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 
 DEADLINE_S = 10.0
 ADMIN_ONLY = ACL(16, Id("world", "anyone"))
-"""Anybody may change the ACL, and nothing else."""
+"""Everyone may change the ACL, but do nothing else."""
 
 
 class Simulation(ABC):
-    """A ZooKeeper, a session with it, and a path in it that is this test's alone (and is there)."""
+    """A ZooKeeper, a session with it, and an existing path for this test only."""
 
     def __init__(self, root: str, zookeeper: Session | FakeSession) -> None:
         self.root = root
@@ -33,15 +33,15 @@ class Simulation(ABC):
 
     @abstractmethod
     async def expire(self) -> None:
-        """Have the server end the session `zookeeper`, and wait until it is connected again."""
+        """Have the server end the session `zookeeper`, and wait until a new session is connected."""
 
     @abstractmethod
     def forbidden(self, path: str) -> AbstractAsyncContextManager[None]:
-        """Have an ACL forbid everything to everybody for as long as the block lasts."""
+        """Let the ACL of a path forbid everything to everyone while the block runs."""
 
 
 class FakeServer(Simulation):
-    """The fake."""
+    """The fake server."""
 
     def __init__(self) -> None:
         self._server = FakeZooKeeper(time.monotonic)
@@ -65,7 +65,7 @@ class FakeServer(Simulation):
 
 
 class RealServer(Simulation):
-    """A server at an address."""
+    """The server at an address."""
 
     def __init__(self, address: str, root: str, session: Session) -> None:
         super().__init__(root, session)
@@ -77,12 +77,12 @@ class RealServer(Simulation):
         return connected(self._address)
 
     async def expire(self) -> None:
-        """Take the session up and close it, as nobody could who had not its password."""
+        """End the session by resuming and closing it, which needs its password."""
         await expire(self._address, self._session)
 
     @contextlib.asynccontextmanager
     async def forbidden(self, path: str) -> AsyncIterator[None]:
-        """Set an ACL, and take it back."""
+        """Set an ACL, and restore it at the end."""
         await asyncio.to_thread(self._set_acl, path, [ADMIN_ONLY])
         yield
         await asyncio.to_thread(self._set_acl, path, OPEN_ACL_UNSAFE)
@@ -97,7 +97,7 @@ class RealServer(Simulation):
 
 @contextlib.asynccontextmanager
 async def connected(address: str, timeout_s: float = 6.0) -> AsyncIterator[Session]:
-    """Yield a session that is connected."""
+    """Yield a connected session."""
     settings = ZooKeeperSettings(zookeeper=tuple(address.split(",")), zookeeper_session_timeout_s=timeout_s)
     async with Session(settings, time.monotonic) as session:
         await session.wait_connected(DEADLINE_S)
@@ -105,8 +105,8 @@ async def connected(address: str, timeout_s: float = 6.0) -> AsyncIterator[Sessi
 
 
 async def expire(address: str, session: Session) -> None:
-    """Have the server at this address end a session, and wait until it is connected again."""
-    client_id = session._connection._client_id  # noqa: SLF001 - only who knows the password can end a session
+    """Have the server at this address end a session, and wait until its owner is connected again."""
+    client_id = session._connection._client_id  # noqa: SLF001 - ending a session needs its password
     ended = session.session_id
 
     def take_up_and_close() -> None:
@@ -117,12 +117,12 @@ async def expire(address: str, session: Session) -> None:
 
     await asyncio.to_thread(take_up_and_close)
     async with asyncio.timeout(DEADLINE_S):
-        while session.session_id in (0, ended):  # noqa: ASYNC110 - nobody tells
+        while session.session_id in (0, ended):  # noqa: ASYNC110 - no event announces it
             await asyncio.sleep(0.01)
 
 
 async def remove(zookeeper: ZooKeeper, path: str) -> None:
-    """Remove a znode and all below it."""
+    """Delete a znode and its descendants."""
     below = [f"{path}/{name}" for name in await zookeeper.children(path)]
     for child in await zookeeper.get_many(below):
         if child is not None and child.children:

@@ -28,20 +28,20 @@ from nncache.coordination.acl import (
     ],
 )  # fmt: skip
 def test_an_entry_is_read_as_hadoop_writes_it(text: str, entry: AclEntry) -> None:
-    """An id may hold colons; the permissions come in any order, and are shown in one."""
+    """An id may contain colons; permissions are read in any order and written in one."""
     assert parse_acl_entry(text) == entry
     assert parse_acl_entry(str(entry)) == entry
 
 
 @pytest.mark.parametrize("text", ["", "sasl", "sasl:alice", "sasl:alice:", "sasl:alice:x", ":a:r", "sasl::r"])
 def test_what_is_no_entry_is_refused_with_an_example(text: str) -> None:
-    """Each part has to be there."""
+    """No part of an entry may be missing."""
     with pytest.raises(ValueError, match=r"must be scheme:id:permissions .* such as sasl:"):
         parse_acl_entry(text)
 
 
 def test_entries_of_one_identity_count_together() -> None:
-    """ZooKeeper asks whether any of them allows it; their order means nothing."""
+    """ZooKeeper checks whether any entry allows an access; the order of entries has no meaning."""
     read, write = AclEntry("sasl", "a", Right.READ), AclEntry("sasl", "a", Right.WRITE)
     other = AclEntry("sasl", "b", Right.READ)
     assert merged((read, other, write)) == (AclEntry("sasl", "a", Right.READ | Right.WRITE), other)
@@ -51,7 +51,7 @@ def test_entries_of_one_identity_count_together() -> None:
 
 
 def test_who_is_known_and_who_is_anybody() -> None:
-    """An address proves nothing about who is there."""
+    """An address does not identify a client."""
     for scheme, is_known in (
         ("world", False),
         ("ip", False),
@@ -63,7 +63,7 @@ def test_who_is_known_and_who_is_anybody() -> None:
 
 
 def test_an_acl_is_shown_and_measured() -> None:
-    """The size is that of a request; an ACL without entries is shown, too."""
+    """The size is that of the entry in a request; an empty ACL has a text too."""
     acl = (AclEntry("sasl", "é", Right.READ), *OPEN)
     assert shown(acl) == "sasl:é:r, world:anyone:cdrwa"
     assert shown(()) == "no one"

@@ -1,4 +1,4 @@
-"""Connection: which client is in use, when another takes its place, and what the log says."""
+"""ZooKeeperConnection: which client is in use, when another replaces it, and the log lines."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ from tests.patience import until_so
 
 LONG_S = 10.0
 TIMEOUT_S = 30.0
-"""Of the session, by a clock that only the test moves."""
+"""The session timeout, on a clock that only the test advances."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Link:
 
     server: ScriptedZooKeeper
     now: float = 1000.0
-    connected: int = 0  # how often that was told
+    connected: int = 0  # number of `on_connected` calls
     connection: ZooKeeperConnection = field(init=False)
 
     def __post_init__(self) -> None:
@@ -46,13 +46,13 @@ class Link:
         self.connected += 1
 
     async def lose(self, mood: Mood) -> None:
-        """Lose the connection; from now on the server does this."""
+        """Cut the connection, and set how the server treats clients from now on."""
         self.server.mood = mood
         self.server.cut()
         await until_so(lambda: not self.connection.is_connected)
 
     async def greeted(self) -> None:
-        """Wait until somebody has connected, and again."""
+        """Wait until clients have connected twice more."""
         had = len(self.server.greetings)
         await until_so(lambda: len(self.server.greetings) > had + 1)
 
@@ -64,7 +64,7 @@ class Link:
 
 @pytest.fixture
 async def link() -> AsyncIterator[Link]:
-    """Yield a connection that has been made."""
+    """Yield a link that is connected."""
     async with ScriptedZooKeeper() as server:
         link = Link(server)
         link.connection.start()
@@ -74,12 +74,12 @@ async def link() -> AsyncIterator[Link]:
 
 
 async def ask(connection: ZooKeeperConnection) -> None:
-    """Make a call; whatever comes of it."""
+    """Make a call; the caller expects no particular result."""
     await (await connection.client().begin(lambda kazoo: kazoo.get_async("/a")))
 
 
 async def test_a_session_is_taken_up_again(link: Link) -> None:
-    """As long as it may live; the server is told what was seen."""
+    """The client resumes a session that has not expired, and sends its last zxid."""
     await ask(link.connection)
     await link.lose(Mood.GRANT)
     await link.connect()
@@ -89,7 +89,7 @@ async def test_a_session_is_taken_up_again(link: Link) -> None:
 
 
 async def test_an_expired_session_is_followed_by_another(link: Link) -> None:
-    """At once, and without the past."""
+    """The new session follows immediately, and sends neither the old id nor the old zxid."""
     await ask(link.connection)
     link.server.sessions.clear()
     await link.lose(Mood.GRANT)
@@ -100,7 +100,7 @@ async def test_an_expired_session_is_followed_by_another(link: Link) -> None:
 
 
 async def test_a_session_past_its_time_is_given_up(link: Link) -> None:
-    """By our own clock, while nobody says that it has expired; the next client knows nothing of it."""
+    """Our own clock decides, while no server reports the expiry; the next client does not know the old session."""
     await ask(link.connection)
     await link.lose(Mood.SILENT)
     link.now += TIMEOUT_S
@@ -117,7 +117,7 @@ async def test_a_session_past_its_time_is_given_up(link: Link) -> None:
 
 
 async def test_a_session_that_is_refused_is_given_up(link: Link) -> None:
-    """A server that was wiped hangs up on whoever has seen more than itself."""
+    """A server whose data was wiped hangs up on clients that have seen a later zxid than its own."""
     await ask(link.connection)
     await link.lose(Mood.HANG_UP)
     began = link.now
@@ -131,7 +131,7 @@ async def test_a_session_that_is_refused_is_given_up(link: Link) -> None:
 
 
 async def test_a_session_given_up_is_closed_at_the_next_connection(link: Link) -> None:
-    """If the server still knows it, its ephemeral znodes need not wait for it to expire; only it is closed."""
+    """If the server still knows it, its ephemeral znodes go before it would expire; no other session is closed."""
     await link.lose(Mood.HANG_UP)
     link.now += TIMEOUT_S + 1.0
     await until_so(lambda: link.connection.session_id == 0)
@@ -143,7 +143,7 @@ async def test_a_session_given_up_is_closed_at_the_next_connection(link: Link) -
 
 
 async def test_a_session_given_up_that_nobody_knows_is_left_alone(link: Link) -> None:
-    """The attempt to close it leaves nothing behind, no other session either."""
+    """The attempt to close it leaves neither a thread nor another session."""
     link.server.sessions.clear()
     await link.lose(Mood.HANG_UP)
     link.now += TIMEOUT_S + 1.0
@@ -156,7 +156,7 @@ async def test_a_session_given_up_that_nobody_knows_is_left_alone(link: Link) ->
 
 
 async def test_a_client_that_fails_is_replaced(link: Link, caplog: pytest.LogCaptureFixture) -> None:
-    """A server that answers nonsense ends kazoo's thread, for good; a moment later there is another."""
+    """A server that answers nonsense ends kazoo's thread for good; a new client follows a moment later."""
     link.server.mood = Mood.NONSENSE
     with contextlib.suppress(ConnectionLostError):
         await ask(link.connection)
@@ -175,7 +175,7 @@ async def test_a_client_that_fails_is_replaced(link: Link, caplog: pytest.LogCap
 
 
 def fail_to_make_clients(patch: pytest.MonkeyPatch, *times: int) -> None:
-    """Have the making of clients fail, at these times from now on."""
+    """Make the creation of clients fail, at these counts from now on."""
     number = 0
 
     def make(*args: Any, **how: Any) -> Any:
@@ -191,7 +191,7 @@ def fail_to_make_clients(patch: pytest.MonkeyPatch, *times: int) -> None:
 async def test_a_client_that_cannot_be_made_is_tried_again(
     link: Link, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the usual pause, for as long as it takes; the reason is told, and said once."""
+    """It is retried after the usual pause until it succeeds; the reason is reported, and logged once."""
     fail_to_make_clients(monkeypatch, 1, 2)
     await link.lose(Mood.HANG_UP)
     link.now += TIMEOUT_S + 1.0
@@ -214,7 +214,7 @@ async def test_a_client_that_cannot_be_made_is_tried_again(
 async def test_of_a_client_half_made_nothing_stays_open(
     wanting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For want of a file or a thread; else it is the garbage collector's to close, and files are what is wanted."""
+    """Its sockets are closed, not left to the garbage collector: files or threads are scarce at that moment."""
     made, make = list[socket.socket](), socket.socketpair
 
     def note() -> tuple[socket.socket, socket.socket]:
@@ -234,7 +234,7 @@ async def test_of_a_client_half_made_nothing_stays_open(
 async def test_a_session_given_up_that_cannot_be_closed_costs_no_connection(
     link: Link, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It ends by itself; whoever looks at znodes is told of the connection."""
+    """The session ends by itself; readers of znodes still learn of the connection."""
     fail_to_make_clients(monkeypatch, 2)
     await link.lose(Mood.HANG_UP)
     link.now += TIMEOUT_S + 1.0
@@ -246,7 +246,7 @@ async def test_a_session_given_up_that_cannot_be_closed_costs_no_connection(
 
 
 async def test_the_log_says_each_thing_once(link: Link, caplog: pytest.LogCaptureFixture) -> None:
-    """Lost, given up, found: with the address; nothing for each attempt between."""
+    """Loss, abandoned session and connection are logged once each, with the address, and no attempt in between."""
     with caplog.at_level(logging.INFO):
         await link.lose(Mood.HANG_UP)
         await link.greeted()
@@ -266,7 +266,7 @@ async def test_the_log_says_each_thing_once(link: Link, caplog: pytest.LogCaptur
 
 
 async def test_the_log_says_that_a_session_was_ended(link: Link, caplog: pytest.LogCaptureFixture) -> None:
-    """By the server, which only then is heard of again."""
+    """The server reports the end when the client reconnects."""
     link.server.sessions.clear()
     await link.lose(Mood.GRANT)
     await link.connect()
@@ -274,7 +274,7 @@ async def test_the_log_says_that_a_session_was_ended(link: Link, caplog: pytest.
 
 
 async def test_a_host_without_an_address_is_named() -> None:
-    """Else whoever mistypes one would never learn why nothing comes."""
+    """Otherwise a mistyped host would give no reason for the missing connection."""
     settings = ZooKeeperSettings(zookeeper=("no-such-host.invalid:2181",))
     connection = ZooKeeperConnection(settings, lambda: 0.0, log_name="", on_connected=lambda: None)
     connection.start()
@@ -283,7 +283,7 @@ async def test_a_host_without_an_address_is_named() -> None:
 
 
 async def test_no_server_there_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """When it has lasted for as long as a session; whoever asks is told the reason, before that too."""
+    """It is logged after as long as a session timeout; callers get the reason from the beginning."""
     now = 0.0
     with PortLease() as lease:
         address = f"127.0.0.1:{lease.take()}"
@@ -304,7 +304,7 @@ async def test_no_server_there_is_logged_once(caplog: pytest.LogCaptureFixture) 
 
 
 async def test_after_the_end_nothing_is_heard(link: Link) -> None:
-    """No connection, no session; the session was closed, and no timer runs on."""
+    """There is no connection and no session: the session was closed, and no timer continues."""
     await link.connection.close()
     assert link.server.closed == [0xA1]
     assert not link.connection.is_connected

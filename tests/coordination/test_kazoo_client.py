@@ -1,4 +1,4 @@
-"""Client: kazoo's ways that it holds off, seen on a real ZooKeeper."""
+"""Client: the behaviour of kazoo that it prevents, on a real ZooKeeper."""
 
 import asyncio
 import logging
@@ -36,7 +36,7 @@ TIMEOUT_S = 6.0
 
 @dataclass
 class Fixture:
-    """A client, its way to the server, and what it has told."""
+    """A client, the relay to its server, and the events that it reported."""
 
     server: ZooKeeperServer
     relay: Relay
@@ -50,12 +50,12 @@ class Fixture:
         )
 
     async def heard(self, kind: type[ClientEvent]) -> None:
-        """Wait until it has told this, once more."""
+        """Wait until it reports an event of this kind once more."""
         had = self.count(kind)
         await until_so(lambda: self.count(kind) > had)
 
     def count(self, kind: type[ClientEvent]) -> int:
-        """Count what it has told."""
+        """Return the number of reported events of a kind."""
         return sum(isinstance(event, kind) for event in self.reported)
 
     @property
@@ -66,7 +66,7 @@ class Fixture:
 
 @pytest.fixture
 def fixture(zookeeper_server: ZooKeeperServer) -> Iterator[Fixture]:
-    """Yield the fixture; no client leaves a thread."""
+    """Yield the fixture. At the end no client may have left a thread."""
     before = set(threading.enumerate())
     with Relay(zookeeper_server.address) as relay:
         yield Fixture(zookeeper_server, relay)
@@ -75,7 +75,7 @@ def fixture(zookeeper_server: ZooKeeperServer) -> Iterator[Fixture]:
 
 @pytest.fixture
 async def client(fixture: Fixture) -> AsyncIterator[Client]:
-    """Yield a client that is connected, and a znode."""
+    """Yield a connected client, with a znode at `fixture.path`."""
     client = fixture.start()
     await fixture.heard(Connected)
     await call(client, lambda kazoo: kazoo.create_async(fixture.path, b"first"))
@@ -85,12 +85,12 @@ async def client(fixture: Fixture) -> AsyncIterator[Client]:
 
 
 async def call(client: Client, send: Callable[[KazooClient], IAsyncResult]) -> IAsyncResult | None:
-    """Make a call and wait for its reply."""
+    """Make a call, and return its reply."""
     return await (await client.begin(send))
 
 
 async def data(client: Client, path: str) -> bytes:
-    """Read a znode."""
+    """Return the data of a znode."""
     reply = await call(client, lambda kazoo: kazoo.get_async(path))
     assert reply is not None
     value: bytes = reply.value[0]
@@ -98,7 +98,7 @@ async def data(client: Client, path: str) -> bytes:
 
 
 async def test_what_was_given_up_is_never_sent(fixture: Fixture, client: Client) -> None:
-    """A call that slips into kazoo's queue between the loss and our hearing of it fails, and stays undone."""
+    """A call that enters kazoo's queue after the loss and before we learn of it fails, and never takes effect."""
     fixture.relay.cut()
     await fixture.heard(Suspended)
     with pytest.raises(ConnectionLostError):
@@ -111,7 +111,7 @@ async def test_what_was_given_up_is_never_sent(fixture: Fixture, client: Client)
 
 
 async def test_no_more_calls_are_under_way_than_is_good(fixture: Fixture, client: Client) -> None:
-    """The others wait, and the event loop goes on; all are answered at last, in order."""
+    """Further calls wait without blocking the event loop; in the end all are answered, in order."""
     fixture.relay.hold()
     order: list[int] = []
 
@@ -123,14 +123,14 @@ async def test_no_more_calls_are_under_way_than_is_good(fixture: Fixture, client
         for number in range(1000):
             tasks.create_task(ask(number))
         await asyncio.sleep(0.2)
-        kazoo = client._kazoo  # noqa: SLF001 - what it has is not to be seen otherwise
+        kazoo = client._kazoo  # noqa: SLF001 - its queues are not visible otherwise
         assert len(kazoo._queue) + len(kazoo._pending) == MAX_IN_FLIGHT  # noqa: SLF001 - as above
         fixture.relay.restore()
     assert order == list(range(1000))
 
 
 async def test_a_lost_connection_frees_all_who_wait(fixture: Fixture, client: Client) -> None:
-    """Those under way have no reply, those that waited were never sent, and the next ones find all places free."""
+    """Calls in flight get no reply, waiting calls were never sent, and later calls find all places free."""
     fixture.relay.black_hole()
     async with asyncio.TaskGroup() as tasks:
         calls = [tasks.create_task(outcome(client, fixture.path)) for _ in range(3 * MAX_IN_FLIGHT)]
@@ -145,7 +145,7 @@ async def test_a_lost_connection_frees_all_who_wait(fixture: Fixture, client: Cl
 
 
 async def outcome(client: Client, path: str) -> str:
-    """Return what becomes of a call."""
+    """Return the outcome of a call."""
     try:
         reply = await call(client, lambda kazoo: kazoo.get_async(path))
     except ConnectionLostError:
@@ -154,7 +154,7 @@ async def outcome(client: Client, path: str) -> str:
 
 
 async def test_a_late_reply_is_dropped(fixture: Fixture, client: Client) -> None:
-    """Whoever has gone is not missed, and the next one hears its own."""
+    """It belongs to a cancelled call; the next call gets its own reply."""
     fixture.relay.hold()
     for _ in range(MAX_IN_FLIGHT - 1):
         with pytest.raises(TimeoutError):
@@ -165,7 +165,7 @@ async def test_a_late_reply_is_dropped(fixture: Fixture, client: Client) -> None
 
 
 async def test_a_bad_argument_costs_no_place(fixture: Fixture, client: Client) -> None:
-    """It is the caller's bug, and raised as such; the place in the queue is free again."""
+    """The caller's bug raises an error in the caller, and its place in the queue is free again."""
     for _ in range(2 * MAX_IN_FLIGHT):
         with pytest.raises(TypeError):
             await client.begin(lambda kazoo: kazoo.get_async(7))
@@ -173,15 +173,15 @@ async def test_a_bad_argument_costs_no_place(fixture: Fixture, client: Client) -
 
 
 async def test_to_retire_closes_the_session(fixture: Fixture) -> None:
-    """The server has forgotten it when the client is closed; retiring it twice is once."""
-    sessions = fixture.server.sessions()
+    """The server has forgotten the session when the client is closed. Retiring it again changes nothing."""
+    sessions = fixture.server.monitored("zk_global_sessions")
     client = fixture.start()
     await fixture.heard(Connected)
-    assert fixture.server.sessions() == sessions + 1
+    assert fixture.server.monitored("zk_global_sessions") == sessions + 1
     client.retire()
     client.retire()
     await client.wait_closed()
-    assert fixture.server.sessions() == sessions
+    assert fixture.server.monitored("zk_global_sessions") == sessions
     assert fixture.reported[-1] == Closed()
 
 
@@ -189,7 +189,7 @@ async def test_to_retire_closes_the_session(fixture: Fixture) -> None:
 async def test_to_retire_takes_no_longer_than_its_grace(
     fixture: Fixture, fault: Callable[[Relay], None]
 ) -> None:
-    """Whether the server is silent or gone, with a connection or while it is being made."""
+    """The server may be silent or down, and the client connected or still connecting."""
     for is_connected in (True, False):
         fixture.relay.restore()
         client = fixture.start()
@@ -204,7 +204,7 @@ async def test_to_retire_takes_no_longer_than_its_grace(
 
 
 async def test_to_retire_at_once_is_quick(fixture: Fixture) -> None:
-    """Before there is any connection."""
+    """The client is retired before it has a connection."""
     began = time.monotonic()
     client = fixture.start()
     client.retire()
@@ -213,7 +213,7 @@ async def test_to_retire_at_once_is_quick(fixture: Fixture) -> None:
 
 
 async def test_a_session_can_be_taken_up(fixture: Fixture, client: Client) -> None:
-    """By whoever has its id and password, and only while it lives."""
+    """Another client resumes it with its id and password, but only before it ends."""
     session = fixture.client_id
     thief = fixture.start(resume=session)
     await fixture.heard(Connected)
@@ -230,7 +230,7 @@ async def test_a_session_can_be_taken_up(fixture: Fixture, client: Client) -> No
 
 
 def test_a_host_without_an_address_is_heard_of() -> None:
-    """In kazoo's words; nothing else is."""
+    """The message is kazoo's; no other message is passed on."""
     heard: list[str] = []
     log = KazooLog(heard.append)
     log.warning("Cannot resolve %s: %s", "zk1", OSError(-2, "Name or service not known"))
@@ -239,7 +239,7 @@ def test_a_host_without_an_address_is_heard_of() -> None:
 
 
 def test_the_rest_is_for_debugging(caplog: pytest.LogCaptureFixture) -> None:
-    """Warnings and errors, a traceback too; not that of every call."""
+    """Warnings and errors, with tracebacks, become debug lines; kazoo's line for each call is dropped."""
     log = KazooLog(lambda _: None)
     with caplog.at_level(logging.DEBUG, logger="nncache.coordination.kazoo_client"):
         log.debug("Sending request(xid=%s): %s", 1, "GetData")

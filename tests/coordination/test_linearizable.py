@@ -1,4 +1,4 @@
-"""Reads come behind a sync that began after them; a transaction whose reply is lost is settled: carried out once."""
+"""A read follows a sync that began after the read. A transaction whose reply is lost is settled: carried out once."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ PATIENCE_S = 5.0
 
 
 class Recorded(FakeSession):
-    """A session that says what it was asked, and may lose the connection."""
+    """A session that records its calls, and may lose its connection before a read."""
 
     def __init__(self, server: FakeZooKeeper) -> None:
         super().__init__(server)
@@ -34,13 +34,13 @@ class Recorded(FakeSession):
         self.connect(server._new_session_id())  # noqa: SLF001 - the same
 
     async def sync(self, path: str) -> None:
-        """Begin and end."""
+        """Record the beginning and the end."""
         self.calls.append("sync")
         await super().sync(path)
         self.calls.append("synced")
 
     async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Read; the connection may be lost first."""
+        """Record the read. First lose the connection if the test wants it."""
         if self.before_read is not None:
             lose, self.before_read = self.before_read, None
             lose()
@@ -55,14 +55,14 @@ def server() -> FakeZooKeeper:
 
 
 async def znodes_of(session: FakeSession, name: str = "me") -> LinearizableZnodes:
-    """Return znodes below ROOT, in which there is /a."""
+    """Return znodes below ROOT that have begun."""
     znodes = LinearizableZnodes(session, ROOT, name, PATIENCE_S)
     await znodes.begin()
     return znodes
 
 
 async def test_a_read_waits_for_a_sync_that_began_after_it(server: FakeZooKeeper) -> None:
-    """One that comes while a sync is under way waits for the next, which all share that have come by then."""
+    """A read that begins during a sync waits for the next one, which all reads share that have begun by then."""
     session = Recorded(server)
     znodes = await znodes_of(session)
     async with asyncio.TaskGroup() as group:
@@ -74,7 +74,7 @@ async def test_a_read_waits_for_a_sync_that_began_after_it(server: FakeZooKeeper
 
 
 async def test_a_read_over_another_connection_is_begun_again(server: FakeZooKeeper) -> None:
-    """Its server need not be as far as that of the sync."""
+    """The new connection's server may be behind that of the sync."""
     session = Recorded(server)
     znodes = await znodes_of(session)
 
@@ -88,7 +88,7 @@ async def test_a_read_over_another_connection_is_begun_again(server: FakeZooKeep
 
 
 async def test_who_led_a_sync_may_be_cancelled(server: FakeZooKeeper) -> None:
-    """Those that wait with it begin another."""
+    """The reads that shared its sync begin another."""
     znodes = await znodes_of(Recorded(server))
     async with asyncio.TaskGroup() as group:
         leader = group.create_task(znodes.get_many([MARKS]))
@@ -102,7 +102,7 @@ async def test_who_led_a_sync_may_be_cancelled(server: FakeZooKeeper) -> None:
 
 @pytest.mark.parametrize("after", [False, True])
 async def test_a_lost_reply_is_settled(server: FakeZooKeeper, after: bool) -> None:
-    """Lost before or after it was carried out: it is carried out once, and the caller sees nothing of it."""
+    """It may be lost before or after it takes effect: it is carried out once, and the caller notices nothing."""
     znodes = await znodes_of(server.session())
     await znodes.commit([Create("/q", b"")])
     server.lose_next_commit(after=after)
@@ -112,7 +112,7 @@ async def test_a_lost_reply_is_settled(server: FakeZooKeeper, after: bool) -> No
 
 @pytest.mark.parametrize("after", [False, True])
 async def test_a_lost_refusal_is_a_refusal(server: FakeZooKeeper, after: bool) -> None:
-    """What is refused changes nothing, and its reason names a path below the root."""
+    """It changes nothing, and its error names a path below the root."""
     znodes = await znodes_of(server.session())
     await znodes.commit([Create("/a", b"")])
     server.lose_next_commit(after=after)
@@ -125,7 +125,7 @@ async def test_a_lost_refusal_is_a_refusal(server: FakeZooKeeper, after: bool) -
 async def raced(
     server: FakeZooKeeper, make: Callable[[FakeSession], LinearizableZnodes], seed: int
 ) -> tuple[int, int]:
-    """Let many append while the connection is lost again and again; return how many were answered, and carried out."""
+    """Append from many tasks while the connection is lost repeatedly; return the numbers answered and carried out."""
     rng = random.Random(seed)
     session = server.session()
     znodes = make(session)
@@ -150,7 +150,7 @@ async def raced(
 
 @pytest.mark.parametrize("seed", range(4))
 async def test_what_is_answered_was_carried_out_once(server: FakeZooKeeper, seed: int) -> None:
-    """Also when many transactions are under way at each loss."""
+    """This also holds with many transactions in flight at each loss."""
     answered, carried_out = await raced(
         server, lambda session: LinearizableZnodes(session, ROOT, "me", PATIENCE_S), seed
     )
@@ -158,14 +158,14 @@ async def test_what_is_answered_was_carried_out_once(server: FakeZooKeeper, seed
 
 
 class Unmarked(LinearizableZnodes):
-    """A broken variant: what got no reply is sent again."""
+    """A broken variant: it sends each transaction without a reply again."""
 
     async def _was_done(self, *_: object) -> bool:
         return False
 
 
 class Hopeful(LinearizableZnodes):
-    """A broken variant: what got no reply was carried out, it is hoped."""
+    """A broken variant: it assumes that each transaction without a reply was carried out."""
 
     async def _was_done(self, *_: object) -> bool:
         return True
@@ -173,7 +173,7 @@ class Hopeful(LinearizableZnodes):
 
 @pytest.mark.parametrize("variant", [Unmarked, Hopeful])
 async def test_without_marks_it_is_not(variant: type[LinearizableZnodes], server: FakeZooKeeper) -> None:
-    """The same race catches both."""
+    """The same race catches both variants."""
     server.lose_next_commit(after=False)
     for seed in range(20):
         answered, carried_out = await raced(
@@ -185,7 +185,7 @@ async def test_without_marks_it_is_not(variant: type[LinearizableZnodes], server
 
 
 async def test_without_zookeeper_the_outcome_is_unknown(server: FakeZooKeeper) -> None:
-    """A transaction whose reply was lost for good says so; one that was never sent was not carried out."""
+    """A transaction whose reply is lost for good is reported as unknown; one never sent did not take effect."""
     session = server.session()
     znodes = LinearizableZnodes(session, ROOT, "me", 0.2)
     await znodes.begin()
@@ -204,7 +204,7 @@ async def test_without_zookeeper_the_outcome_is_unknown(server: FakeZooKeeper) -
 
 
 async def test_a_commit_that_is_cancelled_leaves_its_mark_in_order(server: FakeZooKeeper) -> None:
-    """The next transaction with that mark is carried out once, whatever became of the one before."""
+    """The next transaction with the mark is carried out once, whether or not the cancelled one took effect."""
     znodes = await znodes_of(server.session())
     await znodes.commit([Create("/q", b"")])
     for number in range(5):
@@ -217,7 +217,7 @@ async def test_a_commit_that_is_cancelled_leaves_its_mark_in_order(server: FakeZ
 
 
 async def test_marks_that_were_swept_are_made_again(server: FakeZooKeeper) -> None:
-    """A process that was taken for dead, and goes on."""
+    """A process that others took for dead recreates its marks and continues."""
     znodes = await znodes_of(server.session())
     await znodes.commit([Create("/a", b"")])
     other = await znodes_of(server.session(), "other")
@@ -227,7 +227,7 @@ async def test_marks_that_were_swept_are_made_again(server: FakeZooKeeper) -> No
 
 
 async def test_too_large_a_transaction_is_not_sent(server: FakeZooKeeper) -> None:
-    """A server would cut the connection."""
+    """The server would close the connection."""
     znodes = await znodes_of(server.session())
     with pytest.raises(TooLargeError):
         await znodes.commit([Create("/a", bytes(MOST_BYTES // 2)), Create("/b", bytes(MOST_BYTES // 2))])
@@ -237,10 +237,10 @@ async def test_too_large_a_transaction_is_not_sent(server: FakeZooKeeper) -> Non
 
 
 class Torn(FakeSession):
-    """A server whose multiRead is no snapshot."""
+    """A session whose multiRead is not a snapshot."""
 
     async def snapshot(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Read one after the other."""
+        """Read one znode after another."""
         found: list[Znode | None] = []
         for path in paths:
             found += await super().snapshot([path])
@@ -249,7 +249,7 @@ class Torn(FakeSession):
 
 @pytest.mark.parametrize("is_torn", [False, True])
 async def test_a_torn_snapshot_is_seen_at_the_start(server: FakeZooKeeper, is_torn: bool) -> None:
-    """Two znodes that are written together are not read together."""
+    """The check writes two znodes together and finds that they are not read together."""
     reader: FakeSession = server.session()
     if is_torn:
         reader.__class__ = Torn

@@ -1,4 +1,4 @@
-"""LoopHandler: what kazoo's threads tell is heard on the event loop, in order; waits can be ended."""
+"""LoopHandler: events from kazoo's threads reach the event loop in order; waits can be interrupted."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ HANDSHAKE_S = 0.1
 
 
 class Heard:
-    """What the handler has told."""
+    """The reports of the handler."""
 
     def __init__(self) -> None:
         self.attempts: list[str] = []
@@ -36,7 +36,7 @@ class Heard:
 
 @pytest.fixture
 def heard() -> Heard:
-    """Return where it is noted."""
+    """Return where the handler's reports are recorded."""
     return Heard()
 
 
@@ -54,7 +54,7 @@ async def handler(heard: Heard) -> AsyncIterator[LoopHandler]:
 
 
 def over_tls(authority: Authority, heard: Heard) -> LoopHandler:
-    """Return a handler that believes this authority."""
+    """Return a handler that trusts this authority."""
     of = ZooKeeperSettings(zookeeper=("localhost:1",), zookeeper_tls=True, zookeeper_ca=str(authority.ca))
     return LoopHandler(
         asyncio.get_running_loop(),
@@ -65,7 +65,7 @@ def over_tls(authority: Authority, heard: Heard) -> LoopHandler:
 
 
 async def test_events_reach_the_loop_in_order(handler: LoopHandler, heard: Heard) -> None:
-    """Replies, watches and whatever else, from one thread; the end of the thread comes last."""
+    """Replies, watch events and posts of one thread keep their order; the thread's end comes last."""
     reported: list[int] = []
 
     def take(number: int) -> None:
@@ -89,7 +89,7 @@ async def test_events_reach_the_loop_in_order(handler: LoopHandler, heard: Heard
 
 
 async def test_watchers_are_not_notified_of_lost_connections(handler: LoopHandler) -> None:
-    """The connection itself tells that."""
+    """The connection itself reports its loss."""
     reported: list[str] = []
     for kind in (EventType.NONE, EventType.CREATED, EventType.DELETED):
         event = WatchedEvent(kind, None, "/a")
@@ -99,7 +99,7 @@ async def test_watchers_are_not_notified_of_lost_connections(handler: LoopHandle
 
 
 async def test_a_thread_that_fails_is_heard_of(handler: LoopHandler, heard: Heard) -> None:
-    """Why, and that it has ended."""
+    """The thread's error is reported, and then its end."""
 
     def fail() -> None:
         raise RuntimeError("xids do not match")
@@ -110,7 +110,7 @@ async def test_a_thread_that_fails_is_heard_of(handler: LoopHandler, heard: Hear
 
 
 def test_a_closed_loop_is_not_notified(heard: Heard) -> None:
-    """A thread that outlives the loop does not fail for that."""
+    """A thread that outlives the loop does not fail."""
 
     async def make() -> LoopHandler:
         return LoopHandler(
@@ -125,7 +125,7 @@ def test_a_closed_loop_is_not_notified(heard: Heard) -> None:
 
 
 async def test_it_selects_what_is_ready(handler: LoopHandler) -> None:
-    """Readers and writers apart; nothing after the time is over."""
+    """Readers and writers are selected separately, and none after the timeout."""
     one, other = handler.create_socket_pair()
     with one, other:
         assert handler.select([one], [], [], 0.0) == ([], [], [])
@@ -135,7 +135,7 @@ async def test_it_selects_what_is_ready(handler: LoopHandler) -> None:
 
 
 async def test_an_interrupt_ends_each_wait(handler: LoopHandler) -> None:
-    """The one under way, and every later one."""
+    """An interrupt ends the present wait, and every later one."""
     one, other = handler.create_socket_pair()
     with one, other:
         threading.Timer(0.05, handler.interrupt).start()
@@ -147,7 +147,7 @@ async def test_an_interrupt_ends_each_wait(handler: LoopHandler) -> None:
 
 
 async def test_it_says_which_servers_it_reached(handler: LoopHandler, heard: Heard) -> None:
-    """Nothing for one that was reached, the system's reason for one that was not."""
+    """The report is empty if a server was reached, and otherwise has the system's reason."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = server.getsockname()
         handler.create_connection(address, timeout=LONG_S, hostname="localhost", use_ssl=False).close()
@@ -158,10 +158,10 @@ async def test_it_says_which_servers_it_reached(handler: LoopHandler, heard: Hea
 
 
 async def test_a_connect_ends_in_time(handler: LoopHandler, heard: Heard) -> None:
-    """Also to a host that does not answer; an interrupt ends it at once."""
+    """A connect to a host that does not answer ends too; an interrupt ends it immediately."""
     with contextlib.ExitStack() as close:
         server = close.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
-        for _ in range(3):  # fill the queue of the server, which drops what comes after
+        for _ in range(3):  # fill the server's backlog; it drops further connections
             client = close.enter_context(socket.socket())
             client.settimeout(0)
             client.connect_ex(server.getsockname())
@@ -176,7 +176,7 @@ async def test_a_connect_ends_in_time(handler: LoopHandler, heard: Heard) -> Non
 
 @pytest.mark.asyncio(loop_factories=["uvloop"])
 async def test_a_silent_server_is_left_sooner_than_by_kazoo(handler: LoopHandler) -> None:
-    """Each time for twice as long; a session that was granted ends that, and is waited for as kazoo wants."""
+    """The timeout doubles with each attempt. Once a session is granted, kazoo's own timeout applies."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         for waits_s in (HANDSHAKE_S, 2 * HANDSHAKE_S):
             with handler.create_connection(server.getsockname(), timeout=LONG_S) as connection:
@@ -191,7 +191,7 @@ async def test_a_silent_server_is_left_sooner_than_by_kazoo(handler: LoopHandler
 
 
 async def test_what_tls_has_decrypted_is_ready(tmp_path: Path, heard: Heard) -> None:
-    """Two replies in one record of TLS: the socket tells of the first alone, and the second must not wait."""
+    """One TLS record holds two replies: the socket is readable for the first only, but the second must not wait."""
     authority = Authority(tmp_path)
     handler = over_tls(authority, heard)
     with serving(authority, lambda connection: connection.sendall(b"onetwo")) as address:
@@ -216,7 +216,7 @@ async def test_what_tls_has_decrypted_is_ready(tmp_path: Path, heard: Heard) -> 
 async def test_each_name_of_a_tls_end_has_its_advice(
     tmp_path: Path, heard: Heard, monkeypatch: pytest.MonkeyPatch, error: type[ssl.SSLError]
 ) -> None:
-    """A server hangs up in the handshake: of 3.11, some releases raise the first, some the second."""
+    """A server hangs up during the handshake: some releases of 3.11 raise the first error, some the second."""
 
     def hang_up(_: ReportingSocket) -> None:
         raise error
@@ -237,7 +237,7 @@ async def test_each_name_of_a_tls_end_has_its_advice(
 async def test_a_handshake_ends_in_time(
     tmp_path: Path, heard: Heard, monkeypatch: pytest.MonkeyPatch, *, ends: bool
 ) -> None:
-    """With a server that hangs up, or says nothing: what to do is said; an interrupt ends it at once."""
+    """A server hangs up or stays silent: the error says what to do. An interrupt ends the handshake immediately."""
     monkeypatch.setattr(loop_handler, "TLS_S", 0.2)
     handler = over_tls(Authority(tmp_path), heard)
     with socket.create_server(("127.0.0.1", 0)) as server:

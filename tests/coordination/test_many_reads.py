@@ -1,4 +1,4 @@
-"""Many znodes take one call; each is read, or refused, by itself. The server is real."""
+"""One call reads many znodes, each with its own result. The server is real."""
 
 import asyncio
 import time
@@ -28,13 +28,13 @@ ON_UVLOOP = pytest.mark.asyncio(loop_factories=["uvloop"])
 
 @pytest.fixture
 def path() -> str:
-    """Return a path of the test's own."""
+    """Return a path for this test only."""
     return f"/many-reads-{uuid.uuid4().hex[:12]}"
 
 
 @ON_UVLOOP
 async def test_so_many_take_one_call(zookeeper_server: ZooKeeperServer, path: str) -> None:
-    """The next one takes another; none takes none."""
+    """One more path takes a second call; no path takes no call."""
     async with connected(zookeeper_server.address) as session:
         await session.commit([Create(path, b"\xff" * 1000)])
         for count, calls in ((0, 0), (1, 1), (AT_ONCE, 1), (AT_ONCE + 1, 2)):
@@ -49,7 +49,7 @@ async def test_so_many_take_one_call(zookeeper_server: ZooKeeperServer, path: st
 async def test_a_server_without_the_call_is_asked_for_each(
     zookeeper_server: ZooKeeperServer, path: str
 ) -> None:
-    """It refuses the call once, and closes the connection; it does not get that call again."""
+    """It refuses the call once and closes the connection; it never gets that call again."""
     async with _older(zookeeper_server.address) as address:
         settings = ZooKeeperSettings(zookeeper=(address,))
         async with Session(settings, time.monotonic) as session:
@@ -58,7 +58,7 @@ async def test_a_server_without_the_call_is_asked_for_each(
             with pytest.raises(UnknownCallError):
                 await session.get_many([path])
             async with asyncio.timeout(LONG_S):
-                while session.stats().connections < 2 or not session.is_connected:  # noqa: ASYNC110 - nobody tells
+                while session.stats().connections < 2 or not session.is_connected:  # noqa: ASYNC110 - no event
                     await asyncio.sleep(0.01)
             before = session.stats().calls
             found = await session.get_many([path, f"{path}-none", path])
@@ -68,27 +68,27 @@ async def test_a_server_without_the_call_is_asked_for_each(
 
 @pytest.mark.parametrize(("replies", "paths"), [(1, 2), (2, 1), (0, 1)])
 def test_each_path_has_a_reply(replies: int, paths: int) -> None:
-    """Another number of them is no answer to this request."""
+    """Any other number of replies does not answer the request."""
     request = MultiRead(["/a"] * paths)
     with pytest.raises(ValueError, match=f"{replies} replies to {paths} reads"):
         request.deserialize(NONE_THERE * replies + END, 0)
 
 
 def test_what_is_not_there_is_a_reply() -> None:
-    """Also where nothing else is found."""
+    """NoNode is the reply for a missing path, also if it is the only reply."""
     (reply,) = MultiRead(["/a"]).deserialize(NONE_THERE + END, 0)
     assert isinstance(reply, NoNodeError)
 
 
 def test_the_request_ends_with_a_header_that_says_so() -> None:
-    """As MultiOperationRecord of ZooKeeper 3.6 has it."""
+    """The last header is as MultiOperationRecord of ZooKeeper 3.6 writes it."""
     header, _ = MultiHeader.deserialize(MultiRead([]).serialize(), 0)
     assert header.done
 
 
 @asynccontextmanager
 async def _older(server: str) -> AsyncIterator[str]:
-    """Give a way to the server on which multiRead becomes a call that the server does not have."""
+    """Yield the address of a relay to the server that replaces multiRead with a call that the server does not know."""
     host, _, port = server.rpartition(":")
     ends: list[asyncio.StreamWriter] = []
 

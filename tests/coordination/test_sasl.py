@@ -1,4 +1,4 @@
-"""Logging in at a real ZooKeeper that lets no other in."""
+"""Logging in at a real ZooKeeper that requires a login."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ PASSWORD = "secret"
 
 @pytest.fixture(scope="module")
 def by_password() -> Iterator[ZooKeeperServer]:
-    """One with a user and a password."""
+    """A server with one user and password."""
     security = ZooKeeperSecurity(digest_users={"pub": PASSWORD}, sasl_required=True)
     with ZooKeeperServer(hadoop_version=HADOOP, security=security) as server:
         yield server
@@ -36,7 +36,7 @@ def by_password() -> Iterator[ZooKeeperServer]:
 
 @pytest.fixture(scope="module")
 def by_ticket(kdc_server: KdcServer) -> Iterator[ZooKeeperServer]:
-    """One with Kerberos."""
+    """A server with Kerberos."""
     kdc_server.add(*({"zookeeper/localhost"} - set(kdc_server.principals())))
     kdc_server.keytab("zookeeper/localhost")
     security = ZooKeeperSecurity(kerberos=True, sasl_required=True)
@@ -46,12 +46,12 @@ def by_ticket(kdc_server: KdcServer) -> Iterator[ZooKeeperServer]:
 
 @pytest.fixture(autouse=True)
 def soon_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a login that failed be tried again soon: the wait itself shows nothing."""
+    """Shorten the pause after a failed login: it proves nothing."""
     monkeypatch.setattr(connection, "_LOGIN_AGAIN_S", 0.2)
 
 
 def digest(server: ZooKeeperServer, directory: Path, password: str = PASSWORD) -> ZooKeeperSettings:
-    """Return settings with a password in a file."""
+    """Return settings with the password in a file."""
     file = directory / "password"
     file.touch(mode=0o600)
     file.write_text(f"{password}\n", encoding="utf-8")
@@ -67,7 +67,6 @@ def identity(kdc: KdcServer, name: str = "alice") -> KerberosIdentity:
     """Return an identity with a keytab."""
     need_gssapi()
     keytab = kdc.keytab(name)
-    keytab.chmod(0o400)
     made = identity_of(KerberosSettings(principal=f"{name}@{REALM}", keytab=str(keytab)), time.monotonic)
     assert made is not None
     return made
@@ -75,18 +74,18 @@ def identity(kdc: KdcServer, name: str = "alice") -> KerberosIdentity:
 
 @asynccontextmanager
 async def session(settings: ZooKeeperSettings, by: KerberosIdentity | None = None) -> AsyncIterator[Session]:
-    """Enter a session."""
+    """Enter a session with the login of these settings."""
     async with Session(settings, time.monotonic, log_name="test", login=login_of(settings, by)) as entered:
         yield entered
 
 
 def client_of(entered: Session) -> object:
-    """Return the client in use; another one takes its place after a login that failed."""
-    return entered._connection._client  # noqa: SLF001 - nothing else shows it
+    """Return the client in use; a failed login replaces it."""
+    return entered._connection._client  # noqa: SLF001 - not visible otherwise
 
 
 async def refused(entered: Session, caplog: pytest.LogCaptureFixture) -> str:
-    """Wait until the log names a login that failed."""
+    """Wait until the log has a failed login, and return the line."""
     async with asyncio.timeout(HANG_S):
         while True:
             logged = [text for text in caplog.messages if "the login as" in text]
@@ -97,7 +96,7 @@ async def refused(entered: Session, caplog: pytest.LogCaptureFixture) -> str:
 
 
 async def test_a_password_lets_in(by_password: ZooKeeperServer, tmp_path: Path) -> None:
-    """And again after each lost connection."""
+    """A session that has logged in may use znodes."""
     async with session(digest(by_password, tmp_path)) as zookeeper:
         await zookeeper.wait_connected(HANG_S)
         await zookeeper.ensure("/by-password")
@@ -105,7 +104,7 @@ async def test_a_password_lets_in(by_password: ZooKeeperServer, tmp_path: Path) 
 
 
 async def test_without_a_login_nothing_may_be_done(by_password: ZooKeeperServer) -> None:
-    """The server is one that asks for it: else the tests above would show nothing."""
+    """The server requires a login; otherwise the other tests would prove nothing."""
     async with session(ZooKeeperSettings(zookeeper=(by_password.address,))) as zookeeper:
         await zookeeper.wait_connected(HANG_S)
         with pytest.raises(CoordinationError, match=r"wants a login by SASL: set zookeeper_sasl|was lost"):
@@ -115,14 +114,14 @@ async def test_without_a_login_nothing_may_be_done(by_password: ZooKeeperServer)
 async def test_a_wrong_password_is_logged_once_and_tried_again(
     by_password: ZooKeeperServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """By itself kazoo would never try again; the password itself is in no line."""
+    """By itself kazoo would never retry. No log line has the password."""
     async with session(digest(by_password, tmp_path, "wrong-secret")) as zookeeper:
         logged = await refused(zookeeper, caplog)
         assert "the login as user pub failed" in logged
         assert "zookeeper_sasl" in logged
         had = client_of(zookeeper)
         async with asyncio.timeout(HANG_S):
-            while client_of(zookeeper) is had:  # noqa: ASYNC110 - nothing tells
+            while client_of(zookeeper) is had:  # noqa: ASYNC110 - no event announces it
                 await asyncio.sleep(0.01)
         assert "wrong-secret" not in caplog.text
         assert len([text for text in caplog.messages if "the login as" in text]) == 1
@@ -131,7 +130,7 @@ async def test_a_wrong_password_is_logged_once_and_tried_again(
 async def test_a_ticket_lets_in_and_a_keytab_replaced_later(
     by_ticket: ZooKeeperServer, kdc_server: KdcServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The login fails while the KDC has another key, and is right with the next keytab; nobody restarts anything."""
+    """The login fails while the KDC has another key, and succeeds with a new keytab, without a restart."""
     settings = ZooKeeperSettings(zookeeper=(by_ticket.address,), zookeeper_sasl="kerberos")
     caplog.set_level(logging.INFO)
     with clients_of(kdc_server):
@@ -146,7 +145,7 @@ async def test_a_ticket_lets_in_and_a_keytab_replaced_later(
             assert f"the login as zkrolled@{REALM} failed" in logged
             assert "export the keytab again" in logged
             assert zookeeper.stats().is_login_failing
-            kdc_server.keytab("zkrolled").chmod(0o400)
+            kdc_server.keytab("zkrolled")
             await zookeeper.wait_connected(HANG_S)
             assert not zookeeper.stats().is_login_failing
             assert (await zookeeper.get("/by-ticket")).data == b""
@@ -159,7 +158,7 @@ async def test_a_ticket_lets_in_and_a_keytab_replaced_later(
 def test_a_password_file_that_cannot_be_used_is_refused(
     tmp_path: Path, mode: int, content: bytes, reason: str
 ) -> None:
-    """At the start, with what would be right."""
+    """The file is checked at startup, and the error has the reason."""
     file = tmp_path / "p"
     file.write_bytes(content)
     file.chmod(mode)
@@ -169,7 +168,7 @@ def test_a_password_file_that_cannot_be_used_is_refused(
 
 
 def test_kerberos_needs_an_identity() -> None:
-    """Which is named by other keys."""
+    """The error names the settings of the identity."""
     with pytest.raises(
         SettingError, match="zookeeper_sasl: kerberos: needs an identity: principal and keytab"
     ):
@@ -178,12 +177,12 @@ def test_kerberos_needs_an_identity() -> None:
 
 
 def test_a_password_is_in_no_text() -> None:
-    """Of the login itself."""
+    """The `repr` of a login does not show the password."""
     assert "secret" not in repr(DigestLogin("pub", "secret"))
 
 
 def test_a_login_says_how_other_users_are_known(kdc_server: KdcServer) -> None:
-    """By their principals in the same realm, or as users of the same JAAS file; a bare ticket names no realm."""
+    """They are principals in the same realm, or users of the same JAAS file; a bare ticket names no realm."""
     assert DigestLogin("pub", "secret").subscriber == "sasl:{user}"
     made = KerberosLogin(identity(kdc_server))
     assert made.subscriber == f"sasl:{{user}}@{REALM}"

@@ -1,4 +1,4 @@
-"""Session: what a real ZooKeeper, and the way to it, may do to it. (What it promises otherwise: tests/contracts.)"""
+"""Session: its behaviour when a real ZooKeeper, or the way to it, fails. (Its contract: tests/contracts.)"""
 
 import asyncio
 import gc
@@ -24,7 +24,7 @@ from tests.real.faults import paused
 
 LONG_S = 10.0
 AGAIN_S = 5.0
-"""From the moment at which ZooKeeper serves again to the next write of ours."""
+"""Limit on the time from the moment at which ZooKeeper serves again to our next write."""
 
 ON_BOTH_LOOPS = pytest.mark.asyncio(loop_factories=["uvloop", "asyncio"])
 pytestmark = pytest.mark.asyncio(loop_factories=["uvloop"])
@@ -40,20 +40,20 @@ def no_thread_is_left() -> Iterator[None]:
 
 @pytest.fixture
 def path() -> str:
-    """Return a path of the test's own."""
+    """Return a path for this test only."""
     return f"/session-{uuid.uuid4().hex[:12]}"
 
 
 @pytest.fixture
 def relay(zookeeper_server: ZooKeeperServer) -> Iterator[Relay]:
-    """Yield a relay before the server."""
+    """Yield a relay in front of the server."""
     with Relay(zookeeper_server.address) as relay:
         yield relay
 
 
 @pytest.fixture
 async def session(zookeeper_server: ZooKeeperServer) -> AsyncIterator[Session]:
-    """Yield a session that is connected."""
+    """Yield a connected session."""
     async with connected(zookeeper_server.address) as session:
         yield session
 
@@ -65,14 +65,14 @@ def new_session(address: str, timeout_s: float = 6.0) -> Session:
 
 
 def sockets() -> int:
-    """Count the sockets of this process."""
+    """Return the number of this process's sockets."""
     gc.collect()
     links = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
     return sum(link.readlink().name.startswith("socket:") for link in links)
 
 
 async def write_again(session: Session, path: str) -> float:
-    """Write until it succeeds; return the seconds that it took."""
+    """Write until a write succeeds; return the seconds that this took."""
     began = time.monotonic()
     async with asyncio.timeout(LONG_S):
         while True:
@@ -88,13 +88,13 @@ async def write_again(session: Session, path: str) -> float:
 async def test_a_server_that_crashes_is_found_again(
     session: Session, zookeeper_server: ZooKeeperServer, path: str
 ) -> None:
-    """Soon after it serves, with the same session and its ephemeral znodes; a look that was taken has news."""
+    """Soon after it serves, with the same session and ephemeral znodes; an open watch reports a change."""
     await session.commit([Create(path, b"", ephemeral=True)])
     look = session.watch(path)
     await look.read()
     before = session.session_id
-    zookeeper_server.kill()
-    await asyncio.to_thread(zookeeper_server.start_again)
+    zookeeper_server.process.kill()
+    await asyncio.to_thread(zookeeper_server.process.start)
     assert await write_again(session, path) < AGAIN_S
     assert session.session_id == before == (await session.get(path)).owner_session
     assert await look.changed(0.0)
@@ -105,12 +105,12 @@ async def test_a_server_that_crashes_is_found_again(
 
 
 async def test_a_server_that_was_wiped_is_found_again(zookeeper_server: ZooKeeperServer, path: str) -> None:
-    """It refuses for ever whoever has seen more than itself; with the session timeout of by default too."""
+    """It refuses clients with a later zxid for ever. They recover soon, also with the default session timeout."""
     async with connected(zookeeper_server.address) as session:
         await write_again(session, path)
         before = session.session_id
         zookeeper_server.wipe()
-        await asyncio.to_thread(zookeeper_server.start_again)
+        await asyncio.to_thread(zookeeper_server.process.start)
         assert await write_again(session, path) < AGAIN_S
         assert session.session_id != before
         assert session.stats().sessions_given_up == 1
@@ -119,27 +119,27 @@ async def test_a_server_that_was_wiped_is_found_again(zookeeper_server: ZooKeepe
 async def test_ephemerals_of_a_session_given_up_go_at_once(
     zookeeper_server: ZooKeeperServer, path: str
 ) -> None:
-    """A server that was down keeps its sessions, and would wait for one anew that nobody uses any more."""
+    """A restarted server restores its sessions, and would wait another timeout for one that is no longer used."""
     timeout_s = 6.0
     async with connected(zookeeper_server.address, timeout_s) as session:
         before = session.session_id
         await session.commit([Create(path, b"", ephemeral=True)])
-        zookeeper_server.kill()
+        zookeeper_server.process.kill()
         await asyncio.sleep(timeout_s + 0.4)
         assert session.session_id == 0
-        await asyncio.to_thread(zookeeper_server.start_again)
+        await asyncio.to_thread(zookeeper_server.process.start)
         await session.wait_connected(LONG_S)
         assert session.session_id != before
         began = time.monotonic()
         async with asyncio.timeout(LONG_S):
-            while await session.get_many([path]) != (None,):  # noqa: ASYNC110 - nobody tells
+            while await session.get_many([path]) != (None,):  # noqa: ASYNC110 - no event announces it
                 await asyncio.sleep(0.01)
         assert time.monotonic() - began < timeout_s / 2
         assert session.is_connected
 
 
 async def test_a_hung_server_is_noticed(zookeeper_server: ZooKeeperServer, path: str) -> None:
-    """Calls end in time while it holds still; afterwards all is well again."""
+    """Calls fail in time while it is paused; afterwards the session works again."""
     async with connected(zookeeper_server.address, 1.0) as session:
         await session.ensure(path)
         with paused(zookeeper_server.process):
@@ -151,12 +151,12 @@ async def test_a_hung_server_is_noticed(zookeeper_server: ZooKeeperServer, path:
 
 
 def vanish(relay: Relay) -> None:
-    """Let the server be gone."""
+    """Make the server unreachable."""
     relay.cut()
 
 
 def fall_silent(relay: Relay) -> None:
-    """Let the server accept everything and say nothing."""
+    """Make the server accept everything and answer nothing."""
     relay.black_hole()
 
 
@@ -164,7 +164,7 @@ def fall_silent(relay: Relay) -> None:
 async def test_leaving_takes_a_moment_whatever_the_server_does(
     relay: Relay, fault: Callable[[Relay], None]
 ) -> None:
-    """With a call under way, which fails then; and before a connection came about."""
+    """A call in flight fails then. A session that is not connected yet leaves as quickly."""
     async with asyncio.TaskGroup() as tasks:
         async with connected(relay.address) as session:
             fault(relay)
@@ -180,7 +180,7 @@ async def test_leaving_takes_a_moment_whatever_the_server_does(
 
 
 async def failure(session: Session) -> BaseException | None:
-    """Return what a call raises."""
+    """Return the error of a call; None: it succeeded."""
     try:
         await session.get("/")
     except ConnectionLostError as exc:
@@ -189,7 +189,7 @@ async def failure(session: Session) -> BaseException | None:
 
 
 async def test_nothing_is_left_open(zookeeper_server: ZooKeeperServer) -> None:
-    """No socket stays, neither after sessions that served nor after such as never came about."""
+    """No socket stays open, after sessions that worked or sessions that never connected."""
     with PortLease() as lease:
         nowhere = f"127.0.0.1:{lease.take()}"
     async with connected(zookeeper_server.address):
@@ -207,7 +207,7 @@ async def test_nothing_is_left_open(zookeeper_server: ZooKeeperServer) -> None:
 
 @ON_BOTH_LOOPS
 async def test_one_task_may_enter_and_another_leave(zookeeper_server: ZooKeeperServer) -> None:
-    """As a stream does that connects with its first life and ends with the process; it may be entered again."""
+    """A stream connects in its first term and ends with the process. The session may be entered again."""
     session = new_session(zookeeper_server.address)
     for _ in range(2):
         async with asyncio.TaskGroup() as tasks:
@@ -222,32 +222,32 @@ async def test_one_task_may_enter_and_another_leave(zookeeper_server: ZooKeeperS
 
 
 async def enter(session: Session) -> None:
-    """Enter it."""
+    """Enter the session."""
     await session.__aenter__()
 
 
 async def test_the_server_holds_one_watch_for_a_path(
     session: Session, zookeeper_server: ZooKeeperServer, path: str
 ) -> None:
-    """However many look at it and however often, whether it is there or not, after changes and reconnects too."""
+    """This holds for any number of watches and reads, with or without the znode, after changes and reconnects."""
     await session.ensure(path)
-    before = zookeeper_server.watches()
+    before = zookeeper_server.monitored("zk_watch_count")
     looks = [session.watch(at) for at in (path, f"{path}/absent") for _ in range(3)]
     for number in range(4):
         for look in looks * 3:
             await look.read()
-        assert zookeeper_server.watches() == before + 2
+        assert zookeeper_server.monitored("zk_watch_count") == before + 2
         await session.commit([SetData(path, str(number).encode())])
     await expire(zookeeper_server.address, session)
     for look in looks * 3:
         await look.read()
-    assert zookeeper_server.watches() == before + 2
+    assert zookeeper_server.monitored("zk_watch_count") == before + 2
 
 
 async def test_reconnects_lose_no_change(
     session: Session, zookeeper_server: ZooKeeperServer, relay: Relay, path: str
 ) -> None:
-    """Whoever reads whenever there is news sees the last of many changes, while connections come and go."""
+    """A client that reads after each change event sees the last of many changes, although connections are lost."""
     last = 60
 
     async def follow(follower: Session) -> None:
@@ -279,7 +279,7 @@ async def test_reconnects_lose_no_change(
 
 
 async def test_the_first_server_that_answers_is_taken(zookeeper_server: ZooKeeperServer) -> None:
-    """Of several addresses, some of which are dead."""
+    """Some of several addresses are dead."""
     with PortLease() as lease:
         nowhere = tuple(f"127.0.0.1:{lease.take()}" for _ in range(2))
     settings = ZooKeeperSettings(zookeeper=(*nowhere, zookeeper_server.address))
@@ -291,7 +291,7 @@ async def test_the_first_server_that_answers_is_taken(zookeeper_server: ZooKeepe
 async def test_its_figures_say_what_it_did(
     session: Session, zookeeper_server: ZooKeeperServer, path: str
 ) -> None:
-    """Calls, writes, watches, connections; what failed and what was refused."""
+    """Calls, writes, watches and connections are counted, and so are failures and refusals."""
     look = session.watch(path)
     await look.read()  # get, exists: one watch
     await session.commit([Create(path, b"")])
@@ -304,14 +304,14 @@ async def test_its_figures_say_what_it_did(
     assert (stats.is_connected, stats.connections >= 2, stats.sessions) == (True, True, 2)
     assert (stats.calls, stats.calls_failed, stats.writes, stats.writes_refused) == (5, 0, 1, 1)
     assert stats.sessions_given_up == 0
-    zookeeper_server.kill()
+    zookeeper_server.process.kill()
     try:
         async with asyncio.timeout(LONG_S):
-            while session.is_connected:  # noqa: ASYNC110 - nobody tells
+            while session.is_connected:  # noqa: ASYNC110 - no event announces it
                 await asyncio.sleep(0.01)
         for call in (session.get(path), session.get_many([path] * 5)):
             with pytest.raises(ConnectionLostError):
                 await call
         assert (session.stats().is_connected, session.stats().calls_failed) == (False, 2)
     finally:
-        await asyncio.to_thread(zookeeper_server.start_again)
+        await asyncio.to_thread(zookeeper_server.process.start)

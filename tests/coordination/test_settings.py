@@ -1,4 +1,4 @@
-"""ZooKeeperSettings: each value outside what is allowed is refused by name."""
+"""ZooKeeperSettings: an invalid value is refused by name."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from nncache.net.setting_error import SettingError
     ],
 )
 def test_a_wrong_value_is_refused_by_name(key: str, value: Any) -> None:
-    """The error names the key and what is allowed."""
+    """The error names the setting and the allowed values."""
     with pytest.raises(SettingError, match=f"^{key}: .*: must ") as raised:
         ZooKeeperSettings(**{key: value})
     assert raised.value.key == key
@@ -38,7 +38,7 @@ def test_a_wrong_value_is_refused_by_name(key: str, value: Any) -> None:
     ],
 )
 def test_a_path_behind_an_address_is_sent_where_it_belongs(address: str, allowed: str) -> None:
-    """Other clients of ZooKeeper take it there (a chroot)."""
+    """Other ZooKeeper clients accept a path there (a chroot)."""
     with pytest.raises(SettingError) as raised:
         ZooKeeperSettings(zookeeper=(address,))
     assert raised.value.allowed == allowed

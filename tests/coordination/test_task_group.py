@@ -1,4 +1,4 @@
-"""Things done together end together, and nobody loses a cancellation."""
+"""Concurrent work ends together, and no cancellation is lost."""
 
 import asyncio
 
@@ -9,16 +9,16 @@ from tests.invalidation.virtual_time import clock
 
 
 class Work:
-    """Takes a while; may fail; may cling to run."""
+    """Work that takes time, and may fail or ignore cancellations."""
 
     def __init__(self, takes_s: float, error: Exception | None = None, *, ignores: int = 0) -> None:
         self.was_cancelled = 0
         self._takes_s = takes_s
         self._error = error
-        self._ignores = ignores  # cancellations that it does not heed
+        self._ignores = ignores  # number of cancellations that it ignores
 
     async def __call__(self) -> None:
-        """Do it."""
+        """Do the work."""
         while True:
             try:
                 await asyncio.sleep(self._takes_s)
@@ -33,14 +33,14 @@ class Work:
 
 
 async def test_all_are_waited_for() -> None:
-    """Without an error it lasts as long as the longest."""
+    """Without an error the group takes as long as its longest work."""
     await run_all()
     await run_all(Work(1), Work(3), Work(2))
     assert clock() == pytest.approx(1003)
 
 
 async def test_the_first_error_ends_the_others() -> None:
-    """It comes as it is, not in a group."""
+    """The error is raised itself, not in an exception group."""
     slow, error = Work(10), ValueError("first")
     with pytest.raises(ValueError, match="first") as caught:
         await run_all(Work(1, error), slow, Work(2, ValueError("second")))
@@ -50,7 +50,7 @@ async def test_the_first_error_ends_the_others() -> None:
 
 
 async def test_a_work_that_others_cancelled_is_missed() -> None:
-    """Else the rest would go on without it, and no error would say so."""
+    """Otherwise the rest would continue without it, and without an error."""
     answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_later(1.0, answer.cancel)
     slow = Work(10)
@@ -62,7 +62,7 @@ async def test_a_work_that_others_cancelled_is_missed() -> None:
 
 
 async def test_who_does_not_end_is_cancelled_again() -> None:
-    """Work that swallows its cancellation does not keep the others from going on."""
+    """Work that swallows cancellations does not keep the others running."""
     stubborn = Work(1000, ignores=3)
     with pytest.raises(ValueError, match="first"):
         await run_all(Work(1, ValueError("first")), stubborn)
@@ -72,7 +72,7 @@ async def test_who_does_not_end_is_cancelled_again() -> None:
 
 @pytest.mark.parametrize("error_in_s", [1.0, 1.5])
 async def test_a_cancellation_is_not_lost_behind_an_error(error_in_s: float) -> None:
-    """Whoever is cancelled ends, whatever fails at that moment: a task group of Python 3.11 would raise the error."""
+    """A cancelled group ends as cancelled whatever fails then; a task group of Python 3.11 raises the error."""
 
     async def fail_when_cancelled() -> None:
         try:
@@ -89,7 +89,7 @@ async def test_a_cancellation_is_not_lost_behind_an_error(error_in_s: float) -> 
 
 
 async def test_of_many_items_some_are_acted_on_at_a_time() -> None:
-    """The first failure ends the others: nothing goes on in the background."""
+    """The first failure cancels the others: nothing continues in the background."""
     begun: list[int] = []
 
     async def act(item: int) -> None:

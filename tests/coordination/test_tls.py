@@ -1,4 +1,4 @@
-"""ZooKeeper over TLS: real servers, and whom the client believes."""
+"""ZooKeeper over TLS, with real servers: which servers the client trusts."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ LARGE = b"x" * 700_000
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """Who vouches for the servers."""
+    """The certificate authority of the servers."""
     made = Authority(tmp_path_factory.mktemp("authority"))
     made.issue(SERVER)
     return made
@@ -38,14 +38,14 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.fixture(scope="module")
 def server(authority: Authority) -> Iterator[ZooKeeperServer]:
-    """One that wants certificates of its clients, and knows a user by password."""
+    """A server that requires client certificates, and has one user with a password."""
     security = ZooKeeperSecurity(tls=True, digest_users={"pub": "secret"}, client_certificates="need")
     with ZooKeeperServer(hadoop_version=HADOOP, security=security, authority=authority.ca.parent) as started:
         yield started
 
 
 def settings(authority: Authority, address: str, **others: object) -> ZooKeeperSettings:
-    """Return those of a client with a certificate."""
+    """Return the settings of a client with a certificate."""
     issued = authority.issue("zkclient")
     own = {"zookeeper_certificate": str(issued.chain), "zookeeper_key": str(issued.key)}
     values: dict[str, object] = {"zookeeper_ca": str(authority.ca), **own, **others}
@@ -59,13 +59,13 @@ def settings(authority: Authority, address: str, **others: object) -> ZooKeeperS
 
 @asynccontextmanager
 async def session(of: ZooKeeperSettings) -> AsyncIterator[Session]:
-    """Enter a session."""
+    """Enter a session with these settings."""
     async with Session(of, time.monotonic, log_name="test", login=login_of(of, None)) as entered:
         yield entered
 
 
 async def distrusted(of: ZooKeeperSettings, caplog: pytest.LogCaptureFixture) -> str:
-    """Return what is logged, once, about a server that is not believed, or does not believe us."""
+    """Return the single log line about a server that we do not trust, or that does not trust us."""
     caplog.clear()
 
     def logged() -> list[str]:
@@ -84,7 +84,7 @@ async def distrusted(of: ZooKeeperSettings, caplog: pytest.LogCaptureFixture) ->
 async def test_a_tls_session_has_a_certificate_or_a_password(
     server: ZooKeeperServer, authority: Authority, tmp_path: Path
 ) -> None:
-    """Small and large replies, many at once, watches; SASL goes on inside."""
+    """Small and large replies, many at once, and watches; SASL runs inside TLS."""
     by_password = digest(server, tmp_path, "secret")
     both = settings(
         authority,
@@ -112,7 +112,7 @@ async def test_a_tls_session_has_a_certificate_or_a_password(
 async def test_wrong_names_and_authorities_are_refused_with_advice(
     server: ZooKeeperServer, authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """So are a plain port, and a certificate of ours that the server does not know, or none."""
+    """A plain port, a client certificate that the server does not know, and a missing one are refused too."""
     other = Authority(tmp_path / "other")
     own = settings(authority, server.secure_address)
     stranger = settings(other, server.secure_address, zookeeper_ca=str(authority.ca))
@@ -142,7 +142,7 @@ async def test_wrong_names_and_authorities_are_refused_with_advice(
 async def test_files_that_are_replaced_are_read_again(
     authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """At the next connection; one that cannot be used is logged, and the one before stays in force."""
+    """They are read at the next connection. An unusable file is logged, and the previous one stays in force."""
     file = tmp_path / "ca.pem"
     file.write_bytes(authority.ca.read_bytes())
     of = ZooKeeperSettings(zookeeper=("localhost:1",), zookeeper_tls=True, zookeeper_ca=str(file))
@@ -162,7 +162,7 @@ async def test_files_that_are_replaced_are_read_again(
 async def test_a_new_certificate_of_a_trusted_ca_is_believed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The session's owner replaces zookeeper_ca; nobody restarts anything."""
+    """The file of zookeeper_ca is replaced, without a restart."""
     old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
     new.issue(SERVER)
     file = tmp_path / "ca.pem"
@@ -182,7 +182,7 @@ async def test_a_new_certificate_of_a_trusted_ca_is_believed(
 async def test_a_session_survives_the_leader_of_an_ensemble_over_tls(
     authority: Authority, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The same session, with another server; what was written is there."""
+    """The same session continues at another server, with its data."""
     security = ZooKeeperSecurity(tls=True, client_certificates="need")
     caplog.set_level(logging.INFO)
     with ZooKeeperEnsemble(
@@ -192,9 +192,9 @@ async def test_a_session_survives_the_leader_of_an_ensemble_over_tls(
             await zookeeper.wait_connected(HANG_S)
             await zookeeper.commit([Create("/kept", b"x"), Create("/ours", b"", ephemeral=True)])
             before = zookeeper.session_id
-            for _ in range(2):  # the client may have been with another server than the first leader
+            for _ in range(2):  # the client may not have been connected to the first leader
                 leader = ensemble.leader()
-                leader.kill()
+                leader.process.kill()
                 await until_so(lambda: not zookeeper.is_connected or bool(zookeeper.stats().connections))
                 async with asyncio.timeout(HANG_S):
                     while True:
@@ -204,7 +204,7 @@ async def test_a_session_survives_the_leader_of_an_ensemble_over_tls(
                             break
                         except ConnectionLostError:
                             await asyncio.sleep(0.05)
-                leader.start_again()
+                leader.process.start()
             assert zookeeper.session_id == before
             assert zookeeper.stats().sessions == 1
 
@@ -224,7 +224,7 @@ def test_settings_that_do_not_fit_together(values: dict[str, object], what: str)
 
 
 def test_files_that_cannot_be_used_name_their_setting(authority: Authority, tmp_path: Path) -> None:
-    """A missing one, a certificate without its own key, a key that others may read, an encrypted key."""
+    """A missing file, a certificate without its own key, a key that others may read."""
     assert tls_of(ZooKeeperSettings()) is None
     own, other = authority.issue("one"), authority.issue("two")
     key = tmp_path / "key"

@@ -1,4 +1,4 @@
-"""What kazoo says, in the room's own words."""
+"""Translate kazoo's results and errors into the room's own."""
 
 from collections.abc import Sequence
 
@@ -44,7 +44,7 @@ STAT = ZnodeStat(
 
 @pytest.mark.parametrize(("data", "read"), [(b"x", b"x"), (b"", b""), (None, b"")])
 def test_a_znode_without_data_has_empty_data(data: bytes | None, read: bytes) -> None:
-    """ZooKeeper knows both none and empty; nobody here cares."""
+    """ZooKeeper distinguishes missing from empty data; we do not."""
     assert znode("/a", (data, STAT)) == Znode(
         path="/a",
         data=read,
@@ -79,7 +79,7 @@ def test_a_znode_without_data_has_empty_data(data: bytes | None, read: bytes) ->
     ],
 )
 def test_each_exception_is_of_one_kind(error: Exception, kind: type[CoordinationError]) -> None:
-    """A refusal only where it is known that nothing was changed; for all else the outcome is open."""
+    """An error is a refusal only if nothing was changed for certain; after any other error the outcome is unknown."""
     translated = failure("/a", error)
     assert type(translated) is kind
     assert str(translated).startswith("/a: ")
@@ -88,7 +88,7 @@ def test_each_exception_is_of_one_kind(error: Exception, kind: type[Coordination
 
 
 class Remembering(KazooClient):  # type: ignore[misc]  # kazoo has no types
-    """Remembers the last transaction; never started, it sends nothing."""
+    """A client that keeps its last transaction; it is never started, and sends nothing."""
 
     def transaction(self) -> TransactionRequest:
         """Return a new transaction."""
@@ -97,7 +97,7 @@ class Remembering(KazooClient):  # type: ignore[misc]  # kazoo has no types
 
 
 def test_operations_are_sent_as_they_are() -> None:
-    """In order, each with its version; ephemeral znodes only where asked for."""
+    """They keep their order and versions; znodes are ephemeral only on request."""
     client = Remembering()
     reply = begin_transaction(
         client,
@@ -132,14 +132,14 @@ def test_operations_are_sent_as_they_are() -> None:
     ],
 )
 def test_the_operation_that_failed_is_named(results: Sequence[object], path: str | None) -> None:
-    """Of the others ZooKeeper says that they were rolled back, or not reached."""
+    """ZooKeeper reports the others as rolled back or not reached."""
     operations: list[Operation] = [Create("/a", b""), Check("/b", 1)]
     refused = refusal(operations, results)
     assert (refused and str(refused)) == (path and str(BadVersionError(path)))
 
 
 def test_an_acl_is_the_same_there_and_back() -> None:
-    """Its version is that of the ACL, not of the data; an id may be absent."""
+    """The version is that of the ACL, not of the data; an id may be missing."""
     acl = (*OPEN, AclEntry("sasl", "a", Right.READ))
     assert znode_acl((kazoo_acl(acl), STAT)) == ZnodeAcl(acl, 5)
     assert znode_acl(([ACL(1, Id("auth", None))], STAT)).acl == (AclEntry("auth", "", Right.READ),)

@@ -1,4 +1,4 @@
-"""Watches: one for a path, and no change is missed, in whatever order things are heard."""
+"""Watches: one for a path, and no change is missed in any order of events."""
 
 import asyncio
 import gc
@@ -15,7 +15,7 @@ LONG_S = 10.0
 
 
 class ScriptedReads:
-    """A server with one znode; tests say what happens between its answer and the asker's hearing it."""
+    """A server with one znode; tests can act between its answer and the client's receipt of it."""
 
     def __init__(self) -> None:
         self.connection_id = 1
@@ -23,21 +23,21 @@ class ScriptedReads:
         self.armed: list[Watcher] = []  # those set at the server
         self.asked: list[str] = []
         self.before_answer: Callable[[], None] = lambda: None  # called once, before the server reads
-        self.after_answer: Callable[[], None] = lambda: None  # called once, before the asker goes on
+        self.after_answer: Callable[[], None] = lambda: None  # called once, before the client gets the answer
 
     def set(self, data: bytes | None) -> None:
-        """Change the znode; watches fire."""
+        """Change the znode, and fire its watches."""
         self.data = data
         self.fire()
 
     def fire(self) -> None:
-        """Let the watches fire."""
+        """Fire the watches."""
         fired, self.armed = self.armed, []
         for watcher in set(fired):
             watcher()
 
     async def read(self, path: str, watcher: Watcher | None) -> Znode:
-        """Answer to getData."""
+        """Answer getData."""
         self.asked.append("read and watch" if watcher else "read")
         self._once("before_answer")
         data = self.data
@@ -50,7 +50,7 @@ class ScriptedReads:
         return Znode(path=path, data=data, version=0, created_zxid=1, children=0, owner_session=0)
 
     async def exists(self, path: str, watcher: Watcher | None) -> bool:
-        """Answer to exists."""
+        """Answer exists."""
         self.asked.append("exists and watch")
         self._once("before_answer")
         is_there = self.data is not None
@@ -73,7 +73,7 @@ def reads() -> ScriptedReads:
 
 
 async def test_a_watch_that_is_set_is_not_set_again(reads: ScriptedReads) -> None:
-    """However often it is read, and whoever reads."""
+    """One watch suffices for any number of reads and readers."""
     watches = ZnodeWatches(reads)
     looks = [watches.look(PATH) for _ in range(3)]
     for _ in range(4):
@@ -84,7 +84,7 @@ async def test_a_watch_that_is_set_is_not_set_again(reads: ScriptedReads) -> Non
 
 
 async def test_after_it_has_fired_the_next_read_sets_it_again(reads: ScriptedReads) -> None:
-    """And only that one."""
+    """Only the next read after the event sets a new watch."""
     watches = ZnodeWatches(reads)
     look = watches.look(PATH)
     for number in range(3):
@@ -96,7 +96,7 @@ async def test_after_it_has_fired_the_next_read_sets_it_again(reads: ScriptedRea
 
 
 async def test_a_path_that_nothing_looks_at_is_forgotten(reads: ScriptedReads) -> None:
-    """Once its watch has fired: until then the next look shares it."""
+    """It is forgotten once its watch has fired; until then the next reader shares the watch."""
     watches = ZnodeWatches(reads)
     for _ in range(2):
         await watches.look(PATH).read()
@@ -108,7 +108,7 @@ async def test_a_path_that_nothing_looks_at_is_forgotten(reads: ScriptedReads) -
 
 
 async def test_another_connection_is_news_and_the_watch_is_set_again(reads: ScriptedReads) -> None:
-    """It was lost with the connection, and so perhaps was its notification."""
+    """The watch was lost with the connection, and perhaps its event too."""
     watches = ZnodeWatches(reads)
     look = watches.look(PATH)
     await look.read()
@@ -122,7 +122,7 @@ async def test_another_connection_is_news_and_the_watch_is_set_again(reads: Scri
 
 
 async def test_a_reconnect_wakes_who_waits(reads: ScriptedReads) -> None:
-    """Not only when the time is over."""
+    """A waiting reader returns before its timeout."""
     watches = ZnodeWatches(reads)
     look = watches.look(PATH)
     await look.read()
@@ -140,7 +140,7 @@ async def test_a_reconnect_wakes_who_waits(reads: ScriptedReads) -> None:
 async def test_a_change_while_it_is_read_is_read_or_news(
     reads: ScriptedReads, hook: str, start: bytes | None, end: bytes | None
 ) -> None:
-    """Also when the notification is heard before the asker goes on; and the watch is set at last."""
+    """The event may even arrive before the reader continues; afterwards the watch is set."""
     reads.data = start
     look = ZnodeWatches(reads).look(PATH)
     setattr(reads, hook, lambda: reads.set(end))
@@ -155,7 +155,7 @@ async def test_a_change_while_it_is_read_is_read_or_news(
 
 
 async def test_a_znode_that_comes_and_goes_while_it_is_looked_for(reads: ScriptedReads) -> None:
-    """It is there when its absence is to be watched, and gone when it is read: absent, with news."""
+    """It exists when its absence would be watched, and is gone when it is read: absent, with a change pending."""
     reads.data = None
     look = ZnodeWatches(reads).look(PATH)
 
@@ -173,7 +173,7 @@ async def test_a_znode_that_comes_and_goes_while_it_is_looked_for(reads: Scripte
 
 
 async def test_a_read_that_fails_leaves_the_news(reads: ScriptedReads) -> None:
-    """What is news before is news after; only what was read is no news any more."""
+    """A pending change stays pending; only a successful read clears it."""
     watches = ZnodeWatches(reads)
     look = watches.look(PATH)
     await look.read()
@@ -189,7 +189,7 @@ async def test_a_read_that_fails_leaves_the_news(reads: ScriptedReads) -> None:
 
 
 async def test_a_cancelled_read_leaves_the_news(reads: ScriptedReads) -> None:
-    """The watch that it may have set does no harm."""
+    """A watch that it may have set does no harm."""
     watches = ZnodeWatches(reads)
     look = watches.look(PATH)
     with pytest.raises(TimeoutError):
@@ -203,7 +203,7 @@ async def test_a_cancelled_read_leaves_the_news(reads: ScriptedReads) -> None:
 
 
 async def test_a_change_between_two_connections_is_not_taken_for_armed(reads: ScriptedReads) -> None:
-    """A read whose connection is followed by another while it is answered has set no watch in that one."""
+    """If the connection changes while a read is answered, the new connection has no watch of that read."""
     watches = ZnodeWatches(reads)
     look = watches.look(PATH)
 

@@ -1,1 +1,1 @@
-"""Pages of other origins: CORS."""
+"""Reads by pages of other origins: CORS."""

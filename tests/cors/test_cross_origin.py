@@ -1,4 +1,4 @@
-"""Pages of other origins: what is added for those that are named, and that nothing else changes."""
+"""CORS adds fields for pages of the configured origins, and changes nothing else."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ PREFLIGHT = "Access-Control-Request-Method: GET"
 
 
 class Site:
-    """A server behind CORS that says which fields came, remembers each head that it may, and can fail."""
+    """A server behind CORS that answers with the names of the fields; it can stream, fail, and remember heads."""
 
     def __init__(self) -> None:
         store = Store(max_bytes=1 << 20, max_items=1_000)
@@ -51,7 +51,7 @@ class Site:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[RawClient]:
-        """Serve, and connect."""
+        """Run the server and connect a client."""
         async with (
             serving(self._cors.handle, fast_path=self.fast_path) as server,
             RawClient.connected(server.port) as client,
@@ -67,7 +67,7 @@ async def asked(client: RawClient, *fields: str, target: str = "/x", method: str
 
 
 def of_cors(reply: RawReply) -> dict[str, str]:
-    """Return the fields that a browser looks at."""
+    """Return the fields that a browser checks."""
     names = {name for name, _ in reply.fields if name.startswith(b"Access-Control") or name == b"Vary"}
     return {name.decode(): reply[name.decode()] for name in names}
 
@@ -83,7 +83,7 @@ READABLE = {
 @pytest.mark.parametrize("target", ["/x", "/streams", "/fails"])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 async def test_a_page_of_a_named_origin_may_read(target: str, method: str) -> None:
-    """What is whole, what is written part by part, and errors; the NameNode does not learn of the origin."""
+    """This holds for whole and streamed replies and for errors. Origin is not passed on to the NameNode."""
     async with Site().client() as client:
         reply = await asked(client, f"Origin: {ORIGIN}", target=target, method=method)
         assert of_cors(reply) == READABLE
@@ -93,7 +93,7 @@ async def test_a_page_of_a_named_origin_may_read(target: str, method: str) -> No
 
 
 async def test_no_answer_carries_the_fields_of_another() -> None:
-    """An answer that is kept goes to those without an origin; a page's own request is looked at each time."""
+    """Requests without an origin get the cached answer; a page's request is handled each time."""
     async with Site().client() as client:
         for _ in range(2):
             assert of_cors(await asked(client, f"Origin: {ORIGIN}")) == READABLE
@@ -118,7 +118,7 @@ async def test_no_answer_carries_the_fields_of_another() -> None:
     ],
 )
 async def test_for_other_origins_nothing_changes(fields: tuple[str, ...]) -> None:
-    """Their requests go on as they are, preflights included: what a NameNode allows them is its own."""
+    """Their requests are passed on unchanged, preflights included: the NameNode decides what it allows."""
     async with Site().client() as client:
         for more in ((), (PREFLIGHT,)):
             for method in ("GET", "OPTIONS"):
@@ -128,7 +128,7 @@ async def test_for_other_origins_nothing_changes(fields: tuple[str, ...]) -> Non
 
 
 async def test_a_write_goes_on_as_it_is() -> None:
-    """Only reads are opened to pages."""
+    """Pages may only read."""
     async with Site().client() as client:
         for method in ("PUT", "POST", "DELETE", "OPTIONS"):
             reply = await asked(client, f"Origin: {ORIGIN}", method=method)
@@ -137,7 +137,7 @@ async def test_a_write_goes_on_as_it_is() -> None:
 
 
 async def test_a_preflight_of_a_named_origin_is_answered_here() -> None:
-    """Section 3.2.4 of Fetch; it is counted as what it is."""
+    """Fetch, section 3.2.4. It is counted as a preflight."""
     site = Site()
     async with site.client() as client:
         reply = await asked(client, f"Origin: {ORIGIN}", PREFLIGHT, method="OPTIONS", target="/fails")

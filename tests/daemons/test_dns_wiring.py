@@ -124,13 +124,13 @@ async def test_what_was_known_is_answered_while_zookeeper_is_away(zookeeper_serv
             await registry.bind("/services/hdfs", WEBHDFS)
             await until_so(lambda: is_found(system))
             await until_so(lambda: is_current(system))
-        zookeeper_server.kill()
+        zookeeper_server.process.kill()
         try:
             await until_so(lambda: differs(is_current(system)))
             assert await is_found(system)
             assert (await page(system, "ready"))[0] == 200
         finally:
-            zookeeper_server.start_again()
+            zookeeper_server.process.start()
         async with connected(zookeeper_server.address) as session:
             await Registry(session, root, AccessPolicy()).delete("/services/hdfs")
             await until_so(lambda: differs(is_found(system)))

@@ -1,4 +1,4 @@
-// Writes files that it flushes and holds open: each line of standard input is a step, answered by one line, "ok" or why not.
+// Writes files, flushes them and keeps them open: each line of standard input is a step, answered by "ok" or the error.
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;

@@ -1,11 +1,11 @@
 """`make differential`: the long run against a cluster of its own, on both channels.
 
-One cluster serves all, and one proxy (with its publisher) all seeds of a channel, some of them at the same time; each
-seed has a tree of its own. While one seed waits for the NameNode or for a change to be seen, the others use the time.
+All seeds use one cluster, and all seeds of a channel one proxy (with its publisher). Several seeds of a channel can run
+at the same time, each in a tree of its own: while one waits for the NameNode or for a change, the others proceed.
 
-With `--edits-source journalnodes` it is an HA pair with three JournalNodes, whose edits are read.
+With `--edits-source journalnodes` the cluster is an HA pair, and the edits are read from its three JournalNodes.
 
-With `--secured` the cluster has Kerberos, and every call is made with a credential of the kind that is named.
+With `--secured` the cluster has Kerberos, and every call carries a credential of the named kind.
 """
 
 import math
@@ -35,13 +35,13 @@ CHANNELS = [channel.value for channel in Channel]
 FEED = OwnChannel.FEED.value
 
 AT_ONCE = {Channel.DIRECT: 1, Channel.ZOOKEEPER: 2, OwnChannel.FEED: 1}
-"""Seeds at the same time: on ZooKeeper each waits more than it works; more changes a second than this would meet the
-limits that polling and publishing keep to, and say how soon changes are seen beyond them."""
+"""Number of concurrent seeds: on ZooKeeper a seed mostly waits. More changes per second than two seeds make would
+exceed what polling and publishing may do, so that changes are seen later."""
 
 SECURED = Kerberos(
     proxy_users=(ProxyUser(name="proxy", users="alice,bob"), ProxyUser(name="nncache", users="*"))
 )
-"""A cluster with Kerberos, where one user may act for two others, and the service for those that it authenticates."""
+"""A cluster with Kerberos: one proxy user for two users, and the service's own for the users that it authenticates."""
 
 LIGHT_REFUSES = frozenset(
     {
@@ -49,10 +49,10 @@ LIGHT_REFUSES = frozenset(
         *("SETECPOLICY", "UNSETECPOLICY", "ENABLEECPOLICY", "DISABLEECPOLICY"),
     }
 )
-"""What a light cluster does not have (docs/light-cluster.md)."""
+"""Operations that a light cluster lacks (docs/light-cluster.md)."""
 
 LONG_SEGMENT = Target(p50_ms=math.inf, p99_ms=math.inf, hit_share=0.0, timed_share=0.0)
-"""With a long open segment how soon a change is seen is shown, not judged: only wrong answers count."""
+"""With a long open segment the latencies are shown but not judged: only wrong answers count."""
 
 
 @click.command()
@@ -114,7 +114,7 @@ def main(  # noqa: PLR0917 - click gives them by name
     light: bool,
     hadoop: str,
 ) -> None:
-    """Make random operations and compare every answer of the proxy with the NameNode's own."""
+    """Make random operations, and compare every answer of the proxy with the NameNode's own."""
     shortfalls = []
     if ways and segment_txids:
         raise click.UsageError(
@@ -218,7 +218,7 @@ def _run_channel(
         meter = Meter.start(cluster, proxied_cluster.publisher or proxied_cluster.proxy)
 
         def run_seed(seed: int) -> Figures:
-            own = replace(proxied_cluster)  # connections of its own
+            own = replace(proxied_cluster)  # with connections of its own
             try:
                 figures = run_for(own, seed=seed, operations=operations, reads_log=reads_log, progress=step)
             finally:
@@ -244,7 +244,7 @@ def _shortfalls(
         short.append(
             f"the open segment held {figures.segment_txids} transactions: the figures are not about that"
         )
-    if is_every_kind_needed:  # what each kind means has little to do with who asks, and takes many seeds
+    if is_every_kind_needed:  # credentials hardly affect the kinds, which need many seeds
         never = set(figures.never_accepted()) - refused
         short += [f"{kind} was never accepted: it proves nothing" for kind in sorted(never)]
     return short

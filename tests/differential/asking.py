@@ -1,4 +1,4 @@
-"""Ask for many statuses at once over kept connections: a differential run reads far more than it writes."""
+"""Request many statuses concurrently over persistent connections: a differential run reads far more than it writes."""
 
 import asyncio
 import socket
@@ -15,20 +15,20 @@ from tests.auth_methods import USER_NAME, AuthMethod
 from tests.secured.service import own_identity
 
 _TIMEOUT_S = 30.0
-_IDLE_S = 20.0  # less than the time after which either server closes an idle connection
+_IDLE_S = 20.0  # shorter than the idle timeout of either server
 _AT_ONCE = 64
 _HEAD_END = b"\r\n\r\n"
 
 
 class Pair(NamedTuple):
-    """A question: the status of a path, as a user."""
+    """A question: the status of a path for a user."""
 
     path: str
     user: str
 
 
 class Line:
-    """One connection to a server ("host:port"), opened when needed; replies come in the order of the questions."""
+    """One connection to a server ("host:port"), opened on demand; replies arrive in the order of the questions."""
 
     def __init__(self, address: str, way: AuthMethod = USER_NAME) -> None:
         host, _, port = address.rpartition(":")
@@ -38,11 +38,11 @@ class Line:
         self._socket: socket.socket | None = None
         self._received = b""
         self._used_at = 0.0
-        self._waiting: list[float] = []  # when each question that is under way was sent
+        self._waiting: list[float] = []  # when each question in flight was sent
         self._requests: dict[Pair, bytes] = {}
 
     def send(self, pairs: Sequence[Pair]) -> None:
-        """Send questions; the server answers one after the other."""
+        """Send questions in one batch; the server answers them in order."""
         now = time.monotonic()
         if not self._waiting and now - self._used_at > _IDLE_S:
             self.close()
@@ -65,7 +65,7 @@ class Line:
         return request
 
     def receive(self) -> RawReply:
-        """Return the reply to the oldest question under way.
+        """Return the reply to the oldest question in flight.
 
         Raises:
             ConnectionError: the server closed the connection instead.
@@ -127,13 +127,13 @@ class Line:
 
 
 class Lines:
-    """Some connections to one server, each with one question under way at most, as ordinary clients have."""
+    """Several connections to one server, each with at most one question in flight, like ordinary clients."""
 
     def __init__(self, address: str, way: AuthMethod = USER_NAME, number: int = _AT_ONCE) -> None:
         self._lines = [Line(address, way) for _ in range(number)]
 
     def ask(self, pairs: Sequence[Pair]) -> list[RawReply]:
-        """Ask all, some at once, and return the replies in the order of the pairs."""
+        """Ask all questions, several at a time, and return the replies in the order of the pairs."""
         replies: list[RawReply] = []
         number = len(self._lines)
         for start in range(0, len(pairs), number):
@@ -156,9 +156,9 @@ class Lines:
 
 
 class OpenFiles:
-    """Which files are open for writing, by what the NameNode says.
+    """Finds the files that are open for writing.
 
-    Asks the NameNode's isFileClosed, which leaves access times alone, as the superuser.
+    It calls the NameNode's isFileClosed as the superuser, which does not change access times.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -169,7 +169,7 @@ class OpenFiles:
         ]
 
     def among(self, paths: Iterable[str]) -> set[str]:
-        """Return those of the paths that are open files, or no files any more."""
+        """Return the paths that are open files, or no longer exist as files."""
         return self._runner.run(self._among(list(paths)))
 
     async def _among(self, paths: list[str]) -> set[str]:

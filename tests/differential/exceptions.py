@@ -1,7 +1,7 @@
-"""The exceptions that the design names, each with its reason: nothing else is excused.
+"""The exceptions that the design names, each with its reason; no other difference is excused.
 
-Each is looked for only where it can be met, is judged all the same (within which time, in which fields), and is
-counted whenever a difference is put down to it. docs/guarantees.md names them beside the guarantees.
+Each is considered only where it can occur, and is still judged: by its duration or its fields. Each difference that it
+excuses is counted. docs/guarantees.md states the exceptions with the guarantees.
 """
 
 import http.client
@@ -17,16 +17,16 @@ from tests.differential.operation import Operation, file_id
 from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
 
 MAX_ENTRY_AGE_S: Final = 10.0
-"""The proxy's `max_entry_age_s` where events alone are read: what no event announces must be seen after so long."""
+"""The proxy's `max_entry_age_s` where only events are read: changes without an event must be seen after this time."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedException:
-    """One row of the table.
+    """A row of the table.
 
     Attributes:
         of: the guarantee that it is an exception of.
-        judged: what has to hold all the same.
+        judged: the condition that must hold nevertheless.
     """
 
     of: str
@@ -77,7 +77,7 @@ class Excuse(Enum):
 
 
 OF_EVENTS: Final = frozenset({Excuse.POLICY, Excuse.SNAPSHOTTABLE})
-"""What holds only where events alone are read: the edit log itself has all that they leave out."""
+"""Exceptions that apply only where events alone are read: the edit log has the changes that events omit."""
 
 
 _BY_KIND: Final = {
@@ -94,22 +94,22 @@ _SNAPSHOT_CALLS: Final = {
     "RENAMESNAPSHOT",
 }
 _POLICY_CALLS: Final = {"SETSTORAGEPOLICY", "UNSETSTORAGEPOLICY"}
-_RECOVERS: Final = b'{"boolean":false}'  # what TRUNCATE answers when the last block has to be cut
+_RECOVERS: Final = b'{"boolean":false}'  # the answer to TRUNCATE when the last block has to be cut
 
 
 class Excuses:
-    """What may be excused at the moment, by the operations of a run so far."""
+    """The exceptions that apply at present, given the operations of a run so far."""
 
     def __init__(self, *, reads_log: bool = False) -> None:
-        """Excuse nothing that the edit log says where that is read (edits_source)."""
+        """Apply no exception of events if the edit log is read (edits_source)."""
         self._reads_log = reads_log
-        self.met: Counter[Excuse] = Counter()  # differences that were put down to each
-        self._policies: dict[str, float] = {}  # directory -> when its policy was changed unannounced
-        self._snapshots: dict[str, float] = {}  # directory -> when its own fields were
+        self.met: Counter[Excuse] = Counter()  # differences that each has excused
+        self._policies: dict[str, float] = {}  # directory -> when its policy was changed without an event
+        self._snapshots: dict[str, float] = {}  # directory -> when its snapshot fields were
         self._cut: set[int | None] = set()  # ids of files that were cut inside a block
 
     def learn(self, operation: Operation, done: RawReply, proxied_cluster: ProxiedCluster) -> None:
-        """Take note of an operation that the NameNode has accepted."""
+        """Record an operation that the NameNode accepted."""
         path = operation.paths[0]
         if operation.kind == "TRUNCATE" and done.body == _RECOVERS:
             self._cut.add(file_id(proxied_cluster, path))
@@ -121,7 +121,7 @@ class Excuses:
             self._snapshots[path] = done.ended_at
 
     def of_fields(self, path: str, seen: RawReply, truth: RawReply) -> tuple[Excuse, ...]:
-        """Say what excuses an answer from memory that may stay as it is for now; empty when nothing does."""
+        """Return the exceptions that permit an answer from memory to differ for now; empty: none does."""
         ours, theirs = status_of(seen), status_of(truth)
         if not seen.is_hit or ours is None or theirs is None or ours.keys() - theirs.keys():
             return ()
@@ -136,7 +136,7 @@ class Excuses:
         return tuple(excuse for excuse, fields in excuses.items() if fields)
 
     def of_delay(self, operation: Operation, path: str, truth: RawReply) -> Excuse | None:
-        """Say what excuses that a write through the proxy is not seen at once, but within the bound."""
+        """Return the exception that permits a write through the proxy to be seen later, within the bound, or None."""
         status = status_of(truth)
         if status is not None and status["fileId"] in self._cut:
             return Excuse.RECOVERY
@@ -147,7 +147,7 @@ class Excuses:
 
 
 def status_of(reply: RawReply) -> dict[str, object] | None:
-    """Return the fields of a status; None when the reply is another."""
+    """Return the fields of a FileStatus; None: the reply has none."""
     return dict(json.loads(reply.body)["FileStatus"]) if reply.status == http.client.OK else None
 
 

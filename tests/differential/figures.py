@@ -1,4 +1,4 @@
-"""What a differential run has seen, and whether it is enough."""
+"""The figures of a differential run, and whether they suffice."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from tests.real.figures import quantile
 from tests.sums import add_to
 
 JUDGED_SEGMENT_TXIDS: Final = 10_000
-"""How soon a change is seen is promised for open edit segments of at most so many transactions."""
+"""Latencies are guaranteed for open edit segments of at most this many transactions."""
 
 
 class ReplyCheck(Enum):
-    """What an answer of 200 or 404 is about, by what the NameNode says."""
+    """The subject of an answer of 200 or 404, according to the NameNode."""
 
     CLOSED_FILE = "closed files"
     MISSING = "missing paths"
@@ -24,12 +24,12 @@ class ReplyCheck(Enum):
 
 
 KEEPABLE: Final = (ReplyCheck.CLOSED_FILE, ReplyCheck.MISSING)
-"""Of these at least half must have come from memory."""
+"""At least half of these answers must come from memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a run must show."""
+    """The required figures of a run."""
 
     p50_ms: float = 30.0
     p99_ms: float = 250.0
@@ -42,15 +42,15 @@ class Figures:
     """Counts of one run, or of several.
 
     Attributes:
-        latencies_s: from the acknowledgement of a change behind the proxy's back to the start of the
-            first read that showed it, for paths that were a hit less than a second before.
-        wrong: what was wrong, with the operation that came before it.
-        stale_after_write: those of them that followed a write through the proxy.
-        impostors: questions with the credential of one who has none, and `given_away` those of them that were answered.
+        latencies_s: from the acknowledgement of a change behind the proxy's back to the start of the first read that
+            showed it, for paths that were a hit less than a second before.
+        wrong: the wrong answers, each with the operation before it.
+        stale_after_write: number of wrong answers after a write through the proxy.
+        impostors: number of questions with a false credential; `given_away`: how many of them were answered.
         refused: operations that the NameNode refused, by kind.
         answers, hits: answers of 200 or 404 after an operation, and those of them that came from memory.
-        met: differences that were put down to a named exception.
-        segment_txids: the most transactions that the NameNode's open edit segment was seen to hold.
+        met: differences that each named exception excused.
+        segment_txids: the most transactions seen in the NameNode's open edit segment.
     """
 
     operations: int = 0
@@ -70,13 +70,13 @@ class Figures:
     met: Counter[Excuse] = field(default_factory=Counter)
 
     def add(self, other: "Figures") -> None:
-        """Add those of another run."""
+        """Add the figures of another run."""
         most = max(self.segment_txids, other.segment_txids)
         add_to(self, other)
         self.segment_txids = most
 
     def share(self, *about: ReplyCheck) -> float:
-        """Share of the answers about these that came from memory."""
+        """Return the share of the answers about these subjects that came from memory."""
         answers = sum(self.answers[each] for each in about)
         return sum(self.hits[each] for each in about) / answers if answers else 0.0
 
@@ -85,7 +85,7 @@ class Figures:
         return 1000.0 * quantile(self.latencies_s, share)
 
     def line(self) -> str:
-        """Say the most important in one line."""
+        """Return the main figures in one line."""
         return (
             f"{self.operations} operations ({self.behind} behind the proxy's back), {self.compared} answers compared: "
             f"{len(self.wrong)} wrong, {self.stale_after_write} stale after a write; "
@@ -95,7 +95,7 @@ class Figures:
         )
 
     def lines(self) -> list[str]:
-        """Say it all in plain words."""
+        """Return all figures as lines of text."""
         kinds = sorted(self.accepted | self.refused)
         by_kind = ", ".join(f"{kind} {self.accepted[kind]}+{self.refused[kind]}" for kind in kinds)
         about = ", ".join(f"{each.value} {self.hits[each]} of {self.answers[each]}" for each in ReplyCheck)
@@ -115,7 +115,7 @@ class Figures:
         ]
 
     def shortfalls(self, target: Target) -> list[str]:
-        """Say in what the run falls short of what it must show; empty when it does not."""
+        """Return the requirements that the run does not meet."""
         short = []
         if self.wrong:
             short.append(
@@ -135,5 +135,5 @@ class Figures:
         return short
 
     def never_accepted(self) -> list[str]:
-        """Name the kinds of operation that the NameNode refused each time: they have proven nothing."""
+        """Return the kinds of operation that the NameNode always refused: the run proves nothing about them."""
         return sorted(kind for kind in self.refused if not self.accepted[kind])

@@ -1,4 +1,4 @@
-"""Files that a client of Hadoop's own flushes and holds open: their length grows by transactions without an event."""
+"""Files that a Hadoop client flushes and keeps open: transactions without an event increase their length."""
 
 import http.client
 import itertools
@@ -18,7 +18,7 @@ _PROGRAM: Final = Path(__file__).with_name("Writer.java")
 
 
 class Writer:
-    """One JVM, which is the superuser's client."""
+    """A JVM that runs Writer.java as the superuser's client."""
 
     def __init__(self, cluster: Cluster) -> None:
         runtime = java.installed(cluster.hadoop_version)
@@ -35,7 +35,7 @@ class Writer:
         assert self._line() == "ready"
 
     def begin(self, operation: Operation) -> "Flushed | RawReply":
-        """Create a file, write and flush its data, and leave it open; a reply of 403 stands for a refusal."""
+        """Create a file, write and flush its data, and leave it open. Return a reply of 403 if that is refused."""
         number = next(self._numbers)
         begun = self.step("create", number, operation)
         return Flushed(self, number, operation, begun) if begun.status == http.client.OK else begun
@@ -60,27 +60,27 @@ class Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate()  # it ends at the end of its input
+        self._process.communicate()  # it exits when its input ends
 
 
 @dataclass(slots=True)
 class Flushed:
-    """A file that was flushed, and is open."""
+    """A file that was flushed and is open."""
 
     writer: Writer
     number: int
     operation: Operation
-    begun: RawReply  # its `ended_at` is when it was flushed
+    begun: RawReply  # its `ended_at` is the time of the flush
     has_grown: bool = False
 
     def grow(self) -> RawReply:
-        """Write as much again, and let the NameNode know the length."""
+        """Write as much again, and update the length at the NameNode."""
         self.has_grown = True
         return self.writer.step("grow", self.number, self.operation)
 
     def finish(self) -> RawReply:
-        """Close it."""
+        """Close the file."""
         return self.writer.step("close", self.number, self.operation)
 
     def close(self) -> None:
-        """Leave it open: the writer ends soon."""
+        """Leave the file open: the writer ends soon."""

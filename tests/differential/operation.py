@@ -1,4 +1,4 @@
-"""One operation of a differential run, as a value that can be printed and made again from its seed."""
+"""One operation of a differential run, as a value that can be printed and drawn again from its seed."""
 
 import http.client
 import json
@@ -30,10 +30,10 @@ ALIASED: Final = "APPEND to an alias"
 LATE: Final = "CREATE with a late second step"
 HELD: Final = "CREATE held open"
 FLUSHED: Final = "CREATE over RPC, flushed and held open"
-"""Kinds that are more than one call of WebHDFS."""
+"""Kinds that take more than one WebHDFS call."""
 
 _OPENS_S: Final = 10.0
-"""After so long without a file a DataNode is asked what became of it."""
+"""After this time without a file, read the DataNode's reply for the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Operation:
     """One call, a two-step write, or one of the stories below.
 
     Attributes:
-        paths: what it is about; the first is the one whose change is timed.
-        user: None is the superuser.
+        paths: the paths that it affects; the change of the first one is timed.
+        user: the caller; None: the superuser.
     """
 
     kind: str
@@ -53,7 +53,7 @@ class Operation:
     data: bytes = field(default=b"", repr=False)
 
     def carry_out(self, proxied_cluster: ProxiedCluster) -> RawReply:
-        """Make the call; the reply's `ended_at` is when the change was acknowledged."""
+        """Carry out the operation; the reply's `ended_at` is the time of its acknowledgement."""
         if self.kind in _TWO_STEP:
             return self._write(proxied_cluster, self.kind)
         if self.kind == REMADE:
@@ -63,7 +63,7 @@ class Operation:
             return self._race(proxied_cluster)
         if self.kind == ALIASED:
             return self._append_by_alias(proxied_cluster)
-        op = self.kind.split(" ")[0]  # what follows says which form of it
+        op = self.kind.split(" ")[0]  # the rest names the form of the operation
         return proxied_cluster.call(
             self.where, METHODS.get(op, "PUT"), op, self.paths[0], self.user, **dict(self.parameters)
         )
@@ -81,7 +81,7 @@ class Operation:
         )
 
     def _race(self, proxied_cluster: ProxiedCluster) -> RawReply:
-        """Let somebody else write the path behind the proxy's back, between the two steps."""
+        """Have another client write the path behind the proxy's back, between the two steps."""
 
         def between() -> None:
             proxied_cluster.write(Where.NAMENODE, self.paths[0], b"other", parameters={"overwrite": "true"})
@@ -100,9 +100,9 @@ class Operation:
         return proxied_cluster.write(Where.PROXY, alias, self.data, self.user, op="APPEND")
 
     def begin(self, proxied_cluster: ProxiedCluster) -> "Unfinished | RawReply":
-        """Make the first step of a two-step write, and of HELD as much of the second as opens the file.
+        """Make the first step of a two-step write; for HELD, also the part of the second step that opens the file.
 
-        Returns the reply instead when it is a refusal, or when the DataNode gives one without waiting for content.
+        Returns the reply instead if it is a refusal, or if the DataNode replies without waiting for content.
         """
         path, parameters = self.paths[0], dict(self.parameters)
         first = proxied_cluster.call(
@@ -117,13 +117,13 @@ class Operation:
         return self._open(proxied_cluster, location)
 
     def _open(self, proxied_cluster: ProxiedCluster, location: str) -> "Unfinished | RawReply":
-        """Send the DataNode all but the last byte, and wait until the file is there: it asks for content before."""
+        """Send the DataNode all but the last byte, and wait for the file, which exists only after some content."""
         began_at = time.monotonic()
         replaced = file_id(proxied_cluster, self.paths[0])
         connection, waits = begin("PUT", location, len(self.data))
         if not waits:
             return _end(connection, began_at)
-        with suppress(BrokenPipeError, ConnectionResetError):  # it takes no content, and says why
+        with suppress(BrokenPipeError, ConnectionResetError):  # it takes no content, and replies why
             connection.send(self.data[:-1])
         deadline = time.monotonic() + _OPENS_S
         while file_id(proxied_cluster, self.paths[0]) == replaced and not has_replied(connection):
@@ -135,12 +135,12 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A two-step write whose second step is still to come (LATE), or under way (HELD)."""
+    """A two-step write whose second step is still to come (LATE), or in progress (HELD)."""
 
     operation: Operation
     datanode: Asker | http.client.HTTPConnection
     target: str
-    begun: RawReply  # its `ended_at` is when what was done so far was acknowledged
+    begun: RawReply  # its `ended_at` is when the part done so far was acknowledged
 
     def finish(self) -> RawReply:
         """Make the second step, or the rest of it."""
@@ -148,17 +148,17 @@ class Unfinished:
         if isinstance(self.datanode, Asker):
             with self.datanode:
                 return self.datanode.ask("PUT", self.target, body=self.operation.data)
-        with suppress(BrokenPipeError, ConnectionResetError):  # a file that was deleted meanwhile, for one
+        with suppress(BrokenPipeError, ConnectionResetError):  # for example, the file has been deleted
             self.datanode.send(self.operation.data[-1:])
         return _end(self.datanode, began_at)
 
     def close(self) -> None:
-        """Give it up, if it is not finished."""
+        """Abandon the write, if it is not finished."""
         self.datanode.close()
 
 
 def _end(connection: http.client.HTTPConnection, began_at: float) -> RawReply:
-    """Read the DataNode's reply; one of 502 stands for none, where it closes the connection instead."""
+    """Read the DataNode's reply; if it closes the connection instead, return a reply of 502."""
     try:
         response = connection.getresponse()
         status, headers, body = response.status, tuple(response.getheaders()), response.read()
@@ -170,22 +170,22 @@ def _end(connection: http.client.HTTPConnection, began_at: float) -> RawReply:
 
 
 def file_id(proxied_cluster: ProxiedCluster, path: str) -> int | None:
-    """Ask the NameNode for the id of what is at a path; None when that is nothing."""
+    """Return the NameNode's id of the file or directory at a path; None: the path does not exist."""
     status = proxied_cluster.call(Where.NAMENODE, "GET", "GETFILESTATUS", path)
     return int(json.loads(status.body)["FileStatus"]["fileId"]) if status.status == http.client.OK else None
 
 
 _DIRECTORIES: Final = ("a", "a/x", "b", "b/x", "s", "s/x", "e", "e/x")
-_SNAPSHOTTED: Final = ("b/x", "s/x")  # neither is below the other, which HDFS would not have
+_SNAPSHOTTED: Final = ("b/x", "s/x")  # neither is below the other, which HDFS would refuse
 _SNAPSHOTS: Final = ("n1", "n2")
 _FILES: Final = ("f", "g")
 _CODED: Final = ("e", "e/x")
-"""Directories that may have erasure coding policies, one below the other; all files there are empty."""
+"""Directories that may have erasure coding policies, one below the other; all their files are empty."""
 _CODINGS: Final = ("RS-6-3-1024k", "XOR-2-1-1024k")  # the first is enabled from the start
 _FORMS: Final = ("a/e\u0301", "a/\u00e9", "s/e\u0301", "s/\u00e9")
-"""Files of one name in two normalization forms: a redirect to the one leads to the other."""
+"""Files with one name in two normalization forms: a redirect for one leads to the other."""
 _OPENED_EVERY: Final = 3
-_EXISTS: Final = 0.6  # how often something that exists is drawn, whatever else may be
+_EXISTS: Final = 0.6  # the least probability that a path is drawn from those that exist
 _OVERWRITE: Final = (("overwrite", "true"), ("permission", "666"))
 _MODES: Final = ("700", "711", "755", "770", "777", "070", "000")
 _ACLS: Final = (
@@ -208,16 +208,16 @@ _WHOLE_ACLS: Final = (
 class Generator:
     """A seeded source of operations below one directory.
 
-    The same seed draws the same operations as long as the NameNode answers the same.
+    A seed draws the same operations while the NameNode answers the same.
     """
 
     def __init__(self, seed: int, root: str, *, without: Collection[str] = ()) -> None:
-        """Draw none of the kinds `without`."""
+        """Draw no kind of `without`."""
         self._random = random.Random(seed)
         self._root = root
         self._kinds = {kind: weight for kind, (weight, _) in _KINDS.items() if kind not in without}
         self._made = 0
-        self._there: set[str] = set()  # paths that are known to exist
+        self._there: set[str] = set()  # paths known to exist
         self.directories = tuple(f"{root}/{name}" for name in _DIRECTORIES)
         plain = (f"{place}/{name}" for place in self.directories for name in _FILES)
         self.files = *plain, *(f"{root}/{name}" for name in _FORMS)
@@ -234,18 +234,18 @@ class Generator:
         return _KINDS[kind][1](self, kind)
 
     def _open_up(self) -> Operation:
-        """Let everybody into a part of the tree again; random modes and owners would shut all doors for good."""
+        """Give everyone access to a part of the tree again: random modes and owners would close all of it for good."""
         number = self._made // _OPENED_EVERY
         place = f"{self._root}/{_DIRECTORIES[number % len(_DIRECTORIES)]}"
         kind, parameters = (
             ("MKDIRS", (("permission", "777"),)),
             ("REMOVEACL", ()),
             ("SETPERMISSION", (("permission", "777"),)),
-        )[number % 3]  # whose number and that of the directories have no common divisor
+        )[number % 3]  # 3 and the number of directories have no common divisor
         return Operation(kind, self.where(), None, (place,), parameters)
 
     def learn(self, statuses: Mapping[str, int]) -> None:
-        """Take what the NameNode answers of some paths: what exists is drawn more often."""
+        """Take the NameNode's statuses of some paths: existing paths are drawn more often."""
         for path, status in statuses.items():
             if status == http.client.OK:
                 self._there.add(path)
@@ -257,62 +257,62 @@ class Generator:
         return self._random.choice(there if there and self._random.random() < _EXISTS else paths)
 
     def some_paths(self, number: int) -> list[str]:
-        """Draw paths to look at beside those of the operation."""
+        """Draw paths to read in addition to those of the operation."""
         return self._random.sample(self.paths, number)
 
     def below(self, path: str) -> list[str]:
-        """Give the paths of the namespace that are below a directory."""
+        """Return the paths of the namespace below a directory."""
         return [each for each in self.paths if each.startswith(path + "/")]
 
     def a_snapshot(self) -> str:
-        """Draw a path of a snapshot, whether there is one or not."""
+        """Draw a path in a snapshot, which may or may not exist."""
         place = f"{self.choice(*self.snapshotted)}/.snapshot"
         return self.choice(place, *(f"{place}/{name}" for name in _SNAPSHOTS), f"{place}/{_SNAPSHOTS[0]}/f")
 
-    # -- what each kind is about
+    # -- parts of operations
 
     def where(self) -> Where:
-        """Through the proxy or behind its back, as often the one as the other."""
+        """Draw with equal chance: through the proxy, or behind its back."""
         return self._random.choice(tuple(Where))
 
     def user(self, path: str) -> str | None:
-        """Mostly the one to whom that part of the tree was given; now and then the superuser."""
+        """Draw a user: mostly the owner of that part of the tree, sometimes another or the superuser (None)."""
         area = path.removeprefix(self._root + "/").split("/")[0]
         owner = {"a": "alice", "b": "bob"}.get(area, "carol")
         return self._random.choice((*(owner,) * 5, *USERS, None))
 
     def file(self) -> str:
-        """A file of the namespace, whether it exists or not."""
+        """Draw a file's path, which may or may not exist."""
         return self._of(self.files)
 
     def directory(self) -> str:
-        """A directory of the namespace, whether it exists or not."""
+        """Draw a directory's path, which may or may not exist."""
         return self._of(self.directories)
 
     def any(self) -> str:
-        """Any path of the namespace."""
+        """Draw any path of the namespace."""
         return self._of(self.paths)
 
     def choice(self, *values: str) -> str:
-        """One of the values."""
+        """Draw one of the values."""
         return self._random.choice(values)
 
     def owner(self) -> tuple[str, str]:
-        """An owner, or a group, to give a path to."""
+        """Draw the parameter of SETOWNER: an owner or a group."""
         return self._random.choice(_OWNERS)
 
     def number(self, low: int, high: int) -> int:
-        """A number between the two."""
+        """Draw a number from `low` to `high`."""
         return self._random.randint(low, high)
 
     def on(
         self, kind: str, path: str, parameters: tuple[tuple[str, str], ...] = (), data: bytes = b""
     ) -> Operation:
-        """An operation on one path."""
+        """Return an operation on one path."""
         return Operation(kind, self.where(), self.user(path), (path,), parameters, data)
 
     def serial(self) -> int:
-        """A number that no earlier operation had."""
+        """Return a number that no earlier operation had."""
         return self._made
 
 
@@ -320,7 +320,7 @@ _Draw = Callable[[Generator, str], Operation]
 
 
 def _with(path: Callable[[Generator], str], name: str = "", *values: str) -> _Draw:
-    """Draw an operation on such a path, with one of these values of a parameter."""
+    """Return a function that draws an operation on a path, with one of these values of a parameter."""
 
     def draw(g: Generator, kind: str) -> Operation:
         at = path(g)
@@ -337,7 +337,7 @@ def _create(g: Generator, kind: str) -> Operation:
 
 
 def _data(g: Generator, path: str, most: int) -> bytes:
-    """Draw some content; none below the erasure coded directory, for want of DataNodes."""
+    """Draw content; none below the erasure-coded directories, for lack of DataNodes."""
     return b"" if "/e/" in path else b"x" * g.number(0, most)
 
 
@@ -353,7 +353,7 @@ def _create_raced(g: Generator, kind: str) -> Operation:
 
 def _create_held(g: Generator, kind: str) -> Operation:
     path = g.file()
-    # A DataNode keeps what fits into one packet until the end; of more, a block is logged while the file is open.
+    # A DataNode holds back content that fits in one packet. Of more, a block is logged while the file is open.
     return g.on(kind, path, _OVERWRITE, b"h" * (g.number(2, 3000) if g.number(0, 2) else 150_000))
 
 
@@ -364,7 +364,7 @@ def _create_flushed(g: Generator, kind: str) -> Operation:
 
 def _concat(g: Generator, kind: str) -> Operation:
     target = g.file()
-    source = target[:-1] + ("g" if target.endswith("f") else "f")  # HDFS takes none of another directory
+    source = target[:-1] + ("g" if target.endswith("f") else "f")  # HDFS refuses sources in another directory
     return Operation(kind, g.where(), None, (target, source), (("sources", source),))
 
 
@@ -414,7 +414,7 @@ def _set_xattr(g: Generator, kind: str) -> Operation:
 
 
 def _storage_policy(g: Generator, kind: str) -> Operation:
-    # COLD is for archives, of which there are none: a file below cannot be written then.
+    # COLD is for ARCHIVE storage, which is missing here: a file below cannot be written then.
     policy = g.choice("HOT", "WARM", "ONE_SSD", "WARM", "ONE_SSD", "COLD")
     return Operation(kind, g.where(), None, (g.any(),), (("storagepolicy", policy),))
 
@@ -429,7 +429,7 @@ def _erasure_coding(g: Generator, kind: str) -> Operation:
 
 
 def _offer_coding(g: Generator, kind: str) -> Operation:
-    """Enable or disable a policy for all: directories that have it keep it."""
+    """Enable or disable a policy for the whole cluster: directories that have it keep it."""
     return Operation(kind, g.where(), None, (g.coded[0],), (("ecpolicy", _CODINGS[1]),))
 
 
@@ -485,4 +485,4 @@ _KINDS: Final[dict[str, tuple[int, _Draw]]] = {
     HELD: (4, _create_held),
     FLUSHED: (3, _create_flushed),
 }
-"""How often each kind is drawn, and what it is about."""
+"""The weight of each kind, and how it is drawn."""

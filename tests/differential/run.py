@@ -1,7 +1,7 @@
-"""Make random operations and hold every answer of the proxy against the NameNode's own.
+"""Make random operations, and compare every answer of the proxy with the NameNode's own.
 
-Each seed has a tree of its own: a directory with four areas (alice's, bob's, the superuser's, and one that may be
-erasure coded), two of their directories with snapshots now and then. Nothing of it outlives the seed but the directory.
+Each seed has a tree of its own with four areas: alice's, bob's, the superuser's, and one that may be erasure-coded.
+Two directories can have snapshots. After the seed only the directory remains.
 """
 
 import time
@@ -28,29 +28,29 @@ from tests.real.proxied_cluster import (
 )
 
 TWO_STEP_WINDOW_S: Final = 3.0
-"""A CREATE that the DataNode refuses leaves its window open to its end; ten minutes would outlast the run."""
+"""A CREATE that the DataNode refuses leaves its window open to the end; ten minutes would outlast the run."""
 
 SETTINGS: Final[dict[str, Any]] = {
     "two_step_window_s": TWO_STEP_WINDOW_S,
     "max_entry_age_s": MAX_ENTRY_AGE_S,
 }
-"""Of the proxy."""
+"""The proxy's settings."""
 
 SETTINGS_ON_LOG: Final[dict[str, Any]] = {"two_step_window_s": TWO_STEP_WINDOW_S}
-"""The same where the edit log is read: nothing has to wait until an entry is too old."""
+"""The proxy's settings if the edit log is read: no change has to wait until an entry expires."""
 
 GLOBS: Final = tuple("/differential" + "/*" * depth for depth in range(1, 9))
 """Filters that match every path of every run."""
 
-_OTHERS: Final = 5  # paths looked at after each operation beside its own
+_OTHERS: Final = 5  # number of further paths read after each operation
 _SNAPSHOT: Final = "/.snapshot"
-_ODD_PATHS: Final = 4  # of those, the last that came about by moving something into a directory
-_HELD_STEPS: Final = 5  # for so many steps a file is held open
-_GROWN_STEPS: Final = 2  # after so many one that is flushed grows
+_ODD_PATHS: Final = 4  # as many of the last paths that moves into directories may have created
+_HELD_STEPS: Final = 5  # a file is held open for this many steps
+_GROWN_STEPS: Final = 2  # a flushed file grows after this many steps
 _LATE_S: Final = TWO_STEP_WINDOW_S + 0.5
-_PAUSE_S: Final = 0.001  # between two rounds of reads that wait for a change to be seen
-_FORWARDED_AGAIN: Final = 3  # times that a forwarded answer which differs is asked for again
-_SEGMENT_EVERY: Final = 20  # steps between two looks at the open edit segment
+_PAUSE_S: Final = 0.001  # between two rounds of reads that wait for a change
+_FORWARDED_AGAIN: Final = 3  # how often a forwarded answer that differs is requested again
+_SEGMENT_EVERY: Final = 20  # steps between two measurements of the open edit segment
 
 
 class Differential:
@@ -59,7 +59,7 @@ class Differential:
     def __init__(
         self, proxied_cluster: ProxiedCluster, *, seed: int, root: str, reads_log: bool = False
     ) -> None:
-        """`reads_log`: the edit log is read, so that less is excused, and files are flushed as well."""
+        """Prepare the run. `reads_log`: the edit log is read, so fewer exceptions apply, and files are flushed too."""
         self._proxied = proxied_cluster
         self._root = root
         self._generator = Generator(seed, root, without=() if reads_log else (FLUSHED,))
@@ -81,7 +81,7 @@ class Differential:
         self.figures = Figures()
 
     def run(self, operations: int, progress: Callable[[], None] = lambda: None) -> Figures:
-        """Make that many operations, each followed by reads as three users, and as those who are none of them."""
+        """Make `operations` operations, each followed by reads as three users, and with false credentials."""
         began_at = time.monotonic()
         with self._open:
             self._lay_out()
@@ -147,7 +147,7 @@ class Differential:
                 self._judge(replace(operation, kind=kind), unfinished.finish)
 
     def _judge(self, operation: Operation, carry_out: Callable[[], RawReply]) -> None:
-        """Carry it out, and compare what is said before and after it."""
+        """Carry out an operation, and compare the answers before and after it."""
         pairs = [Pair(path, user) for path in self._interesting(operation) for user in self._readers]
         keepable = [pair for pair in pairs if _SNAPSHOT not in pair.path]
         before = dict(zip(keepable, self._proxy.ask(keepable), strict=True))
@@ -162,9 +162,7 @@ class Differential:
             self.figures.refused[operation.kind] += 1
             for _ in timed:
                 self._namenode.receive()
-        self._namenode.send(
-            pairs
-        )  # not before: a cut file may have changed once more while others were waited for
+        self._namenode.send(pairs)  # not earlier: a cut file may have changed again during the wait
         seen = self._proxy.ask(pairs)
         truth = [self._namenode.receive() for _ in pairs]
         self._compare(operation, pairs, seen, truth, done.ended_at)
@@ -175,7 +173,7 @@ class Differential:
             self._odd.append(operation.paths[2])
 
     def _interesting(self, operation: Operation) -> list[str]:
-        """Give the paths to look at: of the operation, above and below them, and some others."""
+        """Return the paths to read: those of the operation, their parents and descendants, and some others."""
         forms = [normalize("NFC", path) for path in operation.paths]  # what a redirect leads to
         own = list(dict.fromkeys((*operation.paths, *forms)))
         parents = [path.rsplit("/", 1)[0] for path in own]
@@ -189,7 +187,7 @@ class Differential:
         ]
 
     def _hits_of(self, operation: Operation, before: dict[Pair, RawReply]) -> dict[Pair, RawReply]:
-        """Return for each path of the operation a fresh hit of one user, where there is one."""
+        """Return for each path of the operation, and the parent of the first, a fresh hit of one user, if any."""
         hits = {}
         parent = operation.paths[0].rsplit("/", 1)[0]
         for path in dict.fromkeys((*operation.paths, parent)):
@@ -202,7 +200,7 @@ class Differential:
         return hits
 
     def _time(self, hits: dict[Pair, RawReply], since: float) -> None:
-        """Ask the proxy for what was a hit until it says what the NameNode says now, where that is new."""
+        """Ask the proxy for each changed path until it agrees with the NameNode, and record the latencies."""
         now = {pair: self._namenode.receive() for pair in hits}
         waiting = {
             pair: now[pair]
@@ -218,7 +216,7 @@ class Differential:
                     self.figures.latencies_s.append(age)
                     del waiting[pair]
                 elif age > MAX_STALENESS_S:
-                    del waiting[pair]  # the comparison that follows says so
+                    del waiting[pair]  # the comparison that follows reports it
             if waiting:
                 time.sleep(_PAUSE_S)
 
@@ -285,9 +283,9 @@ class Differential:
         since: float,
         excused: set[Excuse],
     ) -> bool:
-        """Tell whether an answer that differs may be asked for again; adds to `excused` by what exception."""
+        """Return whether an answer that differs may be requested again; add its exception to `excused`."""
         if asked < _FORWARDED_AGAIN and was_forwarded(reply):
-            return True  # the NameNode's own words, so the truth itself has moved in between
+            return True  # it is the NameNode's own answer, so the status has changed in between
         if reply.started_at - since > MAX_STALENESS_S:
             return False
         if operation.where is Where.NAMENODE:
@@ -323,12 +321,12 @@ class Differential:
 
 
 def _is_unkept(pair: Pair, reply: RawReply) -> bool:
-    """Tell whether this is about something that is never kept, since no event names it."""
+    """Return whether the answer must never come from memory, because no event announces its changes."""
     return _SNAPSHOT in pair.path or b'"snapshotEnabled":true' in reply.body
 
 
 def _about(path: str, reported: RawReply, open_files: set[str]) -> ReplyCheck:
-    """Say what an answer is about, by what the NameNode says of the path."""
+    """Return the subject of an answer, from the NameNode's answer for the path."""
     status = status_of(reported)
     if _SNAPSHOT in path or (status is not None and "snapshotEnabled" in status):
         return ReplyCheck.UNCACHEABLE

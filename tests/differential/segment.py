@@ -12,7 +12,7 @@ from tests.real.proc import cpu_s
 
 
 def fill_segment(cluster: Cluster, txids: int, progress: Callable[[], None]) -> None:
-    """Let the NameNode write at least so many transactions; each is a SETTIMES of one directory."""
+    """Have the NameNode write at least `txids` transactions; each is a SETTIMES of one directory."""
 
     async def write(hdfs: WebHdfs) -> None:
         async def one(number: int) -> None:
@@ -27,10 +27,10 @@ def fill_segment(cluster: Cluster, txids: int, progress: Callable[[], None]) -> 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """What the NameNode's process, the JournalNodes' and the polling of edits have used since a moment."""
+    """The CPU time of the NameNode and the JournalNodes, and the time of polling, since a start."""
 
     cluster: Cluster
-    polling: Daemon  # who reads the edits
+    polling: Daemon  # the daemon that reads the edits
     began_at: float
     cpu_s: float
     journalnodes_s: tuple[float, ...]
@@ -38,7 +38,7 @@ class Meter:
 
     @classmethod
     def start(cls, cluster: Cluster, polling: Daemon) -> "Meter":
-        """Begin to measure."""
+        """Start to measure."""
         return cls(
             cluster,
             polling,
@@ -49,7 +49,7 @@ class Meter:
         )
 
     def line(self) -> str:
-        """Say in plain words what was used since."""
+        """Return the use of time since the start as a line of text."""
         took_s = time.monotonic() - self.began_at
         pairs = zip(_journalnodes_s(self.cluster), self.journalnodes_s, strict=True)
         journalnodes = ", ".join(f"{(now_s - then_s) / took_s:.1%}" for now_s, then_s in pairs)
@@ -61,7 +61,7 @@ class Meter:
 
 
 def _cpu_s(cluster: Cluster) -> float:
-    """CPU-seconds of the NameNode's process so far."""
+    """Return the CPU-seconds of the NameNode's process so far."""
     return cpu_s(cluster.namenodes[0].process.running_pid)
 
 

@@ -1,4 +1,4 @@
-"""The short form of `make differential`, which also says how soon changes must be seen."""
+"""The short form of `make differential`, which also judges latencies."""
 
 import math
 import random
@@ -23,7 +23,7 @@ OPERATIONS = 150
 
 @pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
 def test_every_answer_is_the_namenodes_own(cluster: Cluster, channel: Channel) -> None:
-    """Verbatim, Bounded and OwnWrites after random operations, with enough hits to mean something."""
+    """Verbatim, Bounded and OwnWrites hold after random operations, with enough hits to prove it."""
     with proxied(cluster, *GLOBS, channel=channel, **SETTINGS) as simulation:
         figures = run_for(simulation, seed=20261121, operations=OPERATIONS)
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
@@ -32,14 +32,14 @@ def test_every_answer_is_the_namenodes_own(cluster: Cluster, channel: Channel) -
 
 @pytest.fixture(scope="module")
 def journaled() -> Iterator[Cluster]:
-    """An HA pair, with three JournalNodes that show their edits at once."""
+    """An HA pair with three JournalNodes that serve edits in progress."""
     with Cluster.start(JOURNALED) as started:
         yield started
 
 
 @pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
 def test_the_edit_log_says_what_events_leave_out(journaled: Cluster, channel: Channel) -> None:
-    """Bounded without its exception for policies and snapshots, and with files that grow while they are open."""
+    """Bounded holds without its exceptions for policies and snapshots, also for files that grow while they are open."""
     polling = {"edits_source": JOURNALNODES, "shared_edits_dir": journaled.shared_edits_dir}
     with proxied(journaled, *GLOBS, channel=channel, polling=polling, **SETTINGS_ON_LOG) as simulation:
         figures = run_for(simulation, seed=20261329, operations=OPERATIONS, reads_log=True)
@@ -55,11 +55,11 @@ COMING = (*GLOBS, "/differential/*/a/*", "/differential/*/{a,b}/x/*", "/differen
 PAUSES_S = (0.05, 0.2, 0.5)
 
 MOST = 3
-"""Filters at once; with more, one goes. With few, most paths are without a filter now and then."""
+"""The most filters at a time. With so few, most paths are without a filter now and then."""
 
 
 def test_answers_equal_the_namenodes_while_filters_change(cluster: Cluster) -> None:
-    """GapFlush, OwnWrites, Bounded: after random operations, whatever is in force at the time."""
+    """GapFlush, OwnWrites and Bounded hold after random operations, whichever filters are in force."""
     changes: list[str] = []
     with proxied(
         cluster, *GLOBS, channel=Channel.ZOOKEEPER, two_step_window_s=TWO_STEP_WINDOW_S
@@ -74,7 +74,7 @@ def test_answers_equal_the_namenodes_while_filters_change(cluster: Cluster) -> N
 
 
 def come_and_go(service: Service, done: list[str], ending: threading.Event) -> None:
-    """Add and remove filters at random, and write down the name of each."""
+    """Add and remove filters at random, and record the name of each."""
     there = {f"f{number}" for number in range(len(GLOBS))}
     chance = random.Random(7)
     while not ending.wait(chance.choice(PAUSES_S)):

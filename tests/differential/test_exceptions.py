@@ -1,4 +1,4 @@
-"""What is put down to a named exception of Bounded, by where edits are read."""
+"""Which differences a named exception of Bounded excuses depends on the source of edits."""
 
 import json
 from typing import cast
@@ -15,7 +15,7 @@ DONE = RawReply(200, (), b"", 1.0, 1.0)
 
 
 def status(**fields: object) -> RawReply:
-    """Return a status from memory, of half a second later."""
+    """Return a status from memory, half a second later than DONE."""
     body = json.dumps({"FileStatus": {"fileId": 7, "storagePolicy": 0, **fields}}).encode()
     return RawReply(200, (("Cache-Status", "nncache; hit"),), body, 1.5, 1.5)
 
@@ -31,7 +31,7 @@ def status(**fields: object) -> RawReply:
 def test_only_events_leave_anything_out(
     kind: str, now: dict[str, object], excuse: Excuse, *, reads_log: bool
 ) -> None:
-    """A policy and a snapshottable directory are in the edit log."""
+    """The edit log has changes of policies and of snapshottable directories."""
     excuses = Excuses(reads_log=reads_log)
     excuses.learn(Operation(kind, Where.NAMENODE, None, ("/d",)), DONE, UNASKED)
     assert excuses.of_fields("/d", status(), status(**now)) == (() if reads_log else (excuse,))

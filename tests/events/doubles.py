@@ -1,4 +1,4 @@
-"""A source of events made of a list, clients that may be slow, and a stream between them, in virtual time."""
+"""Fakes in virtual time: a source of events made of a list, clients that may be slow, and streams between them."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from nncache.events.source import (
     Gone,
     Item,
     Modified,
-    SourceSilentError,
+    SourceUnavailableError,
     StateChange,
 )
 from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
@@ -26,9 +26,9 @@ from tests.events.reader import read_stream
 
 
 class FilterLog:
-    """What is published of one filter, as ZooKeeper would keep it; the source of streams.
+    """The records of one filter, as ZooKeeper would keep them; the source of streams.
 
-    `kept` are the transactions that are still there, each with its number of events, behind `floor`.
+    `kept` has the number of events of each transaction that is still available, all after `floor`.
     """
 
     def __init__(self) -> None:
@@ -40,8 +40,8 @@ class FilterLog:
         self.subscribers: set[str] | None = {"alice"}
         self.is_silent = False
         self.modified_after: int | None = None
-        self.has_bug = False  # whoever follows meets it
-        self.followings: list[After | None] = []  # who asked, for what
+        self.has_bug = False  # a reader of the events gets an exception
+        self.followings: list[After | None] = []  # the position of each `follow`
         self.rights_read = 0
         self.closed = 0
         self._news = asyncio.Event()
@@ -53,19 +53,19 @@ class FilterLog:
         self.tell()
 
     def lose(self, through: int) -> None:
-        """Forget the oldest transactions."""
+        """Drop the transactions up to this one."""
         self.kept = {txid: events for txid, events in self.kept.items() if txid > through}
         self.floor = max(self.floor, through)
         self.end = max(self.end, through)
         self.tell()
 
     def tell(self) -> None:
-        """Wake all who wait."""
+        """Wake all waiters."""
         self._news.set()
         self._news = asyncio.Event()
 
     async def wait(self, timeout_s: float) -> bool:
-        """Wait for something to happen."""
+        """Wait for a change; False after a timeout."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._news.wait()
@@ -74,20 +74,20 @@ class FilterLog:
         return True
 
     def follow(self, filter_name: str, after: After | None) -> "_Following":
-        """Return the events."""
+        """Return the filter's events."""
         self.followings.append(after)
         return _Following(self, after)
 
     def readers(self, filter_name: str) -> "_Readers":
-        """Return who may read them."""
+        """Return the filter's readers."""
         return _Readers(self)
 
     async def close(self) -> None:
-        """Count it."""
+        """Count the call."""
         self.closed += 1
 
     def batch(self, txid: int) -> EventBatch:
-        """Return what a transaction brought."""
+        """Return the events of a transaction."""
         return EventBatch(txid, tuple(Unlink(f"/{txid}/{number}", 1) for number in range(self.kept[txid])))
 
 
@@ -158,7 +158,7 @@ class _Readers:
         self._log.rights_read += 1
         await asyncio.sleep(0.001)
         if self._log.is_silent:
-            raise SourceSilentError("silent")
+            raise SourceUnavailableError("silent")
         return None if self._log.subscribers is None else set(self._log.subscribers)
 
     async def changed(self, timeout_s: float) -> bool:
@@ -167,12 +167,12 @@ class _Readers:
 
 @dataclass
 class FakeSink:
-    """A client: what it was sent, and whether it takes anything."""
+    """A client: the bytes that it was sent, and whether it reads."""
 
     sent: bytearray = field(default_factory=bytearray)
     is_cut: bool = False
     is_gone: bool = False
-    gives_up: bool = False  # the reply's own patience is over
+    gives_up: bool = False  # as after the reply's own timeout
     on_write: Callable[[bytes], None] = lambda data: None
     _takes: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -180,15 +180,15 @@ class FakeSink:
         self._takes.set()
 
     def stall(self) -> None:
-        """Take nothing."""
+        """Stop reading."""
         self._takes.clear()
 
     def take(self) -> None:
-        """Take all."""
+        """Read everything."""
         self._takes.set()
 
     async def write(self, data: bytes) -> None:
-        """Be sent something: it lies in buffers while nothing is taken."""
+        """Receive bytes; block while the client does not read."""
         if self.is_gone:
             raise ConnectionResetError("gone")
         self.sent += data
@@ -198,15 +198,15 @@ class FakeSink:
             raise ConnectionAbortedError("too slow")
 
     def cut(self) -> None:
-        """Be cut off."""
+        """Record that the connection was cut."""
         self.is_cut = True
 
     def messages(self) -> list[tuple[str, Any, str]]:
-        """Return what a client has read: type, data, and the last id by then."""
+        """Return the messages that a client has read: type, data, and the last id at that point."""
         return [(event, json.loads(data), last_id) for event, data, last_id in read_stream(bytes(self.sent))]
 
     def txids(self) -> list[int]:
-        """Return the transactions of the events."""
+        """Return the transaction ids of the events."""
         return [data["txid"] for event, data, _ in self.messages() if event == "UNLINK"]
 
     def words(self) -> list[str]:
@@ -215,7 +215,7 @@ class FakeSink:
 
 
 class FakeCluster:
-    """A filter's log, its feed, and its streams."""
+    """A filter's log, its feed and its streams."""
 
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
         self.log = FilterLog()
@@ -227,7 +227,7 @@ class FakeCluster:
     def stream(
         self, after: int | After | None = None, user: str = "alice", sink: FakeSink | None = None
     ) -> "Streamed":
-        """Begin one."""
+        """Start a stream."""
         sink = sink or FakeSink()
         position = After(after) if isinstance(after, int) else after
         stream = EventStream(sink, self.feed, self.log, user, position, self.slots, "peer")
@@ -236,7 +236,7 @@ class FakeCluster:
 
 @dataclass
 class Streamed:
-    """A stream that runs."""
+    """A running stream."""
 
     stream: EventStream
     sink: FakeSink

@@ -1,13 +1,13 @@
-"""A naive reader of Server-Sent Events, written from the specification's own steps."""
+"""A naive parser of Server-Sent Events that follows the steps of the specification."""
 
 import re
 
 Message = tuple[str, str, str]
-"""Type, data, and the last id by then."""
+"""Type, data, and the last id at that point."""
 
 
 def read_stream(stream: bytes) -> list[Message]:
-    """Return what a client dispatches (WHATWG HTML, 9.2.6 "Interpreting an event stream")."""
+    """Return the messages that a client dispatches (WHATWG HTML, 9.2.6 "Interpreting an event stream")."""
     messages: list[Message] = []
     event, data, last_id = "", "", ""
     *lines, rest = re.split("\r\n|\r|\n", stream.decode())

@@ -1,4 +1,4 @@
-"""Who asks for events: whom the proxy has verified, or whom WebHDFS would believe where there is no Kerberos."""
+"""Who asks for events: a user verified by the proxy or, without Kerberos, the `user.name` of WebHDFS."""
 
 import json
 from typing import Any
@@ -17,14 +17,14 @@ TARGET = "/v1/events?filter=f"
 
 
 async def asked(identify: Identify, query: str = "", *headers: Header) -> Caller | RawResponse:
-    """Ask so."""
+    """Identify the caller of a request with this query and these fields."""
     target = f"{TARGET}{query}"
     request: Any = ClientRequest("GET", target, headers)
     return await identify(request, read_events_request(target, headers))
 
 
 async def test_user_name_says_who_asks() -> None:
-    """And nothing else does."""
+    """No other part of the request counts."""
     assert await asked(by_user_name, "&user.name=joe") == Caller("joe")
 
 
@@ -39,13 +39,13 @@ async def test_user_name_says_who_asks() -> None:
     ],
 )
 async def test_what_does_not_say_it(query: str, complaint: str) -> None:
-    """It is the request's fault."""
+    """The error is a `ClientError`."""
     with pytest.raises(ClientError, match=complaint):
         await asked(by_user_name, query)
 
 
 async def test_a_ticket_or_the_proxys_cookie_says_it() -> None:
-    """`user.name` does not; a ticket brings the cookie."""
+    """`user.name` does not count; a ticket yields the cookie."""
     callers = by_credential(Fixture().terminator.admit)
     by_ticket = await asked(callers, "&user.name=bob", ticket("alice@EXAMPLE.COM"))
     assert isinstance(by_ticket, Caller)
@@ -60,7 +60,7 @@ async def test_a_ticket_or_the_proxys_cookie_says_it() -> None:
 
 
 async def test_who_shows_nothing_is_challenged() -> None:
-    """As for WebHDFS; whoever they say they are."""
+    """The reply is that of WebHDFS, whatever `user.name` says."""
     challenged = await asked(by_credential(Fixture().terminator.admit), "&user.name=alice")
     assert isinstance(challenged, RawResponse)
     assert challenged.status == 401
@@ -70,20 +70,20 @@ async def test_who_shows_nothing_is_challenged() -> None:
 
 
 async def test_a_token_says_nothing_here() -> None:
-    """Only its NameNode can judge it."""
+    """Only its NameNode can verify it."""
     with pytest.raises(CallerNotVerifiedError, match="NameNodes alone judge a delegation token"):
         await asked(by_credential(Fixture().terminator.admit), "&delegation=T", cookie("alice"))
 
 
 async def test_a_proxy_that_authenticates_nobody_believes_nobody() -> None:
-    """On a cluster with Kerberos; it says what to set."""
+    """This holds on a cluster with Kerberos; the error names the setting."""
     with pytest.raises(CallerNotVerifiedError, match="spnego_principal") as raised:
         await asked(refused, "&user.name=alice", ticket("alice@EXAMPLE.COM"), cookie("alice"))
     assert raised.value.status == 403
 
 
 def test_user_name_is_believed_without_kerberos_alone() -> None:
-    """With it a proxy that does not authenticate believes nobody, and one that does asks for a ticket."""
+    """With Kerberos, a proxy that does not authenticate refuses every caller, and one that does asks for a ticket."""
     assert identify_by(None, is_secured=False) is by_user_name
     assert identify_by(None, is_secured=True) is refused
     assert identify_by(Fixture().terminator.admit, is_secured=True) not in {by_user_name, refused}

@@ -1,4 +1,4 @@
-"""GET /v1/events on the wire: the real server, a source made of a list."""
+"""GET /v1/events on the wire: the real server, and a source made of a list."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ ALICE = "/v1/events?filter=f&user.name=alice"
 
 
 class Client(RawClient):
-    """One connection with a stream."""
+    """A connection with a stream."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         super().__init__(reader, writer)
@@ -43,7 +43,7 @@ class Client(RawClient):
         self.head = (await self.interim()).decode()
 
     async def messages(self, count: int) -> list[Message]:
-        """Read until so many have come."""
+        """Read until `count` messages have arrived."""
         async with asyncio.timeout(HANG_S):
             while len(found := read_stream(self._got)) < count and await self._part():
                 pass
@@ -56,7 +56,7 @@ class Client(RawClient):
                 self._got = self._got[-1_000_000:]
 
     async def all_messages(self) -> list[Message]:
-        """Read to the end."""
+        """Read to the end of the stream."""
         async with asyncio.timeout(HANG_S):
             while await self._part():
                 pass
@@ -82,22 +82,22 @@ class Fixture:
     seen: list[Exchange]
 
     def answered(self, exchange: Exchange) -> None:
-        """Observe."""
+        """Record the exchange."""
         self.seen.append(exchange)
 
     @asynccontextmanager
     async def client(self, target: str = ALICE, *fields: str) -> AsyncIterator[Client]:
-        """Connect, and ask for events."""
+        """Connect, and request events."""
         async with Client.connected(self.server.port) as client:
             await client.begin(target, *fields)
             yield client
 
     async def ask(self, target: str, *fields: str, method: str = "GET") -> RawReply:
-        """Ask for something that is refused."""
+        """Send a request that will be refused."""
         return await ask(self.server.port, target, *fields, method=method)
 
     async def until_streams(self, count: int) -> None:
-        """Wait until so many are open."""
+        """Wait until `count` streams are open."""
         async with asyncio.timeout(HANG_S):
             while self.endpoint.stats().streams != count:
                 await let_tasks_run(1)
@@ -111,7 +111,7 @@ async def fixture(
     has_channel: bool = True,
     identify: Identify = by_user_name,
 ) -> AsyncIterator[Fixture]:
-    """Start one."""
+    """Start a server with the endpoint."""
     log, traffic, limits = FilterLog(), Traffic(FakeClock()), limits or LimitSettings()
     endpoint = EventsEndpoint(
         log if has_channel else None,
@@ -140,8 +140,8 @@ async def fixture(
 
 
 async def test_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the right type, never kept by a cache; each event as it comes; it ends when its client leaves."""
-    monkeypatch.setattr("nncache.events.stream.HEARTBEAT_S", 1e6)  # none shows that the client has left
+    """Type and caching are right, each event is sent immediately, and a disconnect ends the stream."""
+    monkeypatch.setattr("nncache.events.stream.HEARTBEAT_S", 1e6)  # no heartbeat shows that the client left
     async with fixture() as s:
         async with s.client() as client:
             assert client.head.startswith("HTTP/1.1 200 OK\r\nDate: ")
@@ -166,7 +166,7 @@ async def test_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_last_event_id_resumes() -> None:
-    """Behind it, once and in order; many streams of one filter are one reader of ZooKeeper."""
+    """Events after that id follow, once and in order; many streams of one filter share one reader of ZooKeeper."""
     async with fixture() as s, s.client() as client:
         await client.messages(1)
         for txid in (11, 12, 13):
@@ -188,16 +188,16 @@ class Session:
         self.is_retired = False
 
     def is_good(self) -> bool:
-        """Whether its key is in use."""
+        """Whether its key is still in use."""
         return not self.is_retired
 
     async def known(self, request: Request, events_request: EventsRequest) -> Caller:
-        """Say who asks."""
+        """Return alice as the caller."""
         return Caller("alice", lease=self)
 
 
 async def test_a_stream_ends_with_the_key_of_its_cookie() -> None:
-    """It says why, and nothing that happens afterwards; the connection ends in order."""
+    """The last message says why; later events are not sent, and the connection ends in order."""
     session = Session(1e9)
     async with fixture(identify=session.known) as s, s.client() as client:
         await client.messages(1)
@@ -213,7 +213,7 @@ async def test_a_stream_ends_with_the_key_of_its_cookie() -> None:
 
 
 async def test_a_stream_ends_with_its_cookie() -> None:
-    """By the cookie's own time."""
+    """The stream ends when the cookie expires."""
     async with fixture(identify=Session(FakeClock().now + 0.2).known) as s, s.client() as client:
         assert (await client.all_messages())[-1][0] == "end"
         await s.until_streams(0)
@@ -221,7 +221,7 @@ async def test_a_stream_ends_with_its_cookie() -> None:
 
 
 async def test_strangers_have_a_rate() -> None:
-    """Of an address; who may read is not charged, and waits for a moment where strangers have used it up."""
+    """The rate is per address. Readers are not charged, but wait for a moment once strangers have used it up."""
     async with fixture() as s:
         for _ in range(3):
             async with s.client() as client:
@@ -235,7 +235,7 @@ async def test_strangers_have_a_rate() -> None:
 
 
 async def test_strangers_learn_nothing() -> None:
-    """A filter that is not theirs, one that is not there and none that could be are answered alike."""
+    """A filter of other users, a missing one and an impossible name get the same answer."""
     async with fixture() as s:
         replies = [await s.ask("/v1/events?filter=f&user.name=bob")]
         s.log.subscribers = None
@@ -253,7 +253,7 @@ async def test_strangers_learn_nothing() -> None:
 
 
 async def test_a_new_subscriber_is_let_in_beside_others() -> None:
-    """What is known of the list may be a second old: it is read again before one is refused."""
+    """The known list may be a second old, so it is read again before a user is refused."""
     async with fixture() as s, s.client() as first:
         await first.messages(1)
         s.log.subscribers = {"alice", "bob"}
@@ -264,14 +264,14 @@ async def test_a_new_subscriber_is_let_in_beside_others() -> None:
 
 @pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
 async def test_other_methods_are_not_allowed(method: str) -> None:
-    """RFC 9110, section 15.5.6: the reply says which is."""
+    """RFC 9110, section 15.5.6: the reply names the allowed method."""
     async with fixture() as s:
         reply = await s.ask(ALICE, method=method)
         assert (reply.status, reply["Allow"]) == (405, "GET")
 
 
 async def test_a_wrong_request_is_answered_with_what_would_be_right() -> None:
-    """With 400; other paths are answered as before."""
+    """The status is 400, and other paths are answered as before."""
     async with fixture() as s:
         reply = await s.ask("/v1/events?filter=f")
         assert reply.status == 400
@@ -281,7 +281,7 @@ async def test_a_wrong_request_is_answered_with_what_would_be_right() -> None:
 
 
 async def test_where_there_is_no_channel() -> None:
-    """It says what to set."""
+    """The error names the settings."""
     async with fixture(has_channel=False) as s:
         reply = await s.ask(ALICE)
         assert reply.status == 501
@@ -290,7 +290,7 @@ async def test_where_there_is_no_channel() -> None:
 
 
 async def test_where_no_stream_is_allowed() -> None:
-    """It says by which setting."""
+    """The error names the setting."""
     async with fixture(max_streams=0) as s:
         reply = await s.ask(ALICE)
         assert reply.status == 501
@@ -298,7 +298,7 @@ async def test_where_no_stream_is_allowed() -> None:
 
 
 async def test_no_more_streams_than_allowed() -> None:
-    """Beyond it 503, and the address that has its share does not take the rest."""
+    """Beyond the limit the answer is 503, and an address with its full share cannot take the rest."""
     async with fixture(max_streams=4) as s:
         async with s.client() as one, s.client() as two, s.client() as three:
             for client in (one, two, three):
@@ -315,7 +315,7 @@ async def test_no_more_streams_than_allowed() -> None:
 
 
 async def test_a_source_that_is_silent() -> None:
-    """Is no refusal for good."""
+    """The refusal is temporary: 503 with Retry-After."""
     async with fixture() as s:
         s.log.is_silent = True
         reply = await s.ask(ALICE)
@@ -323,7 +323,7 @@ async def test_a_source_that_is_silent() -> None:
 
 
 async def test_stopping_ends_each_stream_whole() -> None:
-    """Each message and the body are complete; who comes later is told to come again."""
+    """Each message and the body are complete; a later request gets a 503."""
     async with fixture() as s, s.client() as client, s.client() as other:
         await client.messages(1)
         s.log.publish(11)
@@ -340,7 +340,7 @@ async def test_stopping_ends_each_stream_whole() -> None:
 
 
 async def test_a_client_that_reads_nothing_is_cut() -> None:
-    """Within what the limits give it; the others go on."""
+    """The limits set its time; other clients are not affected."""
     limits = LimitSettings(body_timeout_s=0.2, min_body_rate_bytes_s=10**9)
     async with fixture(limits=limits) as s, s.client() as slow, s.client() as fast:
         await slow.messages(1)

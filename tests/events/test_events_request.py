@@ -1,4 +1,4 @@
-"""What a request asks for, or what is wrong with it."""
+"""How a request for events is parsed, and the errors of an invalid one."""
 
 import pytest
 
@@ -26,7 +26,7 @@ from nncache.proxy.messages import Header
     ],
 )
 def test_which_targets_it_has(target: str, expected: bool) -> None:
-    """One spelling; all others are what they were before."""
+    """There is one spelling; all other targets belong to other handlers."""
     assert is_events(target) is expected
 
 
@@ -48,7 +48,7 @@ def test_which_targets_it_has(target: str, expected: bool) -> None:
     ],
 )
 def test_a_request_for_events(query: str, headers: tuple[Header, ...], expected: EventsRequest) -> None:
-    """`Last-Event-ID` goes before `from`, also where that is older."""
+    """`Last-Event-ID` takes precedence over `from`, even if it is older."""
     assert read_events_request(f"/v1/events?{query}", headers) == expected
 
 
@@ -80,7 +80,7 @@ def test_a_request_for_events(query: str, headers: tuple[Header, ...], expected:
     ],
 )
 def test_what_is_wrong(query: str, headers: tuple[Header, ...], complaint: str) -> None:
-    """It names the parameter and the value, and says what would be right."""
+    """The error names the parameter, its value and what is allowed."""
     with pytest.raises(ClientError) as raised:
         read_events_request(f"/v1/events?{query}", headers)
     assert str(raised.value).startswith(complaint) or complaint in str(raised.value)

@@ -1,4 +1,4 @@
-"""One filter, followed once: what is kept of it, and who is told when it changes."""
+"""One filter, followed once: which events are kept, and which listeners are notified."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ LOOP = VirtualLoop
 
 
 async def following(log: FilterLog, tasks: asyncio.TaskGroup) -> tuple[Feed, asyncio.Task[None]]:
-    """Return a feed that has begun."""
+    """Return a feed that has started."""
     feed = Feed("f", log, log.subscribers)
     running = tasks.create_task(feed.run())
     await until(lambda: feed.end is not None)
@@ -31,7 +31,7 @@ def _is_at(feed: Feed, txid: int) -> bool:
 
 
 async def test_what_is_kept_is_bounded() -> None:
-    """The newest transactions are, however many come; a position before them is not covered."""
+    """The newest transactions are kept, however many arrive; an older position is not covered."""
     log = FilterLog()
     async with asyncio.TaskGroup() as tasks:
         feed, running = await following(log, tasks)
@@ -45,8 +45,8 @@ async def test_what_is_kept_is_bounded() -> None:
         assert oldest > 11
         assert feed.covers(After(oldest - 1))
         assert not feed.covers(After(oldest - 2))
-        assert feed.next_behind(After(oldest - 1)) is frames[0]
-        assert feed.next_behind(After(30)) is None
+        assert feed.next_after(After(oldest - 1)) is frames[0]
+        assert feed.next_after(After(30)) is None
         log.publish(31, events=20_000)
         await until(lambda: feed.end == After(31, "c1"))
         assert not feed.covers(After(30)), "one that is too large by itself is not kept either"
@@ -55,7 +55,7 @@ async def test_what_is_kept_is_bounded() -> None:
 
 
 async def test_a_gap_begins_it_again() -> None:
-    """What came before is kept no more: it does not lead to what comes now."""
+    """Earlier events are dropped, because they do not lead up to the later ones."""
     log = FilterLog()
     async with asyncio.TaskGroup() as tasks:
         feed, running = await following(log, tasks)
@@ -68,12 +68,12 @@ async def test_a_gap_begins_it_again() -> None:
 
 
 async def test_listeners_are_called_at_each_change(caplog: pytest.LogCaptureFixture) -> None:
-    """Of events, outages, readers, a filter that is gone, and of its own failure."""
+    """The changes are events, outages, readers, a removed filter, and an internal error."""
     log = FilterLog()
     reported: list[tuple[object, ...]] = []
     async with asyncio.TaskGroup() as tasks:
         feed, _ = await following(log, tasks)
-        log.is_silent = True  # from here on nothing is known of the readers
+        log.is_silent = True  # from here on the readers cannot be read
 
         def note() -> None:
             reported.append((feed.end, feed.away, feed.readers, feed.has_failed))
@@ -100,7 +100,7 @@ async def test_listeners_are_called_at_each_change(caplog: pytest.LogCaptureFixt
 
 
 async def test_readers_are_read_again_each_second() -> None:
-    """Whatever is notified."""
+    """This needs no notification."""
     log = FilterLog()
     async with asyncio.TaskGroup() as tasks:
         _, running = await following(log, tasks)
@@ -111,7 +111,7 @@ async def test_readers_are_read_again_each_second() -> None:
 
 
 class _AtOnce(FilterLog):
-    """Has all its items already, as a reader that has read many records together."""
+    """Has all its items immediately, like a reader of many records at a time."""
 
     def follow(self, filter_name: str, after: After | None) -> Any:
         self._left: Iterator[Item] = iter(
@@ -130,7 +130,7 @@ class _AtOnce(FilterLog):
 
 
 async def test_other_tasks_run_between_two_records() -> None:
-    """32 of a thousand events each, which are read together, took the event loop 0.6 s."""
+    """32 records of a thousand events each, read together, blocked the event loop for 0.6 s."""
     log = _AtOnce()
     for txid in range(11, 43):
         log.publish(txid)
@@ -146,30 +146,30 @@ async def test_other_tasks_run_between_two_records() -> None:
 
 
 async def test_what_is_joined_for_one_stream_is_so_for_all() -> None:
-    """Those at the same position get the very same bytes, until something is added."""
+    """Streams at the same position get the same bytes, until an event is added."""
     log = FilterLog()
     async with asyncio.TaskGroup() as tasks:
         feed, running = await following(log, tasks)
         for txid in (11, 12):
             log.publish(txid)
             await until(partial(_is_at, feed, txid))
-        both = feed.next_behind(After(10))
+        both = feed.next_after(After(10))
         assert both is not None
         assert (both.txid, both.events) == (12, 2)
-        assert feed.next_behind(After(10)) is both
-        later = feed.next_behind(After(11))
+        assert feed.next_after(After(10)) is both
+        later = feed.next_after(After(11))
         assert later is not None
         assert (later.txid, later.events) == (12, 1)
         log.publish(13)
         await until(partial(_is_at, feed, 13))
-        more = feed.next_behind(After(11))
+        more = feed.next_after(After(11))
         assert more is not None
         assert (more.txid, more.events) == (13, 2)
         running.cancel()
 
 
 async def test_a_crowd_is_notified_a_part_in_each_iteration() -> None:
-    """All of them in one, with a burst for each, took seconds in which no other client was answered."""
+    """Notifying all listeners in one iteration, with a burst for each, blocked other clients for seconds."""
     log = FilterLog()
     async with asyncio.TaskGroup() as tasks:
         feed, running = await following(log, tasks)

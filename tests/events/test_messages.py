@@ -1,4 +1,4 @@
-"""What a client is told, in the words of `nncache watch --json`."""
+"""The messages of a stream, with the fields of `nncache watch --json`."""
 
 import json
 
@@ -23,7 +23,7 @@ from tests.events.reader import read_stream
 
 
 def test_events_have_the_fields_of_watch() -> None:
-    """Their type is the event's; the id of a transaction stands at its last event."""
+    """The type is that of the event; the last event of a transaction has its id."""
     events = (Append("/a", new_block=True), Unlink("/b\n", 7))
     frame = frame_of("f", EventBatch(12, events))
     assert (frame.txid, frame.events) == (12, 2)
@@ -35,7 +35,7 @@ def test_events_have_the_fields_of_watch() -> None:
 
 
 def test_where_it_begins() -> None:
-    """With the id to come back with before any event; the chain is there for those who keep positions themselves."""
+    """The message has the id from which to resume, and the chain for clients that store positions themselves."""
     ((event, reported, last_id),) = read_stream(started("f", After(43, "f-1")))
     assert (event, last_id) == ("start", "43")
     assert json.loads(reported) == {**json.loads(json_line("f", Position(43))), "chain": "f-1"}
@@ -52,7 +52,7 @@ def test_where_it_begins() -> None:
     ],
 )
 def test_a_gap(gap: Gap, last_id: str, more: dict[str, object]) -> None:
-    """Which transactions, what to do, and an id behind it: who comes back with it goes on."""
+    """The message has the missing transactions, what to do, and an id from which a client can resume."""
     stream = b"id: 1\n\n" + missing("f", gap)
     ((event, reported, shown_id),) = read_stream(stream)
     assert (event, shown_id) == ("missing", last_id)
@@ -69,7 +69,7 @@ def test_a_gap(gap: Gap, last_id: str, more: dict[str, object]) -> None:
 
 
 def test_a_modified_filter() -> None:
-    """What it was and what it is, and from where on."""
+    """The message has the old and the new glob and owner, and the position."""
     frame = modified("f", Modified(After(9, "c"), "/a", "joe", "/b", "ann"))
     assert (frame.txid, frame.events, frame.is_modified) == (9, 0, True)
     ((event, reported, last_id),) = read_stream(frame.data)
@@ -78,19 +78,19 @@ def test_a_modified_filter() -> None:
 
 
 def test_an_outage() -> None:
-    """It changes no id: events come behind the same one when it is over."""
+    """It keeps the id: after the outage, events continue from there."""
     ((event, reported, last_id),) = read_stream(b"id: 9\n\n" + outage("f", "why"))
     assert (event, last_id) == ("outage", "9")
     assert json.loads(reported) == json.loads(json_line("f", Away("why")))
 
 
 def test_why_a_stream_ends() -> None:
-    """Without an id: a client that comes back goes on behind the last event."""
+    """The message has no id, so a client resumes after its last event."""
     assert ended("f", "too old") == b'event: end\ndata: {"filter": "f", "end": "too old"}\n\n'
 
 
 def test_what_is_written_together() -> None:
-    """As much as fits, or one; nothing behind the word that the filter was modified, which a client is told once."""
+    """A write has as many frames as fit, or one. No frame follows one that says that the filter was modified."""
     half, large = b"x" * (JOINED_BYTES // 2), b"y" * (JOINED_BYTES + 1)
     frames = [Frame(1, half, 1), Frame(2, half, 2), Frame(3, large, 3), Frame(3, b"m", 0, is_modified=True)]
     frames += [Frame(4, b"a", 1), Frame(5, b"b", 1)]

@@ -1,4 +1,4 @@
-"""Messages as the specification has them: whatever is in them, a client reads just that."""
+"""Messages follow the specification: a client reads exactly the data that was written."""
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ from tests.events.reader import read_stream
     ],
 )
 def test_a_message(event: str, data: str, message_id: str | None, sent: bytes) -> None:
-    """Each line of the data is a field of its own; only CR and LF end a line."""
+    """Each line of the data is a field; only CR and LF end a line."""
     assert encode_message(event, data, message_id) == sent
 
 
@@ -30,14 +30,14 @@ def test_a_message(event: str, data: str, message_id: str | None, sent: bytes) -
     ("event", "message_id"), [("a\nb", None), ("a\rb", "1"), ("a", "1\n2"), ("a", "1\r"), ("a", "\0")]
 )
 def test_what_no_client_would_read(event: str, message_id: str | None) -> None:
-    """A field that would end too early, or be ignored, is a mistake of ours."""
+    """A field that would end early, or be ignored, is an internal error."""
     with pytest.raises(ValueError, match="may hold neither a line end nor NUL"):
         encode_message(event, "", message_id)
 
 
 @given(st.lists(st.tuples(st.text(), st.none() | st.integers(0).map(str)), max_size=4))
 def test_a_client_reads_what_was_written(reported: list[tuple[str, str | None]]) -> None:
-    """Also with heartbeats in between; a lone CR of the data is a line end like any other."""
+    """This holds with heartbeats in between; a lone CR in the data ends a line."""
     stream = encode_retry(100) + b"".join(
         HEARTBEAT + encode_message("x", data, message_id) for data, message_id in reported
     )
@@ -52,6 +52,6 @@ def test_a_client_reads_what_was_written(reported: list[tuple[str, str | None]])
 
 
 def test_a_hint_and_a_heartbeat_are_no_messages() -> None:
-    """They end with an empty line, and give a client nothing."""
+    """Both end with an empty line, and dispatch no message."""
     assert encode_retry(2_000) == b"retry: 2000\n\n"
     assert read_stream(encode_retry(2_000) + HEARTBEAT * 3) == []

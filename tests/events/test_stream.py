@@ -1,4 +1,4 @@
-"""One client's stream: each transaction once and in order, or the word that some are missing."""
+"""One client's stream: each transaction once and in order, or a message that some are missing."""
 
 import asyncio
 import random
@@ -28,7 +28,7 @@ async def followed() -> AsyncIterator[FakeCluster]:
 
 
 async def test_from_now_on() -> None:
-    """It says where it begins, and what comes then; the position is in each message."""
+    """The stream reports its start, then later events; each message has the position."""
     async with followed() as fake_cluster:
         fake_cluster.log.publish(11)
         client = fake_cluster.stream()
@@ -45,7 +45,7 @@ async def test_from_now_on() -> None:
 
 
 async def test_from_a_position() -> None:
-    """What is behind it comes once and in order, whether the feed has it or not; then what comes new."""
+    """Earlier events follow once and in order, whether the feed still has them or not; then new ones."""
     async with followed() as fake_cluster:
         for txid in range(11, 31):
             fake_cluster.log.publish(txid)
@@ -57,7 +57,7 @@ async def test_from_a_position() -> None:
         second = fake_cluster.stream(after=30)
         await until(lambda: second.sink.txids() == [31])
         assert len(fake_cluster.log.followings) == 2, "the feed has it"
-        ahead = fake_cluster.stream(after=40)  # yet to be published: it is asked whether it can be
+        ahead = fake_cluster.stream(after=40)  # not published yet: it is checked that it can be
         await until(lambda: len(fake_cluster.log.followings) == 3)
         for txid in (35, 41):
             fake_cluster.log.publish(txid)
@@ -68,7 +68,7 @@ async def test_from_a_position() -> None:
 
 
 async def test_a_gap_is_reported_and_ends_the_stream() -> None:
-    """Behind a resumed position, and under a stream that is open; who comes back goes on behind it."""
+    """This holds for a resumed position and for an open stream; a client that reconnects resumes after the gap."""
     async with followed() as fake_cluster:
         live = fake_cluster.stream()
         await until(lambda: live.sink.words() == ["start"])
@@ -90,8 +90,8 @@ async def test_a_gap_is_reported_and_ends_the_stream() -> None:
 
 
 async def test_behind_a_gap_a_client_that_comes_back_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though records come and go all the time, also while it is away: a gap is up to the present."""
-    monkeypatch.setattr("nncache.events.feed.KEPT_BYTES", 400)  # as of a feed that has just begun
+    """This holds while records keep coming and going, also during the reconnect: a gap ends at the current position."""
+    monkeypatch.setattr("nncache.events.feed.KEPT_BYTES", 400)  # as for a feed that has just begun
     async with followed() as fake_cluster:
 
         async def publish() -> None:
@@ -120,7 +120,7 @@ async def test_behind_a_gap_a_client_that_comes_back_goes_on(monkeypatch: pytest
 
 
 async def test_a_gap_is_not_extended_into_another_run_of_the_filter() -> None:
-    """Where the feed is says nothing then of what is behind the gap."""
+    """The feed's position then says nothing about the transactions after the gap."""
     async with followed() as fake_cluster:
         for txid in range(11, 31):
             fake_cluster.log.publish(txid)
@@ -133,7 +133,7 @@ async def test_a_gap_is_not_extended_into_another_run_of_the_filter() -> None:
 
 
 async def test_a_modified_filter_is_reported_where_it_was_modified() -> None:
-    """Right behind the events of the old glob, once to a stream that is open; also to one that catches up."""
+    """The message follows the events of the old glob, once per open stream, and also while a stream catches up."""
     async with followed() as fake_cluster:
         live = fake_cluster.stream()
         await until(lambda: live.sink.words() == ["start"])
@@ -150,7 +150,7 @@ async def test_a_modified_filter_is_reported_where_it_was_modified() -> None:
         assert late.sink.words() == ["start", "modified", "UNLINK"]
         behind = fake_cluster.stream(after=13)
         catching_up = fake_cluster.stream(after=After(10, "c1"))
-        fake_cluster.feed._kept.clear()  # noqa: SLF001 - as where it was followed only now
+        fake_cluster.feed._kept.clear()  # noqa: SLF001 - as if it were followed only now
         fake_cluster.feed._start = 14  # noqa: SLF001 - the same
         await until(lambda: behind.sink.txids() == [14] and catching_up.sink.txids() == [12, 14])
         assert behind.sink.words() == ["start", "UNLINK"]
@@ -161,7 +161,7 @@ async def test_a_modified_filter_is_reported_where_it_was_modified() -> None:
 
 
 async def test_a_right_that_is_lost_ends_it() -> None:
-    """Before anything else is written; and so does a filter that is removed."""
+    """The stream ends before anything else is written; the removal of the filter has the same effect."""
     async with followed() as fake_cluster:
         fake_cluster.log.subscribers = {"alice", "bob"}
         fake_cluster.log.tell()
@@ -179,7 +179,7 @@ async def test_a_right_that_is_lost_ends_it() -> None:
 
 
 async def test_a_right_that_is_lost_while_it_catches_up() -> None:
-    """No transaction more, though it was read already."""
+    """No further transaction is sent, even if it was already read."""
     async with followed() as fake_cluster:
         for txid in range(11, 21):
             fake_cluster.log.publish(txid, events=500)  # too large to be written with the next one
@@ -194,7 +194,7 @@ async def test_a_right_that_is_lost_while_it_catches_up() -> None:
 
 
 async def test_a_right_that_is_lost_while_an_outage_is_reported() -> None:
-    """A client may take its time to read that it is over."""
+    """A client may be slow to read that the outage is over."""
     async with followed() as fake_cluster:
         client = fake_cluster.stream()
         await until(lambda: client.sink.words() == ["start"])
@@ -214,14 +214,14 @@ async def test_a_right_that_is_lost_while_an_outage_is_reported() -> None:
 
 
 async def test_a_right_that_is_lost_as_the_filter_is_modified() -> None:
-    """Its new glob is not for who no longer subscribes, as its events are not."""
+    """A user who no longer subscribes gets neither the new glob nor its events."""
     async with followed() as fake_cluster:
         fake_cluster.log.publish(12)
         await until(lambda: fake_cluster.feed.end == After(12, "c1"))
         fake_cluster.log.modified_after = 11
         client = fake_cluster.stream(after=11)
-        fake_cluster.feed._start = 12  # noqa: SLF001 - as where it was followed only now
-        take = client.stream._take  # noqa: SLF001 - what has been read by then
+        fake_cluster.feed._start = 12  # noqa: SLF001 - as if it were followed only now
+        take = client.stream._take  # noqa: SLF001 - what has been read so far
 
         async def revoked(item: Item) -> StreamEnd | None:
             if isinstance(item, Modified):
@@ -235,7 +235,7 @@ async def test_a_right_that_is_lost_as_the_filter_is_modified() -> None:
 
 @pytest.mark.parametrize("after", [None, 10], ids=["live", "resumed"])
 async def test_a_burst_is_written_together(after: int | None) -> None:
-    """One write for each of 1,000 transactions and 50 clients took the event loop half a second."""
+    """One write for each of 1,000 transactions and 50 clients blocked the event loop for half a second."""
     writes = list[bytes]()
     async with followed() as fake_cluster:
         client = fake_cluster.stream(sink=FakeSink(on_write=writes.append))
@@ -256,7 +256,7 @@ async def test_a_burst_is_written_together(after: int | None) -> None:
 
 
 async def test_an_outage_is_reported_once_and_goes_over() -> None:
-    """Nothing is missing: the stream goes on, and says so."""
+    """No event is missing: the stream continues, and reports that."""
     async with followed() as fake_cluster:
         client = fake_cluster.stream()
         await until(lambda: client.sink.words() == ["start"])
@@ -276,7 +276,7 @@ async def test_an_outage_is_reported_once_and_goes_over() -> None:
 
 
 async def test_a_heartbeat_goes_through_a_quiet_stream() -> None:
-    """Every 15 seconds without a message, also while it waits for its place to catch up, or for ZooKeeper."""
+    """It is sent after 15 seconds without a message, also while the stream waits to catch up, or for ZooKeeper."""
     async with followed() as fake_cluster:
         waiting = [fake_cluster.slots.take("peer") for _ in range(MAX_CATCHING_UP)]
         fake_cluster.log.publish(11)
@@ -298,7 +298,7 @@ async def test_a_heartbeat_goes_through_a_quiet_stream() -> None:
 
 
 async def test_a_client_that_takes_nothing_holds_nothing() -> None:
-    """It is cut, and its place to catch up is free again; the reply's own patience counts too."""
+    """It is cut, and its place to catch up is freed; the reply's own timeout has the same effect."""
     async with followed() as fake_cluster:
         for txid in range(11, 20):
             fake_cluster.log.publish(txid)
@@ -316,7 +316,7 @@ async def test_a_client_that_takes_nothing_holds_nothing() -> None:
 
 
 async def test_a_slow_client_reads_for_itself_what_is_no_longer_kept() -> None:
-    """Others do not wait for it, and it misses nothing."""
+    """Other clients do not wait for it, and it misses no event."""
     async with followed() as fake_cluster:
         slow, fast = fake_cluster.stream(), fake_cluster.stream()
         await until(lambda: slow.sink.words() == fast.sink.words() == ["start"])
@@ -335,7 +335,7 @@ async def test_a_slow_client_reads_for_itself_what_is_no_longer_kept() -> None:
 
 
 async def test_an_internal_error_ends_the_streams() -> None:
-    """Those of this filter; it is said in the log."""
+    """The streams of this filter end; `test_feed.py` checks the log."""
     async with followed() as fake_cluster:
         client = fake_cluster.stream()
         await until(lambda: client.sink.words() == ["start"])
@@ -345,7 +345,7 @@ async def test_an_internal_error_ends_the_streams() -> None:
 
 
 class ReturningClient:
-    """Comes back with the last id that it was given."""
+    """A client that reconnects with the last id that it received."""
 
     def __init__(self, fake_cluster: FakeCluster) -> None:
         self._cluster = fake_cluster
@@ -361,7 +361,7 @@ class ReturningClient:
         return ""
 
     def come(self) -> None:
-        """Connect, unless it is."""
+        """Connect, unless connected."""
         if self._streamed.task.done():
             self._sinks.append(self.sink)
             last_id = self._last_id
@@ -369,17 +369,17 @@ class ReturningClient:
             self.sink = self._streamed.sink
 
     def leave(self) -> None:
-        """Go."""
+        """Disconnect."""
         self._streamed.stream.end(StreamEnd.LEFT)
         self.sink.take()
 
     def stall(self) -> None:
-        """Take nothing for a while."""
+        """Stop reading for a while."""
         self.sink.stall()
         asyncio.get_running_loop().call_later(5, self.sink.take)
 
     async def catch_up(self, txid: int) -> None:
-        """Come back until everything has come."""
+        """Reconnect until everything has arrived."""
 
         def is_done() -> bool:
             self.come()
@@ -388,7 +388,7 @@ class ReturningClient:
         await until(is_done, within_s=600)
 
     def check(self, published: list[int], floor: int) -> None:
-        """Compare with what was published, of which everything behind `floor` is still there."""
+        """Compare with the published transactions, of which all after `floor` are still available."""
         reported = [message for sink in (*self._sinks, self.sink) for message in sink.messages()]
         begun = next(data["after"] for event, data, _ in reported if event == "start")
         at, seen, holes = begun, list[int](), set[int]()
@@ -413,7 +413,7 @@ class ReturningClient:
 
 @pytest.mark.parametrize("seed", range(30))
 async def test_every_history_is_whole(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clients that come, go, stall and come back see each transaction once and in order, or are told of the hole."""
+    """Clients connect, disconnect, stall and resume; each sees every transaction once and in order, or a gap."""
     monkeypatch.setattr("nncache.events.feed.KEPT_BYTES", 400)
     async with followed() as fake_cluster:
         chance = random.Random(seed)

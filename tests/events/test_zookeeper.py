@@ -1,4 +1,4 @@
-"""Filters' events and readers, from what a publisher writes to a ZooKeeper, in virtual time."""
+"""Filters' events and readers, read from a publisher's znodes, in virtual time."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Znode
 from nncache.events import source as items
 from nncache.events.feed import Feed
-from nncache.events.source import After, Away, Begun, Gap, Gone, SourceSilentError, StateChange
+from nncache.events.source import After, Away, Begun, Gap, Gone, SourceUnavailableError, StateChange
 from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
 from nncache.events.zookeeper import REMEMBERED_S, ZooKeeperEvents
 from nncache.hadoop.events import EventBatch, Unlink
@@ -27,12 +27,12 @@ SETTINGS = ZooKeeperSettings(zookeeper_root=ZNODES.root)
 
 
 def source_of(fake_cluster: FakeCluster) -> ZooKeeperEvents:
-    """Return one over a session of its own."""
+    """Return a source with a session of its own."""
     return ZooKeeperEvents(SETTINGS, ZNODES.nameservice, clock, connect=fake_cluster.server.session)
 
 
 def test_items() -> None:
-    """A beginning, events, a gap with where it goes on, and an outage of the publisher."""
+    """The items are a start, events, a gap with the position after it, and an outage of the publisher."""
 
     async def story(fake_cluster: FakeCluster) -> None:
         following = source_of(fake_cluster).follow("joe", None)
@@ -65,7 +65,7 @@ def test_items() -> None:
 
 
 def test_a_modified_filter() -> None:
-    """Is told with what it was and what it is."""
+    """The item has its old and new terms."""
 
     async def story(fake_cluster: FakeCluster) -> None:
         following = source_of(fake_cluster).follow("joe", None)
@@ -84,7 +84,7 @@ def test_a_modified_filter() -> None:
 
 
 def test_a_filter_that_was_made_again_is_a_gap() -> None:
-    """For a position in the one before, where its chain is known or it is older than the new one."""
+    """This concerns positions in the earlier filter: with its chain, or older than the new filter."""
 
     async def story(fake_cluster: FakeCluster) -> None:
         chain = fake_cluster.press.filters["joe"].id
@@ -98,7 +98,7 @@ def test_a_filter_that_was_made_again_is_a_gap() -> None:
 
 
 def test_readers() -> None:
-    """Owner and subscribers, as the definition has them now; a change is noticed."""
+    """The readers are owner and subscribers of the current definition; a change is noticed."""
 
     async def story(fake_cluster: FakeCluster) -> None:
         readers = source_of(fake_cluster).readers("joe")
@@ -119,7 +119,7 @@ def test_readers() -> None:
 
 @pytest.mark.parametrize("name", ["", "../joe", ".publisher", "joe/1", "a\0b", "zookeeper"])
 def test_no_filter_could_be_called_so(name: str) -> None:
-    """Such a path is never asked for: it may be another znode's."""
+    """Such a path is never read: it may be another znode."""
 
     async def story(fake_cluster: FakeCluster) -> None:
         assert await source_of(fake_cluster).readers("ann").read() is None, (
@@ -136,7 +136,7 @@ def test_no_filter_could_be_called_so(name: str) -> None:
 
 
 def test_what_cannot_be_read_is_as_if_it_were_not_there(caplog: pytest.LogCaptureFixture) -> None:
-    """A stranger must not tell them apart; the operator's log does."""
+    """A stranger must not be able to tell them apart; the log does."""
 
     async def story(fake_cluster: FakeCluster) -> None:
         fake_cluster.press.put(ZNODES.definition("joe"), b"{")
@@ -154,7 +154,7 @@ def test_what_cannot_be_read_is_as_if_it_were_not_there(caplog: pytest.LogCaptur
 
 
 def test_a_zookeeper_that_is_silent() -> None:
-    """Is asked for as long as its session may last, and then that is said."""
+    """The source retries for the length of the session timeout, then raises an error."""
 
     async def story(fake_cluster: FakeCluster) -> None:
         source = source_of(fake_cluster)
@@ -163,7 +163,7 @@ def test_a_zookeeper_that_is_silent() -> None:
         await asyncio.sleep(REMEMBERED_S)
         fake_cluster.server.disconnect()
         began = clock()
-        with pytest.raises(SourceSilentError):
+        with pytest.raises(SourceUnavailableError):
             await readers.read()
         assert clock() - began >= SETTINGS.zookeeper_session_timeout_s
         fake_cluster.server.connect()
@@ -173,7 +173,7 @@ def test_a_zookeeper_that_is_silent() -> None:
 
 
 def test_who_may_read_is_remembered_for_a_moment() -> None:
-    """Known filter or not: strangers cost ZooKeeper a question a second for each name that they give."""
+    """Existing or not: for each name, strangers cost ZooKeeper one read per second."""
 
     async def story(fake_cluster: FakeCluster) -> None:
         asked = 0
@@ -203,7 +203,7 @@ def test_who_may_read_is_remembered_for_a_moment() -> None:
 
 
 def test_closing_ends_its_session() -> None:
-    """The next question begins another one."""
+    """The next read opens a new session."""
 
     async def story(fake_cluster: FakeCluster) -> None:
         sessions: list[FakeSession] = []
@@ -224,7 +224,7 @@ def test_closing_ends_its_session() -> None:
 
 
 def test_a_stream_over_it_goes_on_after_an_outage() -> None:
-    """ZooKeeper is away for a minute, its session expires: nothing is missing, nothing comes twice."""
+    """ZooKeeper is unavailable for a minute and the session expires: no event is lost or repeated."""
 
     async def follow(fake_cluster: FakeCluster, tasks: asyncio.TaskGroup) -> None:
         source, sink = source_of(fake_cluster), FakeSink()

@@ -1,4 +1,4 @@
-"""What several files of faults set up."""
+"""Fixtures that several files of faults share."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from tests.real.stand import Channel, proxied
 
 @pytest.fixture(scope="module")
 def zookeeper() -> Iterator[ZooKeeperServer]:
-    """A ZooKeeper in which nobody else has a session."""
+    """A ZooKeeper without sessions of other tests."""
     with ZooKeeperServer(hadoop_version=HADOOP) as server:
         yield server
 

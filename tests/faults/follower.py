@@ -1,4 +1,4 @@
-"""A consumer on the direct channel of a real cluster, judged."""
+"""A consumer on the direct channel of a real cluster, with a judge."""
 
 import asyncio
 import statistics
@@ -18,12 +18,12 @@ from tests.setup import channel_setup
 
 
 class Follower:
-    """What follows, and hands to change things."""
+    """Follows the edits of a cluster, judges what the consumer applies, and makes changes."""
 
     def __init__(
         self, cluster: Cluster, *, rpc: tuple[str, ...] | None = None, user: str | None = None
     ) -> None:
-        """Follow all NameNodes of the cluster, over these RPC addresses instead of their own when given."""
+        """Follow all NameNodes of the cluster, over `rpc` instead of their own RPC addresses if given."""
         http = tuple(namenode.http for namenode in cluster.namenodes)
         rpc = tuple(namenode.rpc for namenode in cluster.namenodes) if rpc is None else rpc
         namenodes = NameNodeSettings(
@@ -37,7 +37,7 @@ class Follower:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Follower"]:
-        """Follow meanwhile; nothing that the judge was told may have been wrong."""
+        """Follow while the block runs. At its end the judge must have found nothing wrong."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 running = [tasks.create_task(self.pool.run()), tasks.create_task(self.consumer.run())]
@@ -51,13 +51,13 @@ class Follower:
         assert not self.judge.wrongs
 
     async def covered(self) -> float:
-        """Wait until everything up to now is covered; return how long it took."""
+        """Wait until everything up to now is covered, and return the seconds that this took."""
         now = boottime()
         await until_so(lambda: self.judge.open_since is not None and self.judge.fresh_as_of >= now)
         return boottime() - now
 
     async def make(self, *paths: str) -> None:
-        """Make these directories, straight at the active NameNode."""
+        """Create these directories directly at the active NameNode."""
         active = await self.pool.wait_active(10.0)
         async with WebHdfs(f"http://{active.namenode.http}", self._superuser) as hdfs:
             for path in paths:
@@ -65,13 +65,13 @@ class Follower:
                 self.judge.acknowledge(path)
 
     def latencies_s(self) -> list[float]:
-        """Return, for each change, how long after its acknowledgement it was applied; sorted."""
+        """Return the seconds from the acknowledgement of each change until it was applied, sorted."""
         applied_at = self.judge.applied_at
         return sorted(max(0.0, applied_at[path] - at) for at, path in self.judge.acknowledged)
 
 
 def summary(latencies_s: list[float]) -> str:
-    """Say p50, p99 and the largest, in milliseconds."""
+    """Return the median, p99 and maximum as text, in milliseconds."""
     cuts = statistics.quantiles(latencies_s, n=100)
     p50, p99, largest = (1000 * value for value in (cuts[49], cuts[98], latencies_s[-1]))
     return f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, max {largest:.1f} ms of {len(latencies_s)} changes"

@@ -1,4 +1,4 @@
-"""The story that every outage tells: nobody's read fails, nobody is told anything old, and it ends by itself."""
+"""The story of every outage: no read fails, no answer is older than the bound, and caching resumes by itself."""
 
 import time
 from collections.abc import Callable
@@ -11,10 +11,10 @@ from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
 def survive(
     proxied_cluster: ProxiedCluster, directory: str, breaks: Callable[[], object], mends: Callable[[], object]
 ) -> None:
-    """Let clients read and files change while something is broken, until the gate is closed, and mend it.
+    """Let clients read and files change while something is broken, until the gate closes; then mend it.
 
     Raises:
-        AssertionError: FailToNameNode or Bounded is broken, or hits do not come again after `mends` returned.
+        AssertionError: FailToNameNode or Bounded is broken, or hits do not return after `mends` returned.
     """
     made, gone = f"{directory}/d/made", f"{directory}/d/gone"
     proxied_cluster.mkdirs(f"{directory}/d", "alice")
@@ -44,7 +44,7 @@ def survive(
 
 
 def is_never_wrong(proxied_cluster: ProxiedCluster, *paths: str) -> None:
-    """Change each path behind the proxy's back; both changes are seen within the bound, and kept again."""
+    """Create and delete each path at the NameNode: each change is seen within the bound, and cached again."""
     for path in paths:
         made = proxied_cluster.put(Where.NAMENODE, path, b"x", "alice")
         proxied_cluster.await_agreement(path, "alice", since=made.ended_at)

@@ -1,4 +1,4 @@
-"""A hand in ZooKeeper that is nobody's of the service."""
+"""A ZooKeeper client outside the service that changes the service's znodes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -41,7 +41,7 @@ class Tampering:
         self._with(lambda zookeeper: zookeeper.commit([SetData(self._path(path), data)]))
 
     def create(self, path: str, data: bytes = b"") -> None:
-        """Make a znode where none belongs."""
+        """Create a znode where the service has none."""
         self._with(lambda zookeeper: zookeeper.commit([Create(self._path(path), data)]))
 
     def _path(self, relative: str) -> str:

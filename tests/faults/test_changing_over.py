@@ -1,4 +1,4 @@
-"""The source `auto` of an HA pair whose JournalNodes are cut off from their reader alone, and come back."""
+"""The source `auto` of an HA pair, while a relay cuts its JournalNodes off from the reader alone, and restores them."""
 
 import random
 import re
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.timeout(240)
 TOP = "/changing-over"
 WRITERS = 3
 SETTLED_S = 5.5
-"""A source that is read for longer than 5 s before it is lost is tried again after a second."""
+"""A source that was read for more than 5 s before its loss is tried again after one second."""
 
 ON_JOURNALNODES = re.compile(r"edits (after transaction \d+ )?are read from the JournalNodes")
 ON_INOTIFY = re.compile(r"edits (after transaction \d+ )?are read from the NameNode")
@@ -39,14 +39,14 @@ FLUSHES = "nncache_cache_flushes_total"
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """An HA pair, and what leads from its reader to each of the three JournalNodes."""
+    """An HA pair, and the relays from its reader to each of the three JournalNodes."""
 
     cluster: Cluster
     relays: tuple[Relay, ...]
 
     @property
     def polling(self) -> dict[str, str]:
-        """The settings of the reader."""
+        """The reader's settings."""
         addresses = ";".join(relay.address for relay in self.relays)
         journal = self.cluster.shared_edits_dir.rpartition("/")[2]
         return {"edits_source": "auto", "shared_edits_dir": f"qjournal://{addresses}/{journal}"}
@@ -54,7 +54,7 @@ class Pair:
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[Pair]:
-    """One whose first NameNode is active."""
+    """An HA pair whose first NameNode is active."""
     spec = ClusterSpec(
         hadoop_version=HADOOP,
         ha=True,
@@ -70,12 +70,12 @@ def pair() -> Iterator[Pair]:
 
 
 def logged(process: ServerProcess, line: re.Pattern[str]) -> int:
-    """Return how often a daemon has logged it."""
+    """Return how many lines of a daemon's log match."""
     return len(line.findall(process.log.read_text(encoding="utf-8")))
 
 
 def change_over(process: ServerProcess, relays: Sequence[Relay], way: Break, apart_s: float) -> None:
-    """Cut the JournalNodes off until another source is read, and some time more; then have them read again."""
+    """Cut the JournalNodes off until `apart_s` after the reader changed its source; await that it returns to them."""
     until(lambda: logged(process, ON_JOURNALNODES) > logged(process, ON_INOTIFY), process.last_words)
     before = logged(process, ON_INOTIFY), logged(process, ON_JOURNALNODES)
     with broken(relays, way):
@@ -85,7 +85,7 @@ def change_over(process: ServerProcess, relays: Sequence[Relay], way: Break, apa
 
 
 def published(pair: Pair, times: int, seed: int) -> Verdict:
-    """Have a publisher change over `times` times under load; judge what its filter's subscriber received."""
+    """Make a publisher change over `times` times under load, and judge the events of its filter's subscriber."""
     cluster, chance = pair.cluster, random.Random(seed)
     below = f"{TOP}/{seed}"
     service = Service.of(cluster)
@@ -110,7 +110,7 @@ def published(pair: Pair, times: int, seed: int) -> Verdict:
         by_inotify, by_journalnodes = (
             logged(publisher.process, each) for each in (ON_INOTIFY, ON_JOURNALNODES)
         )
-        # Where JournalNodes get no processor for a second it changes over by itself, says so, and comes back.
+        # JournalNodes without CPU time for a second cause a change-over of their own, logged, and are read again later.
         assert by_inotify - times <= logged(publisher.process, UNANSWERED), publisher.process.last_words()
         assert by_inotify >= times, publisher.process.last_words()
         assert by_journalnodes - by_inotify in {0, 1}, publisher.process.last_words()
@@ -121,7 +121,7 @@ def published(pair: Pair, times: int, seed: int) -> Verdict:
 
 
 def test_a_publisher_loses_nothing_and_repeats_nothing(pair: Pair) -> None:
-    """What a filter's subscriber receives is what the NameNode's log has, each event once."""
+    """A filter's subscriber receives each event of the NameNode's log once."""
     verdict = published(pair, times=5, seed=1)
     assert verdict.is_right, verdict
     assert (verdict.gaps, verdict.events > 1000) == (0, True)
@@ -132,7 +132,7 @@ def test_a_publisher_loses_nothing_and_repeats_nothing(pair: Pair) -> None:
 def test_a_publisher_changes_over_fifty_times(
     pair: Pair, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
-    """The same, for longer."""
+    """Fifty change-overs lose and repeat nothing either."""
     verdict = published(pair, times=50, seed=2)
     record_testsuite_property("events_over_50_changes", verdict.events)
     assert verdict.is_right, verdict
@@ -140,7 +140,7 @@ def test_a_publisher_changes_over_fifty_times(
 
 
 def see_changes(on: ProxiedCluster, name: str) -> None:
-    """See that answers from memory follow a directory's life."""
+    """Check that answers from memory follow a directory's creation and deletion."""
     path = f"{TOP}/proxied/{name}"
     on.do(Where.NAMENODE, "PUT", "MKDIRS", path)
     on.await_agreement(path, "alice", since=time.monotonic())
@@ -150,19 +150,19 @@ def see_changes(on: ProxiedCluster, name: str) -> None:
 
 
 def seen_early(figures: Mapping[str, float]) -> bool:
-    """Return whether an edit was applied that is not yet known to be at most JournalNodes."""
+    """Return whether an edit was applied that is not yet known to be on a majority of the JournalNodes."""
     return figures["nncache_cache_covered_txid"] < figures["nncache_stream_applied_txid"]
 
 
 def test_a_proxy_keeps_what_it_has(pair: Pair) -> None:
-    """Nothing is forgotten at a change-over, and no answer is stale before, while or after."""
+    """A change-over forgets nothing, and no answer is stale before, during or after it."""
     with proxied(pair.cluster, f"{TOP}/proxied/*", polling=pair.polling) as on:
         process = on.proxy.process
         until(lambda: logged(process, ON_JOURNALNODES))
         kept = f"{TOP}/proxied/kept"
         on.do(Where.NAMENODE, "PUT", "MKDIRS", kept)
         see_changes(on, "before")
-        until(lambda: not seen_early(on.proxy.metrics()))  # what is, is read again, and forgotten again
+        until(lambda: not seen_early(on.proxy.metrics()))  # early edits are read and forgotten again
         flushes = on.proxy.metrics()[FLUSHES]
         on.make_hit(kept, "alice")
         with broken(pair.relays, Break.SILENT):

@@ -19,7 +19,7 @@ GLOBS = ("/t/*/*", "/t/*/*/*")
 
 @pytest.fixture(scope="module")
 def relay(cluster: Cluster) -> Iterator[Relay]:
-    """A relay before the NameNode's RPC port."""
+    """A relay in front of the NameNode's RPC port."""
     with Relay(cluster.namenodes[0].rpc) as relay:
         yield relay
 
@@ -42,14 +42,14 @@ BREAKS: dict[str, Callable[[Relay], None]] = {
 def test_no_read_fails_and_none_is_older_than_the_bound(
     proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str, broken: Callable[[Relay], None]
 ) -> None:
-    """FailToNameNode and Bounded: calls are forwarded while nothing is known, and caching resumes by itself."""
+    """FailToNameNode and Bounded: calls are forwarded while no edits arrive, and caching resumes by itself."""
     survive(proxied_cluster, hdfs_directory, lambda: broken(relay), relay.restore)
 
 
 def test_a_short_cut_costs_nothing(
     proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str
 ) -> None:
-    """GapFlush speaks of what was lost: after a reconnect nothing was, so the hits are still there."""
+    """GapFlush concerns lost events: a reconnect loses none, so the hits remain."""
     paths = [f"{hdfs_directory}/{n}" for n in range(20)]
     proxied_cluster.settle()
     for path in paths:
@@ -62,7 +62,7 @@ def test_a_short_cut_costs_nothing(
 
 
 def test_without_the_right_to_edits_all_is_forwarded(cluster: Cluster, hdfs_directory: str) -> None:
-    """Inotify needs a superuser: without one the proxy only forwards, and its log says what to do."""
+    """Inotify needs a superuser: without one the proxy only forwards, and its log names the setting to change."""
     namenode = cluster.namenodes[0]
     flags = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", "alice")
     with Proxy(*flags, "--glob", "/t/*/*") as proxy:
@@ -77,7 +77,7 @@ def test_without_the_right_to_edits_all_is_forwarded(cluster: Cluster, hdfs_dire
 def test_a_wait_without_edits_is_answered_at_its_end(
     proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str
 ) -> None:
-    """Bounded: the gate is closed by then, and the NameNode is asked."""
+    """Bounded: the gate is closed when the wait ends, so the NameNode is asked."""
     path = f"{hdfs_directory}/_SUCCESS"
     proxied_cluster.settle()
     with ThreadPoolExecutor(1) as clients, Asker(proxied_cluster.proxy.address) as client:
@@ -98,13 +98,13 @@ def test_a_wait_without_edits_is_answered_at_its_end(
 
 
 ONE_WAY_S = 0.6
-"""Two of them are more than `namenode_query_timeout_s`, and a poll of the edits still keeps the gate open."""
+"""Two of these exceed `namenode_query_timeout_s`, while a poll of the edits still keeps the gate open."""
 
 
 def test_slow_rpc_costs_an_upload_time_and_others_nothing(
     proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str
 ) -> None:
-    """HitsKept: the redirect waits until it is known what its second step can make."""
+    """HitsKept: the redirect waits until the proxy knows what the second step can create."""
     paths = [f"{hdfs_directory}/{n}" for n in range(5)]
     proxied_cluster.settle()
     for path in paths:

@@ -1,10 +1,11 @@
-"""ZooKeeper or the publisher fails in every way, while clients read and files change."""
+"""ZooKeeper or the publisher fails in several ways while clients read and files change."""
 
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from nncache.testbed import Cluster, Relay
+from nncache.testbed.process import ServerProcess
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.faults.outage import survive
 from tests.real.proxied_cluster import ProxiedCluster
@@ -18,14 +19,14 @@ SESSION_TIMEOUT_S = 1.0
 
 @pytest.fixture(scope="module")
 def relay(zookeeper: ZooKeeperServer) -> Iterator[Relay]:
-    """What lies between ZooKeeper and everybody else."""
+    """A relay between ZooKeeper and all of its clients."""
     with Relay(zookeeper.address) as relay:
         yield relay
 
 
 @pytest.fixture(scope="module")
 def proxied_cluster(cluster: Cluster, relay: Relay) -> Iterator[ProxiedCluster]:
-    """Publisher and proxy on that ZooKeeper."""
+    """A publisher and a proxy that reach ZooKeeper through the relay."""
     with proxied(
         cluster,
         *GLOBS,
@@ -37,27 +38,27 @@ def proxied_cluster(cluster: Cluster, relay: Relay) -> Iterator[ProxiedCluster]:
         yield proxied_cluster
 
 
-@pytest.mark.parametrize("how", [ZooKeeperServer.stop, ZooKeeperServer.kill], ids=["stopped", "killed"])
+@pytest.mark.parametrize("how", [ServerProcess.stop, ServerProcess.kill], ids=["stopped", "killed"])
 def test_zookeeper_ends_and_is_started_again(
     proxied_cluster: ProxiedCluster,
     zookeeper: ZooKeeperServer,
     hdfs_directory: str,
-    how: Callable[[ZooKeeperServer], None],
+    how: Callable[[ServerProcess], None],
 ) -> None:
-    """FailToNameNode, Bounded: the gate closes by time, and opens by itself once ZooKeeper is there again."""
-    survive(proxied_cluster, hdfs_directory, lambda: how(zookeeper), zookeeper.start_again)
+    """FailToNameNode, Bounded: the gate closes after its time, and opens by itself once ZooKeeper runs again."""
+    survive(proxied_cluster, hdfs_directory, lambda: how(zookeeper.process), zookeeper.process.start)
 
 
 def test_zookeeper_is_wiped(
     proxied_cluster: ProxiedCluster, zookeeper: ZooKeeperServer, hdfs_directory: str
 ) -> None:
-    """Filters are kept in HDFS, so an empty ZooKeeper is filled again, and nothing is believed to have lasted."""
+    """Filters are kept in HDFS, so the publisher fills an empty ZooKeeper again. Earlier coverage does not count."""
 
     def wiped() -> None:
         zookeeper.wipe()
-        zookeeper.start_again()
+        zookeeper.process.start()
 
-    survive(proxied_cluster, hdfs_directory, zookeeper.stop, wiped)
+    survive(proxied_cluster, hdfs_directory, zookeeper.process.stop, wiped)
 
 
 BREAKS = {"is cut off": Relay.cut, "is a black hole": Relay.black_hole, "hangs": Relay.hold}
@@ -67,19 +68,19 @@ BREAKS = {"is cut off": Relay.cut, "is a black hole": Relay.black_hole, "hangs":
 def test_sessions_expire(
     proxied_cluster: ProxiedCluster, relay: Relay, hdfs_directory: str, broken: Callable[[Relay], None]
 ) -> None:
-    """The outage lasts until the gate is closed (3 s), three times the sessions' timeout."""
+    """The outage lasts until the gate closes after 3 s: three times the session timeout."""
     survive(proxied_cluster, hdfs_directory, lambda: broken(relay), relay.restore)
 
 
 def test_the_publisher_is_killed(proxied_cluster: ProxiedCluster, hdfs_directory: str) -> None:
-    """SIGKILL: its presence is still in ZooKeeper when it is started again."""
+    """SIGKILL: the dead publisher's ephemeral znode still exists when the next one starts."""
     assert proxied_cluster.publisher is not None
     process = proxied_cluster.publisher.process
     survive(proxied_cluster, hdfs_directory, process.kill, process.launch)
 
 
 def test_the_publisher_hangs(proxied_cluster: ProxiedCluster, hdfs_directory: str) -> None:
-    """SIGSTOP and SIGCONT: its session is over when it goes on, and it must not write as if it were not."""
+    """SIGSTOP and SIGCONT: its session expires while it is stopped, and it must not write after that."""
     assert proxied_cluster.publisher is not None
     process = proxied_cluster.publisher.process
     survive(proxied_cluster, hdfs_directory, process.pause, process.resume)
@@ -88,7 +89,7 @@ def test_the_publisher_hangs(proxied_cluster: ProxiedCluster, hdfs_directory: st
 def test_a_short_outage_costs_nothing(
     proxied_cluster: ProxiedCluster, relay: Relay, zookeeper: ZooKeeperServer, hdfs_directory: str
 ) -> None:
-    """GapFlush speaks of what was lost: after a reconnect nothing was, so the hits are still there."""
+    """GapFlush concerns lost events: a reconnect loses none, so the hits remain."""
     paths = [f"{hdfs_directory}/{n}" for n in range(20)]
     proxied_cluster.proxy.await_gate()
     proxied_cluster.settle()
@@ -98,7 +99,7 @@ def test_a_short_outage_costs_nothing(
     relay.reset_connections()
     proxied_cluster.settle()
     zookeeper.process.kill()
-    zookeeper.start_again()
+    zookeeper.process.start()
     proxied_cluster.mkdirs(f"{hdfs_directory}/elsewhere")
     proxied_cluster.settle()
     proxied_cluster.proxy.await_gate()

@@ -1,4 +1,4 @@
-"""A proxy beside a NameNode without HA, which reads its directory; the NameNode is restarted, and leaves it."""
+"""A proxy that reads the directory of a NameNode without HA, which is restarted, and abandons the directory."""
 
 import os
 import time
@@ -21,7 +21,7 @@ GLOBS = (f"{TOP}/*", f"{TOP}/*/*")
 
 @pytest.fixture(scope="module")
 def cluster_of_one() -> Iterator[Cluster]:
-    """A NameNode of its own."""
+    """A cluster with a single NameNode."""
     with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True)) as cluster:
         make_directory(cluster, TOP)
         yield cluster
@@ -29,12 +29,12 @@ def cluster_of_one() -> Iterator[Cluster]:
 
 @pytest.fixture
 def edits_dir(cluster_of_one: Cluster) -> Path:
-    """Where it keeps its edits."""
+    """The directory with the NameNode's edits."""
     return next(cluster_of_one.directory.glob("**/current/edits_inprogress_*")).parent
 
 
 def see_changes(on: ProxiedCluster, name: str) -> None:
-    """See that answers from memory follow a directory's life."""
+    """Check that answers from memory follow a directory's creation and changes."""
     path = f"{TOP}/{name}"
     on.do(Where.NAMENODE, "PUT", "MKDIRS", path)
     on.await_agreement(path, "alice", since=time.monotonic())
@@ -51,12 +51,12 @@ def see_changes(on: ProxiedCluster, name: str) -> None:
 def test_changes_are_seen_over_segments_and_restarts(
     cluster_of_one: Cluster, edits_dir: Path, channel: Channel
 ) -> None:
-    """Those that inotify does not report among them; no NameNode is polled."""
+    """Changes that inotify does not report are seen too, and no NameNode is polled."""
     polling = {"edits_source": "directory", "edits_dir": edits_dir}
     with proxied(cluster_of_one, *GLOBS, channel=channel, polling=polling) as on:
         reader = on.publisher or on.proxy
         see_changes(on, f"{channel.value}-first")
-        assert cluster_of_one.dfs_admin("-rollEdits").returncode == 0
+        cluster_of_one.roll_edits()
         see_changes(on, f"{channel.value}-rolled")
         assert reader.metrics()["nncache_channel_polls_total"] == 0
         namenode = cluster_of_one.namenodes[0]
@@ -72,7 +72,7 @@ def test_changes_are_seen_over_segments_and_restarts(
 def test_a_directory_that_grows_no_more_covers_nothing(
     cluster_of_one: Cluster, edits_dir: Path, source: str
 ) -> None:
-    """As one that the NameNode has given up: here its segment ends, and the next one is not among these files."""
+    """A NameNode may abandon its directory: here the segment ends, and the next one is written elsewhere."""
     left = cluster_of_one.directory / f"left-{source}"
     left.mkdir()
     for file in (edits_dir / "VERSION", *edits_dir.glob("edits_*")):
@@ -81,7 +81,7 @@ def test_a_directory_that_grows_no_more_covers_nothing(
         see_changes(on, f"{source}-written")
         path = f"{TOP}/{source}-left"
         on.make_hit(path, "alice")
-        assert cluster_of_one.dfs_admin("-rollEdits").returncode == 0
+        cluster_of_one.roll_edits()
         on.do(Where.NAMENODE, "PUT", "MKDIRS", path)
         on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
         if source == "directory":

@@ -1,4 +1,4 @@
-"""The direct channel over a real NameNode whose connections are cut, silenced and reset."""
+"""The direct channel over a real NameNode whose connections are cut, black-holed and reset."""
 
 import asyncio
 import random
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(300)  # the first of the session's tests waits 
 
 
 async def test_real_changes_are_applied_in_order(cluster: Cluster, hdfs_directory: str) -> None:
-    """Each operation as the changes it means, in the order of the operations, then covered."""
+    """Each operation becomes the changes that it means, in the order of the operations; then they are covered."""
     follower, sink = Follower(cluster), RecordingSink()
     follower.consumer = Consumer(sink, follower.stream, boottime)
     async with follower.running():
@@ -48,7 +48,7 @@ async def test_real_changes_are_applied_in_order(cluster: Cluster, hdfs_director
 async def test_each_change_is_applied(
     cluster: Cluster, hdfs_directory: str, record_testsuite_property: Callable[[str, object], None]
 ) -> None:
-    """How soon is written down (on an idle machine p50 7 ms, p99 15 ms)."""
+    """The latencies are recorded (on an idle machine: p50 7 ms, p99 15 ms)."""
     follower = Follower(cluster)
     chance = random.Random(1)
     async with follower.running():
@@ -66,7 +66,7 @@ async def test_each_change_is_applied(
 async def test_an_rpc_port_out_of_reach_loses_nothing(
     cluster: Cluster, hdfs_directory: str, broken: Callable[[Relay], None]
 ) -> None:
-    """FailToNameNode: nothing is covered meanwhile, nothing flushed; what was missed comes."""
+    """FailToNameNode: during the outage nothing is covered and nothing flushed; later all missed changes arrive."""
     with Relay(cluster.namenodes[0].rpc) as relay:
         follower = Follower(cluster, rpc=(relay.address,))
         async with follower.running():
@@ -83,7 +83,7 @@ async def test_an_rpc_port_out_of_reach_loses_nothing(
 
 
 async def test_connections_reset_under_load_lose_nothing(cluster: Cluster, hdfs_directory: str) -> None:
-    """Again and again, between and under polls: each change once, in one life."""
+    """Resets during and between polls: each change is applied once, and the stream is never lost."""
     with Relay(cluster.namenodes[0].rpc) as relay:
         follower = Follower(cluster, rpc=(relay.address,))
         async with follower.running():
@@ -100,10 +100,10 @@ async def test_connections_reset_under_load_lose_nothing(cluster: Cluster, hdfs_
 async def test_who_is_no_superuser_finds_advice_in_the_log(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One line that names the way out; nothing is opened."""
+    """The log has one error, which names the setting to change, and no stream opens."""
     follower = Follower(cluster, user="alice")
     async with follower.running():
-        # On a busy machine the first stream may fail for another reason before.
+        # On a busy machine the first stream may fail earlier for another reason.
         await until_so(lambda: any(record.levelname == "ERROR" for record in caplog.records))
         assert follower.judge.opened == 0
     (message,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]

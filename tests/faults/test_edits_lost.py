@@ -1,4 +1,4 @@
-"""Real NameNodes are restarted, killed, cannot read their edits, or have purged what was not read yet."""
+"""Real NameNodes are restarted or killed, cannot read their edits, or purge edits that were not read yet."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,22 +21,22 @@ pytestmark = pytest.mark.timeout(300)  # clusters of their own are started
 PURGING = {
     "dfs.namenode.num.extra.edits.retained": "0",
     "dfs.namenode.num.checkpoints.retained": "1",
-    "dfs.namenode.checkpoint.txns": "1",  # or an image so soon after the last is refused (ImageServlet)
+    "dfs.namenode.checkpoint.txns": "1",  # otherwise an image so soon after the last one is refused (ImageServlet)
     "dfs.namenode.secondary.http-address": "127.0.0.1:0",
 }
-"""One checkpoint by a secondary NameNode, and all that was before it is gone."""
+"""One checkpoint by a secondary NameNode then purges all earlier edits."""
 
 
 @pytest.fixture(scope="module")
 def lone() -> Iterator[Cluster]:
-    """A NameNode that purges, to be maltreated."""
+    """A NameNode that purges edits, and that tests may break."""
     spec = ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True, overrides=PURGING)
     with Cluster.start(spec) as started:
         yield started
 
 
 def test_purged_edits_are_reported_to_every_filter(lone: Cluster) -> None:
-    """GapFlush: never a silent skip. Proxies forget everything, subscribers are told from where to where."""
+    """GapFlush: no edit is skipped silently. Proxies forget everything; subscribers receive the bounds of the gap."""
     for directory in ("/t", "/t/a", "/t/b"):
         make_directory(lone, directory)
     with proxied(lone, "/t/a/*", "/t/b/*", channel=Channel.ZOOKEEPER) as proxied_cluster:
@@ -71,7 +71,7 @@ def test_purged_edits_are_reported_to_every_filter(lone: Cluster) -> None:
 
 @contextmanager
 def unreadable_edits(cluster: Cluster) -> Iterator[None]:
-    """Move the open segment out of the NameNode's sight; it goes on writing to it."""
+    """Hide the open segment from the NameNode, which keeps writing to it."""
     current = cluster.directory / "data" / cluster.namenodes[0].id / "current"
     (segment,) = current.glob("edits_inprogress_*")
     away = Path(cluster.directory / segment.name)
@@ -83,14 +83,14 @@ def unreadable_edits(cluster: Cluster) -> Iterator[None]:
 
 
 def test_without_edits_reads_succeed_within_the_bound(lone: Cluster) -> None:
-    """FailToNameNode and Bounded: calls are forwarded while edits can't be read; then caching resumes."""
+    """FailToNameNode and Bounded: calls are forwarded while edits cannot be read; then caching resumes."""
     make_directory(lone, "/u")
     with proxied(lone, "/u/*/*", roll_interval_s=0) as proxied_cluster, ExitStack() as broken:
         survive(proxied_cluster, "/u", lambda: broken.enter_context(unreadable_edits(lone)), broken.close)
 
 
 async def test_a_killed_and_restarted_namenode_costs_everything(lone: Cluster) -> None:
-    """What it had shown may not have been in its log: another term, a flush, and coverage again."""
+    """Edits that it showed before may not be in its log: a new term begins with a flush, and coverage resumes."""
     follower = Follower(lone)
     namenode = lone.namenodes[0].process
     async with follower.running():
@@ -109,7 +109,7 @@ async def test_a_killed_and_restarted_namenode_costs_everything(lone: Cluster) -
 
 
 async def test_edits_purged_before_they_were_read_cost_everything(lone: Cluster) -> None:
-    """The NameNode skips them without a word; the gap is noticed all the same (GapFlush)."""
+    """The NameNode skips them without an error; the gap is noticed nevertheless (GapFlush)."""
     with Relay(lone.namenodes[0].rpc) as relay:
         follower = Follower(lone, rpc=(relay.address,))
         async with follower.running():
@@ -125,14 +125,14 @@ async def test_edits_purged_before_they_were_read_cost_everything(lone: Cluster)
 
 
 def checkpoint(cluster: Cluster) -> None:
-    """Have a secondary NameNode write an image, upon which the NameNode purges older segments."""
+    """Have a secondary NameNode write an image; the NameNode then purges older segments."""
     main = "org.apache.hadoop.hdfs.server.namenode.SecondaryNameNode"
     result = cluster.run_main(main, "-checkpoint", "force")
     assert result.returncode == 0, result.stderr
 
 
 async def test_a_paused_namenode_covers_nothing_and_costs_nothing(lone: Cluster) -> None:
-    """A long collector's pause: the gate closes by time, the stream goes on where it was."""
+    """A long GC pause: the gate closes after its time, and the stream resumes where it was."""
     follower = Follower(lone)
     namenode = lone.namenodes[0].process
     async with follower.running():

@@ -1,4 +1,4 @@
-"""Whatever somebody puts into the service's znodes beside a live publisher and proxy: it costs only itself."""
+"""Foreign znodes below the service's znodes, beside a live publisher and proxy, cost only themselves."""
 
 import json
 import threading
@@ -21,22 +21,22 @@ from tests.service import NAMESERVICE
 pytestmark = pytest.mark.timeout(600)
 
 FOREIGN = 20_000
-"""Znodes whose names are none of the channel's."""
+"""Number of znodes whose names the channel does not use."""
 
 PLANTED = 2_000
-"""Znodes in the place of definitions, of which each has to be looked at."""
+"""Number of znodes in the place of definitions; each of them has to be read."""
 
 AT_ONCE = 1_000
-"""Operations of one transaction."""
+"""Operations per transaction."""
 
 MORE_BYTES = 150 << 20
-"""What a process may take more for all that."""
+"""How much the memory of a process may grow during the test."""
 
 LARGE = b" " * 900_000
 
 
 def kinds(definition: bytes) -> dict[str, bytes]:
-    """Return what stands in the place of definitions, by name."""
+    """Return invalid contents of definitions, by znode name."""
     whole = json.loads(definition)
     return {
         "random": bytes(range(256)),
@@ -53,7 +53,7 @@ def kinds(definition: bytes) -> dict[str, bytes]:
 
 @contextmanager
 def hand(address: str) -> Iterator[KazooClient]:
-    """Be somebody with a session."""
+    """Return a ZooKeeper client outside the service."""
     client = KazooClient(address, timeout=60.0)
     client.start(timeout=60)
     try:
@@ -64,7 +64,7 @@ def hand(address: str) -> Iterator[KazooClient]:
 
 
 def create_all(client: KazooClient, paths: list[str], data: bytes) -> None:
-    """Make many znodes."""
+    """Create many znodes."""
     for start in range(0, len(paths), AT_ONCE):
         transaction = client.transaction()
         for path in paths[start : start + AT_ONCE]:
@@ -73,7 +73,7 @@ def create_all(client: KazooClient, paths: list[str], data: bytes) -> None:
 
 
 def blink(client: KazooClient, path: str, ending: threading.Event) -> None:
-    """Make and delete a znode all the time: whoever lists it may find it gone."""
+    """Create and delete a znode repeatedly: a client that lists it may find it missing."""
     while not ending.is_set():
         client.create(path, b"?")
         with suppress(NoNodeError):  # the publisher was faster
@@ -81,13 +81,13 @@ def blink(client: KazooClient, path: str, ending: threading.Event) -> None:
 
 
 def resident(pid: int | None) -> int:
-    """Return the bytes that a process takes."""
+    """Return the resident memory of a process, in bytes."""
     found: int = psutil.Process(pid).memory_info().rss
     return found
 
 
 def test_hostile_znodes_cost_only_themselves(two_filters: ProxiedCluster, hdfs_directory: str) -> None:
-    """Counted, never a stale answer, never a crash, bounded memory; what is in the place of a definition goes."""
+    """No stale answer, no crash, bounded memory; znodes are counted, and deleted from the place of definitions."""
     assert two_filters.service is not None
     assert two_filters.publisher is not None
     service, paths = two_filters.service, [f"{hdfs_directory}/{name}/f" for name in "ab"]
@@ -103,7 +103,7 @@ def test_hostile_znodes_cost_only_themselves(two_filters: ProxiedCluster, hdfs_d
         client.add_auth("digest", "else:secret")
         for name in ("hidden", "stuck"):
             client.create(f"{top}/.filters/{name}", b"?", acl=hidden)
-        client.create(f"{top}/.filters/stuck/below", b"")  # only who made it may delete it, and so its parent
+        client.create(f"{top}/.filters/stuck/below", b"")  # only its creator may delete it and its parent
         create_all(client, [f"{top}/.filters/p{number}" for number in range(PLANTED)], b"{}")
         create_all(client, [f"{top}/-{number}" for number in range(FOREIGN)], b"")
         for name in (".cache/notes", ".cache/007", ".cache/1e9", "f0/notes", "f0/-1", ".filters/-odd"):
@@ -116,7 +116,7 @@ def test_hostile_znodes_cost_only_themselves(two_filters: ProxiedCluster, hdfs_d
         assert two_filters.proxy.metrics()["nncache_channel_corrupt_znodes_total"] >= len(planted)
         assert two_filters.proxy.metrics()["nncache_channel_foreign_znodes_total"] >= 1
         while set(client.get_children(f"{top}/.filters")) != {"f0", "f1", "-odd", "stuck"}:
-            time.sleep(0.2)  # the publisher looks twice a minute; the test's own timeout ends a hang
+            time.sleep(0.2)  # the publisher checks twice a minute; the test's own timeout ends a hang
     is_never_wrong(two_filters, *paths)
     assert [two_filters.proxy.process.pid, two_filters.publisher.process.pid] == pids
     grown = [resident(pid) - earlier for pid, earlier in zip(pids, before, strict=True)]

@@ -1,4 +1,4 @@
-"""Filters come and go, znodes are tampered with, jobs commit: the inotify service goes on."""
+"""The inotify service keeps working while filters are added and removed, and znodes are tampered with."""
 
 import time
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.timeout(120)
 
 @pytest.fixture
 def tampering(two_filters: ProxiedCluster) -> Tampering:
-    """A foreign hand in the service's znodes."""
+    """A client outside the service that changes its znodes."""
     assert two_filters.service is not None
     return Tampering(two_filters.service)
 
@@ -23,7 +23,7 @@ def tampering(two_filters: ProxiedCluster) -> Tampering:
 def test_a_filter_is_added_and_removed_while_everything_runs(
     two_filters: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """By inotify itself; nothing is kept for a filter that the publisher does not match (any more)."""
+    """Inotify announces both. Nothing is cached for a filter before or after the publisher matches it."""
     assert two_filters.service is not None
     path = f"{hdfs_directory}/c/f"
     assert "no-filter" in two_filters.ask(path, "alice").header("Cache-Status")
@@ -38,7 +38,7 @@ def test_a_filter_is_added_and_removed_while_everything_runs(
 def test_a_filter_is_removed_and_added_again_while_in_use(
     two_filters: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """GapFlush: what happened in between was not matched, so nothing kept before may be served after."""
+    """GapFlush: changes in between were not matched, so no entry from before may be served after."""
     assert two_filters.service is not None
     path = f"{hdfs_directory}/a/f"
     for _ in range(3):
@@ -55,7 +55,7 @@ def test_a_filter_is_removed_and_added_again_while_in_use(
 def test_a_corrupt_definition_costs_only_its_filter(
     two_filters: ProxiedCluster, tampering: Tampering, hdfs_directory: str
 ) -> None:
-    """It is counted and logged; the other filter's hits stay."""
+    """Answers for the other filter's paths stay right."""
     kept, lost = f"{hdfs_directory}/b/f", f"{hdfs_directory}/a/f"
     two_filters.make_hit(kept, "alice")
     tampering.write(".filters/f0", b'{"id": 7')
@@ -65,7 +65,7 @@ def test_a_corrupt_definition_costs_only_its_filter(
 def test_a_corrupt_record_costs_a_flush_and_is_counted(
     two_filters: ProxiedCluster, tampering: Tampering, hdfs_directory: str
 ) -> None:
-    """A record that cannot be read may have said anything: everything is forgotten, nothing wrong is served."""
+    """An unreadable record may have held any change: everything is forgotten, and no wrong answer is served."""
     path = f"{hdfs_directory}/a/f"
     two_filters.make_hit(path, "alice")
     with paused(two_filters.proxy.process):
@@ -86,7 +86,7 @@ def test_a_corrupt_record_costs_a_flush_and_is_counted(
 def test_foreign_znodes_are_passed_over(
     two_filters: ProxiedCluster, tampering: Tampering, hdfs_directory: str
 ) -> None:
-    """Whoever leaves something in the tree costs nobody anything."""
+    """Foreign znodes cost the service nothing."""
     path = f"{hdfs_directory}/a/f"
     two_filters.make_hit(path, "alice")
     flushes = two_filters.proxy.metrics()["nncache_cache_flushes_total"]
@@ -103,7 +103,7 @@ def test_foreign_znodes_are_passed_over(
 def test_a_corrupt_record_is_a_gap_for_its_filter_alone(
     two_filters: ProxiedCluster, tampering: Tampering, hdfs_directory: str
 ) -> None:
-    """The record's place in the chain is lost with it, so a subscriber that has yet to read it is told of a gap."""
+    """The record's link in the chain is lost with it, so a subscriber that has not read it yet sees a gap."""
     assert two_filters.service is not None
     path = f"{hdfs_directory}/a/f"
     since = int(tampering.read("f0"))

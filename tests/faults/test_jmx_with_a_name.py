@@ -1,4 +1,4 @@
-"""A NameNode whose web server answers no caller without a name: the cache works all the same."""
+"""A NameNode whose web server answers no anonymous caller: the cache works nevertheless."""
 
 import http.client
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def strict() -> Iterator[Cluster]:
 
 
 def status_without_a_name(cluster: Cluster) -> int:
-    """Ask /jmx without a name."""
+    """Return the status of a request for /jmx without a user name."""
     with Asker(cluster.namenodes[0].http) as namenode:
         return namenode.ask("GET", "/jmx?qry=Hadoop:service=NameNode,name=NameNodeStatus").status
 
@@ -34,7 +34,7 @@ def status_without_a_name(cluster: Cluster) -> int:
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
 def test_a_namenode_without_anonymous_access_is_cached(strict: Cluster, channel: Channel) -> None:
-    """`/jmx` is asked with the name of the service's user; the test bed's own questions have a name as well."""
+    """The proxy asks `/jmx` with the name of the service's user; so does the test bed for its own questions."""
     assert status_without_a_name(strict) == http.client.UNAUTHORIZED
     make_directory(strict, "/t")
     with proxied(strict, "/t/*", channel=channel) as simulation:

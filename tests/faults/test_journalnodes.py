@@ -1,4 +1,4 @@
-"""A proxy that reads the JournalNodes of a cluster, which are killed, held still, restarted and fooled."""
+"""A proxy that reads the JournalNodes of a cluster, which are killed, paused, restarted and misconfigured."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ GLOBS = (f"{TOP}/*", f"{TOP}/*/*")
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[Cluster]:
-    """An HA pair with three JournalNodes, in whatever state the last test has left it; see `pair`."""
+    """An HA pair with three JournalNodes, in the state in which the last test left it; see `pair`."""
     spec = ClusterSpec(
         hadoop_version=HADOOP,
         ha=True,
@@ -63,13 +63,13 @@ def pair(started: Cluster) -> Cluster:
             started.transition_to_standby(1)
         started.transition_to_active(0)
     started.await_writable()
-    assert started.dfs_admin("-rollEdits").returncode == 0
+    started.roll_edits()
     return started
 
 
 @pytest.fixture
 def on_journal(pair: Cluster) -> Iterator[ProxiedCluster]:
-    """A proxy on the journal of the pair."""
+    """A proxy that reads the journal of the pair."""
     with proxied(
         pair, *GLOBS, edits_source="journalnodes", shared_edits_dir=pair.shared_edits_dir
     ) as proxied_cluster:
@@ -77,7 +77,7 @@ def on_journal(pair: Cluster) -> Iterator[ProxiedCluster]:
 
 
 def see_changes(on: ProxiedCluster, name: str) -> None:
-    """See that answers from memory follow a directory's life."""
+    """Check that answers from memory follow a directory's creation, change and deletion."""
     path = f"{TOP}/{name}"
     on.do(Where.NAMENODE, "PUT", "MKDIRS", path)
     on.await_agreement(path, "alice", since=time.monotonic())
@@ -90,7 +90,7 @@ def see_changes(on: ProxiedCluster, name: str) -> None:
 
 
 def counted(proxy: Proxy) -> list[str]:
-    """Return the JournalNodes whose answers count."""
+    """Return the addresses of the JournalNodes whose answers count."""
     name = 'nncache_journalnode_counted{journalnode="'
     return [
         key.removeprefix(name).removesuffix('"}')
@@ -100,7 +100,7 @@ def counted(proxy: Proxy) -> list[str]:
 
 
 def reading(pair: Cluster, source: str, shared_edits_dir: str = "") -> tuple[str, ...]:
-    """Return the flags of a proxy that reads the journal of the pair, or another one."""
+    """Return the flags of a proxy that reads the journal of the pair, or `shared_edits_dir`."""
     http, rpc = (",".join(getattr(each, name) for each in pair.namenodes) for name in ("http", "rpc"))
     return (
         *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct", "--glob", GLOBS[0]),
@@ -109,7 +109,7 @@ def reading(pair: Cluster, source: str, shared_edits_dir: str = "") -> tuple[str
 
 
 def test_what_inotify_does_not_say_is_seen(on_journal: ProxiedCluster) -> None:
-    """Storage policies and allowSnapshot are in the log, and no NameNode is polled."""
+    """Storage policies and allowSnapshot are in the log; no NameNode is polled."""
     see_changes(on_journal, "life")
     path = f"{TOP}/quiet"
     on_journal.mkdirs(path, "alice")
@@ -125,7 +125,7 @@ def test_what_inotify_does_not_say_is_seen(on_journal: ProxiedCluster) -> None:
 
 
 def test_a_publisher_writes_what_is_in_the_log(pair: Cluster) -> None:
-    """What is said of storage policies reaches caches on ZooKeeper, too."""
+    """Changes of storage policies also reach caches on the ZooKeeper channel."""
     polling = {"edits_source": "journalnodes", "shared_edits_dir": pair.shared_edits_dir}
     with proxied(pair, *GLOBS, channel=Channel.ZOOKEEPER, polling=polling) as on:
         see_changes(on, "published")
@@ -141,7 +141,7 @@ def test_a_publisher_writes_what_is_in_the_log(pair: Cluster) -> None:
 
 
 def test_one_journalnode_that_dies_is_no_loss(on_journal: ProxiedCluster) -> None:
-    """The others are a majority; it counts again when it is back."""
+    """The other two are a majority; the dead one counts again after its restart."""
     first = on_journal.cluster.journalnodes[0]
     first.process.kill()
     until(lambda: first.rpc not in counted(on_journal.proxy))
@@ -153,7 +153,7 @@ def test_one_journalnode_that_dies_is_no_loss(on_journal: ProxiedCluster) -> Non
 
 
 def test_one_that_hangs_holds_up_nothing(on_journal: ProxiedCluster) -> None:
-    """Its connection stays open, without replies."""
+    """Its connection stays open, but it sends no replies."""
     first = on_journal.cluster.journalnodes[0]
     first.process.pause()
     see_changes(on_journal, "one-hangs")
@@ -165,12 +165,12 @@ def test_one_that_hangs_holds_up_nothing(on_journal: ProxiedCluster) -> None:
 
 
 def test_a_failover_throws_away_what_one_had_shown(on_journal: ProxiedCluster) -> None:
-    """A change that one JournalNode has is not in the log of the next NameNode; its id gets another content."""
+    """The next NameNode's log lacks a change that one JournalNode has, and uses its transaction id for another edit."""
     cluster, path = on_journal.cluster, f"{TOP}/phantom"
     first, *others = cluster.journalnodes
     behind = f'nncache_journalnode_behind_txids{{journalnode="{others[0].rpc}"}}'
 
-    def is_known() -> bool:  # what two others have shown before it is not asked for again
+    def is_known() -> bool:  # an edit that two others have shown before is not requested from it again
         see_changes(on_journal, "before")
         return behind in on_journal.proxy.metrics()
 
@@ -197,7 +197,7 @@ def test_a_failover_throws_away_what_one_had_shown(on_journal: ProxiedCluster) -
 
 
 def write_over_restarts(cluster: Cluster, name: str) -> list[str]:
-    """Make directories while each JournalNode in turn is away and comes back with an empty cache; return them."""
+    """Create directories while each JournalNode in turn is down and restarts with an empty cache; return the paths."""
     made = []
     for number, journalnode in enumerate(cluster.journalnodes):
         journalnode.process.kill()
@@ -205,12 +205,12 @@ def write_over_restarts(cluster: Cluster, name: str) -> list[str]:
             made.append(f"{TOP}/{name}/d{number}-{each}")
             make_directory(cluster, made[-1])
         journalnode.process.start()
-        assert cluster.dfs_admin("-rollEdits").returncode == 0
+        cluster.roll_edits()
     return made
 
 
 def test_subscribers_miss_nothing_while_a_publisher_is_away(pair: Cluster) -> None:
-    """It reads finalized segments of JournalNodes none of which has all of them, and goes on from their caches."""
+    """The publisher reads finalized segments of JournalNodes that each lack some, and resumes from their caches."""
     service = Service.of(pair)
     service.add("away", f"{TOP}/away/*")
     make_directory(pair, f"{TOP}/away")
@@ -235,7 +235,7 @@ def test_subscribers_miss_nothing_while_a_publisher_is_away(pair: Cluster) -> No
 
 
 def test_what_is_read_from_segments_is_what_inotify_says(pair: Cluster) -> None:
-    """Of the same transactions, in order, each once."""
+    """Segments and inotify give the same transactions in order, each once."""
     namenode = pair.namenodes[0]
     after_txid = last_txid(namenode.rpc, pair.superuser)
     write_over_restarts(pair, "compared")
@@ -246,7 +246,7 @@ def test_what_is_read_from_segments_is_what_inotify_says(pair: Cluster) -> None:
 
 
 async def both_ways(pair: Cluster, after_txid: int) -> tuple[list[EventBatch], list[EventBatch]]:
-    """Return what comes after a transaction, as the JournalNodes and as the NameNode say it."""
+    """Return the events after a transaction, as read from the JournalNodes and as reported by the NameNode."""
     http, rpc = (tuple(getattr(each, name) for each in pair.namenodes) for name in ("http", "rpc"))
     pool = NameNodePool(NameNodeSettings(namenode_http=http, namenode_rpc=rpc, user=pair.superuser), boottime)
     journal = parse_quorum_journal("shared_edits_dir", pair.shared_edits_dir)
@@ -274,7 +274,7 @@ async def both_ways(pair: Cluster, after_txid: int) -> tuple[list[EventBatch], l
 
 
 def test_without_a_majority_nothing_is_answered_from_memory(on_journal: ProxiedCluster) -> None:
-    """What is acknowledged cannot be known; nothing that is forwarded is wrong."""
+    """The acknowledged edits cannot be known; forwarded answers are right."""
     path = f"{TOP}/two-die"
     on_journal.make_hit(path, "alice")
     for each in on_journal.cluster.journalnodes[:2]:
@@ -287,12 +287,12 @@ def test_without_a_majority_nothing_is_answered_from_memory(on_journal: ProxiedC
     for each in on_journal.cluster.journalnodes[:2]:
         each.process.start()
     on_journal.proxy.await_gate()
-    on_journal.cluster.namenodes[0].process.kill()  # it would end itself at its next edit (QuorumException)
+    on_journal.cluster.namenodes[0].process.kill()  # its next edit would end it (QuorumException)
 
 
 @pytest.mark.parametrize("source", ["journalnodes", "auto"])
 def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source: str) -> None:
-    """Such a journal shows no change for ever; `auto` reads the NameNode instead, and says why."""
+    """A wrong journal never shows a change. `auto` reads the NameNode instead, and says why."""
     wrong = pair.shared_edits_dir.replace("/ns1", "/ns2")
     with Proxy(*reading(pair, source, wrong)) as proxy:
         if source == "auto":
@@ -312,13 +312,13 @@ def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source:
 
 
 def restart(pair: Cluster, journalnode: Server) -> None:
-    """Restart it and begin a segment, without which it takes no edits: of two like that the NameNode would end."""
+    """Restart a JournalNode and begin a segment. Until then it takes no edits; two of those would end the NameNode."""
     journalnode.process.restart()
-    assert pair.dfs_admin("-rollEdits").returncode == 0
+    pair.roll_edits()
 
 
 def test_the_check_says_what_is_amiss_with_each(pair: Cluster) -> None:
-    """One without a cache of edits, one with a small one, and one that is down."""
+    """One JournalNode has no cache of edits, one has a small cache, and one is down."""
     off, small, dead = pair.journalnodes
     site = pair.conf_dir / "hdfs-site.xml"
     whole = site.read_text(encoding="utf-8")
@@ -349,7 +349,7 @@ def test_the_check_says_what_is_amiss_with_each(pair: Cluster) -> None:
 
 
 def test_the_check_names_a_journal_that_is_none(pair: Cluster) -> None:
-    """And one of another namespace would be named likewise; all of this one are well."""
+    """The check finds no fault with the right journal. It would also report the journal of another namespace."""
     wrong = pair.shared_edits_dir.replace("/ns1", "/ns2")
     says = checked("proxy", *reading(pair, "journalnodes", wrong)).of("journalnodes", "failed")
     assert len(says) == 3

@@ -1,4 +1,4 @@
-"""What a proxy costs ZooKeeper does not grow with the number of filters."""
+"""The load of a proxy on ZooKeeper does not grow with the number of filters."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.timeout(180)
 
 MANY = 1_000
 HANDFUL = 4
-"""Watches of one proxy and its publisher."""
+"""The most watches that one proxy and its publisher may have together."""
 
 NEW = tuple(Filter(f"f{number}", f"/t/{number}/*/_SUCCESS", "alice", ("bob",)) for number in range(MANY))
 
@@ -25,7 +25,7 @@ NEW = tuple(Filter(f"f{number}", f"/t/{number}/*/_SUCCESS", "alice", ("bob",)) f
 def test_a_thousand_filters_need_no_more_watches_than_one(
     cluster: Cluster, zookeeper: ZooKeeperServer, tmp_path: Path
 ) -> None:
-    """Counted by ZooKeeper itself; the filters are in force while it counts."""
+    """ZooKeeper itself counts the watches, while the filters are in force."""
     service = Service.of(cluster, zookeeper.address)
     drafts = f"/drafts{service.filters_path}"
     put_drafts(cluster, tmp_path, drafts)
@@ -33,13 +33,13 @@ def test_a_thousand_filters_need_no_more_watches_than_one(
     with service.publisher() as publisher, service.proxy() as proxy:
         proxy.await_gate()
         proxy.process.await_that(lambda: proxy.metrics()["nncache_channel_filters"] == 1, "has not 1 filter")
-        with_one = (zookeeper.sessions(), zookeeper.watches())
+        with_one = (zookeeper.monitored("zk_global_sessions"), zookeeper.monitored("zk_watch_count"))
         publish(service, drafts)
         proxy.process.await_that(
             lambda: proxy.metrics()["nncache_channel_filters"] == MANY + 1, f"has not {MANY + 1} filters"
         )
         proxy.await_gate()
-        with_many = (zookeeper.sessions(), zookeeper.watches())
+        with_many = (zookeeper.monitored("zk_global_sessions"), zookeeper.monitored("zk_watch_count"))
         assert publisher.readiness()["ready"]
     assert with_one == with_many
     assert with_many[0] == 2  # the publisher's and the proxy's
@@ -47,9 +47,9 @@ def test_a_thousand_filters_need_no_more_watches_than_one(
 
 
 def put_drafts(cluster: Cluster, scratch: Path, drafts: str) -> None:
-    """Write all new filters where nobody looks for them, with one client.
+    """Write the drafts of all new filters outside the filters' directory, with one client.
 
-    WebHDFS has the DataNode start a client for each file: that is what 1,000 times `FilterStore.add` would measure.
+    WebHDFS has the DataNode start a client for each file: 1,000 calls of `FilterStore.add` would measure only that.
     """
     for new in NEW:
         subscribers = scratch / drafts[1:] / new.name / SUBSCRIBERS
@@ -63,7 +63,7 @@ def put_drafts(cluster: Cluster, scratch: Path, drafts: str) -> None:
 
 
 def publish(service: Service, drafts: str) -> None:
-    """Publish all drafts as `FilterStore.add` does; eight at a time, as several administrators would."""
+    """Publish all drafts as `FilterStore.add` does, eight at a time, as several administrators would."""
 
     async def carry_out(hdfs: WebHdfs) -> None:
         async def one(new: Filter) -> None:

@@ -1,4 +1,4 @@
-"""The active NameNode dies, comes back, hands over, or goes on beside another: clusters of their own, to be broken."""
+"""The active NameNode dies, restarts, hands over, or continues beside another. These clusters are for breaking."""
 
 import asyncio
 import http.client
@@ -28,21 +28,21 @@ BOTH = pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.v
 
 @pytest.fixture(scope="module")
 def lone() -> Iterator[Cluster]:
-    """A cluster of one NameNode, which may be killed but is left serving."""
+    """A cluster of one NameNode; tests may kill it, but leave it running."""
     with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True)) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def started_pair() -> Iterator[Cluster]:
-    """An HA pair in whatever state the last test has left it; see `pair`."""
+    """An HA pair in the state in which the last test left it; see `pair`."""
     with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True, ha=True)) as cluster:
         yield cluster
 
 
 @pytest.fixture
 def pair(started_pair: Cluster) -> Cluster:
-    """Return an HA pair of which both NameNodes run and the first is active."""
+    """Return the HA pair with both NameNodes running and the first one active."""
     for namenode in started_pair.namenodes:
         if namenode.process.pid is None:
             namenode.process.start()
@@ -55,18 +55,18 @@ def pair(started_pair: Cluster) -> Cluster:
 
 @pytest.fixture
 def top(channel: Channel) -> str:
-    """Return a directory that is of one channel's tests alone."""
+    """Return the directory of one channel's tests."""
     return f"/{channel.value}"
 
 
 def globs(top: str) -> tuple[str, str]:
-    """Match all that these tests ask for below it."""
+    """Return globs that match all paths of these tests below a directory."""
     return f"{top}/*", f"{top}/*/*"
 
 
 @BOTH
 def test_a_restarted_namenode_means_an_empty_cache(lone: Cluster, channel: Channel, top: str) -> None:
-    """What a NameNode showed before it died may never have reached its log: all is asked for again."""
+    """Edits that a NameNode showed before it died may not be in its log, so every path is asked for again."""
     make_directory(lone, top)
     path = f"{top}/f"
     with proxied(lone, *globs(top), channel=channel) as proxied_cluster:
@@ -93,7 +93,7 @@ def test_a_restarted_namenode_means_an_empty_cache(lone: Cluster, channel: Chann
 
 @BOTH
 def test_reads_go_on_with_the_other_namenode_of_a_pair(pair: Cluster, channel: Channel, top: str) -> None:
-    """FailToNameNode: after a failover the same clients are answered, by the new active, and from memory again."""
+    """FailToNameNode: after a failover the new active answers the same clients, and later the cache does again."""
     make_directory(pair, top)
     path = f"{top}/f"
     first, second = pair.namenodes
@@ -120,7 +120,7 @@ def test_reads_go_on_with_the_other_namenode_of_a_pair(pair: Cluster, channel: C
 @pytest.mark.long
 @BOTH
 def test_waits_survive_a_failover(pair: Cluster, channel: Channel, top: str) -> None:
-    """FailToNameNode: each wait ends with an answer, 503 where no NameNode is active for long; the next is granted."""
+    """FailToNameNode: each wait ends with an answer, 503 if no NameNode is active for long; later waits work again."""
     make_directory(pair, top)
     target = f"/webhdfs/v1{top}/_SUCCESS?op=GETFILESTATUS&user.name=alice"
 
@@ -156,7 +156,7 @@ def test_waits_survive_a_failover(pair: Cluster, channel: Channel, top: str) -> 
 def test_own_writes_an_old_active_that_goes_on_is_not_asked(
     pair: Cluster, channel: Channel, top: str
 ) -> None:
-    """nn1 is stopped and goes on after nn2 took over: reads and writes stay with nn2, and nothing comes from memory."""
+    """nn1 is paused and resumes after nn2 took over: reads and writes stay with nn2, and nothing comes from memory."""
     make_directory(pair, top)
     first, second = pair.namenodes
     with proxied(pair, *globs(top), channel=channel) as proxied_cluster:
@@ -192,7 +192,7 @@ def _reads_and_writes_stay(proxied_cluster: ProxiedCluster, made: str) -> None:
 
 
 async def test_a_failover_costs_everything_and_is_followed(pair: Cluster) -> None:
-    """The active one is killed: nothing is covered until the other is, under another term."""
+    """The active NameNode is killed: nothing is covered until the other one is active, in a new term."""
     follower = Follower(pair)
     async with follower.running():
         await follower.covered()
@@ -208,7 +208,7 @@ async def test_a_failover_costs_everything_and_is_followed(pair: Cluster) -> Non
 
 
 async def test_the_pool_follows_a_handover_and_a_death(pair: Cluster) -> None:
-    """Handed over, then killed: each time the other one is the active one, with a term of its own."""
+    """After a handover, and after a kill, the other NameNode is active, in a new term."""
     settings = NameNodeSettings(
         namenode_http=tuple(namenode.http for namenode in pair.namenodes),
         namenode_rpc=tuple(namenode.rpc for namenode in pair.namenodes),
@@ -234,7 +234,7 @@ async def _fail_over(cluster: Cluster, pool: NameNodePool) -> None:
 
     await asyncio.to_thread(cluster.transition_to_standby, 0)
     with pytest.raises(RemoteCallError) as caught:
-        await pool.rpc(first).get_edits(last_txid)  # on a connection from when it was active
+        await pool.rpc(first).get_edits(last_txid)  # on a connection from the time when it was active
     assert caught.value.verdict is Verdict.STANDBY
     await asyncio.to_thread(cluster.transition_to_active, 1)
     pool.suspect(first, "StandbyException")

@@ -1,4 +1,4 @@
-"""Two clusters: settings that mix them up make nothing a hit, and behind one proxy neither costs the other anything."""
+"""Two clusters: mixed-up addresses never cause a hit, and behind one proxy neither cluster affects the other."""
 
 import time
 import uuid
@@ -28,13 +28,13 @@ BOTH = pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.v
 
 @pytest.fixture(scope="module")
 def other() -> Iterator[Cluster]:
-    """Another cluster, as healthy as the session's; what it holds is its own."""
+    """Another healthy cluster, with a namespace of its own."""
     with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_datanode=False)) as cluster:
         yield cluster
 
 
 def namespace_of(cluster: Cluster) -> Namespace:
-    """Return what its NameNode says over HTTP."""
+    """Return the namespace that its NameNode reports over HTTP."""
     with Asker(cluster.namenodes[0].http) as namenode:
         cluster_id = parse_cluster_id(namenode.ask("GET", CLUSTER_QUERY).body)
         return Namespace(cluster_id, parse_block_pool(namenode.ask("GET", BLOCK_POOL_QUERY).body))
@@ -46,13 +46,13 @@ def fresh() -> str:
 
 
 def names_both(text: str, *clusters: Cluster) -> bool:
-    """Whether cluster id and block pool of each are in the text."""
+    """Return whether the text has the cluster id and the block pool of each cluster."""
     spaces = [namespace_of(cluster) for cluster in clusters]
     return all(part in text for space in spaces for part in (space.cluster_id, space.block_pool))
 
 
 def addresses(cluster: Cluster, rpc: str) -> tuple[str, ...]:
-    """Return the flags of a proxy or publisher that asks this cluster over HTTP and that address over RPC."""
+    """Return the flags of a proxy or publisher that asks this cluster over HTTP and the address `rpc` over RPC."""
     return (
         *("--nameservice", NAMESERVICE),
         *("--namenode-http", cluster.namenodes[0].http),
@@ -62,7 +62,7 @@ def addresses(cluster: Cluster, rpc: str) -> tuple[str, ...]:
 
 @contextmanager
 def mixed_up(cluster: Cluster, rpc: str, channel: Channel) -> Iterator[ProxiedCluster]:
-    """Put a proxy in front of a cluster that asks another address over RPC, and wait until it has judged that."""
+    """Start a proxy with the HTTP address of a cluster and another RPC address, and wait until it has compared them."""
     flags = addresses(cluster, rpc)
     with ExitStack() as running:
         if channel is Channel.DIRECT:
@@ -83,7 +83,7 @@ def mixed_up(cluster: Cluster, rpc: str, channel: Channel) -> Iterator[ProxiedCl
 
 
 def log_of(daemon: Proxy | Publisher) -> str:
-    """Return its log."""
+    """Return the daemon's log."""
     return daemon.process.log.read_text(encoding="utf-8")
 
 
@@ -91,7 +91,7 @@ def log_of(daemon: Proxy | Publisher) -> str:
 def test_the_rpc_address_of_another_cluster_never_makes_a_hit(
     cluster: Cluster, other: Cluster, channel: Channel
 ) -> None:
-    """Bounded: what is deleted here is gone at once; log, /ready and explain name both namespaces and what to do."""
+    """Bounded: a deletion here shows immediately. Log, /ready and explain name both namespaces and the remedy."""
     make_directory(cluster, "/t")
     path = fresh()
     with mixed_up(cluster, other.namenodes[0].rpc, channel) as proxied_cluster:
@@ -125,7 +125,7 @@ def test_the_rpc_address_of_another_cluster_never_makes_a_hit(
 def test_a_connection_made_again_is_compared_again(
     cluster: Cluster, other: Cluster, channel: Channel
 ) -> None:
-    """Bounded: the RPC address leads to another cluster from some moment on; it closes the gate until it is mended."""
+    """Bounded: the RPC address begins to lead to another cluster. The gate stays closed until that is mended."""
     make_directory(cluster, "/t")
     path, file = fresh(), fresh()
     with Relay(cluster.namenodes[0].rpc) as relay, ExitStack() as running:
@@ -138,7 +138,7 @@ def test_a_connection_made_again_is_compared_again(
         proxied_cluster.make_hit(path, "alice")
         relay.lead_to(other.namenodes[0].rpc)
         proxied_cluster.put(Where.NAMENODE, file, b"1")
-        assert proxied_cluster.ask(file, "alice").status == 200  # and asks over RPC whether it is closed
+        assert proxied_cluster.ask(file, "alice").status == 200  # asks over RPC whether the file is closed
         proxied_cluster.proxy.await_gate(is_open=False)
         proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", path)
         assert proxied_cluster.ask(path, "alice").status == 404
@@ -152,7 +152,7 @@ def test_a_connection_made_again_is_compared_again(
 
 
 def test_a_publisher_reads_no_edits_of_another_cluster(cluster: Cluster, other: Cluster) -> None:
-    """GapFlush: nothing is published that the NameNode of the HTTP address did not do."""
+    """GapFlush: the publisher publishes no edit that the NameNode of the HTTP address did not make."""
     service = Service.of(cluster)
     flags = addresses(cluster, other.namenodes[0].rpc)
     publisher = Publisher(*flags, *service.zookeeper_flags, "--filters-path", service.filters_path)
@@ -194,9 +194,9 @@ glob = ["/two/*"]
 def test_one_of_two_namespaces_is_killed_and_the_other_goes_on(
     cluster: Cluster, other: Cluster, tmp_path: Path
 ) -> None:
-    """Hits, writes, changes and events of the other go on, counted; one file serves every command.
+    """Hits, writes, changes and events of the other namespace continue, and are counted; one file serves all commands.
 
-    It stays killed: this test is the last one here.
+    The other cluster stays killed: this test is the last one here.
     """
     service = Service.of(cluster)
     service.add("f", GLOB)
@@ -206,7 +206,7 @@ def test_one_of_two_namespaces_is_killed_and_the_other_goes_on(
     make_directory(other, "/two")
     make_directory(other, "/two/d")
     path = fresh()
-    make_directory(cluster, path)  # before anybody follows: its event, come late, would make a read a miss
+    make_directory(cluster, path)  # before anything follows: a late event would make a read a miss
     with Publisher("--config", str(config), "--namespace", "/t/x") as publisher:
         publisher.await_publishing()
         with Proxy("--config", str(config)) as proxy, Asker(proxy.address) as clients:

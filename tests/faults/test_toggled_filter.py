@@ -1,4 +1,4 @@
-"""An owner who changes a filter as fast as possible costs the NameNode and ZooKeeper little, and delays nobody."""
+"""An owner who changes a filter as fast as possible costs NameNode and ZooKeeper little, and delays no other owner."""
 
 import json
 import math
@@ -17,23 +17,23 @@ from tests.service import Service
 pytestmark = pytest.mark.timeout(300)
 
 MANY = 60
-"""Filters of others."""
+"""Number of filters of other owners."""
 
 TOGGLES = 1500
-"""Changes of the one filter; some seconds' worth."""
+"""Number of changes of the one filter: several seconds of calls."""
 
 LISTINGS = 2
-"""For one filter: its directory, and its subscribers."""
+"""Listings per reading of a filter: its directory, and its subscribers."""
 
 QUIET_CALLS_PER_S = 30
-"""Of a proxy at ZooKeeper: it reads coverage several times a second, whatever changes."""
+"""A proxy's calls to ZooKeeper: it reads coverage several times a second, whatever changes."""
 
 OWN = Filter("toggled", "/t/toggled/*", "alice", ("ann",))
 
 
 @pytest.mark.usefixtures("hdfs_directory")
 def test_one_owners_changes_are_read_at_a_bounded_rate(cluster: Cluster) -> None:
-    """By the NameNode's own count, and by the proxy's count of its calls to ZooKeeper; the last change arrives."""
+    """The NameNode counts its listings, and the proxy its calls to ZooKeeper. The last change arrives."""
     service = Service.of(cluster)
     tampering = Tampering(service)
     service.add_all(OWN, *(Filter(f"f{number}", f"/t/{number}/*", "carol") for number in range(MANY)))
@@ -60,12 +60,12 @@ def test_one_owners_changes_are_read_at_a_bounded_rate(cluster: Cluster) -> None
         assert calls <= QUIET_CALLS_PER_S * took_s + 2 * (MANY + 2)
         assert int(tampering.read(".filters")) == int(generation) + 1, "that of `another`"
         while subscribers(tampering) != ["bob"]:
-            time.sleep(0.2)  # up to MAX_PAUSE_S; the test's own timeout ends a hang
+            time.sleep(0.2)  # at most MAX_PAUSE_S; the test's own timeout ends a hang
         assert publisher.readiness()["ready"]
 
 
 def toggle(service: Service) -> None:
-    """Change the subscribers, as their owner; at the end it is another list than at first."""
+    """Change the subscribers as their owner. The final list differs from the first."""
     place = f"{service.filters_path}/{OWN.name}/{SUBSCRIBERS}"
     for number in range(TOGGLES):
         op, method = (("MKDIRS", "PUT"), ("DELETE", "DELETE"))[number % 2]
@@ -75,11 +75,11 @@ def toggle(service: Service) -> None:
 
 
 def subscribers(tampering: Tampering) -> list[str]:
-    """Return who may subscribe, as ZooKeeper has it."""
+    """Return the users in ZooKeeper who may subscribe."""
     found: list[str] = json.loads(tampering.read(f".filters/{OWN.name}"))["allowedSubscribers"]
     return found
 
 
 def zookeeper_calls(metrics: dict[str, float]) -> float:
-    """Return the calls that a proxy has made."""
+    """Return the number of calls that a proxy has made to ZooKeeper."""
     return metrics["nncache_zookeeper_calls_total"]

@@ -258,10 +258,11 @@ def test_other_writes_make_no_ancestors() -> None:
 def test_a_rename_into_a_directory_costs_nothing_else_in_it() -> None:
     """Who may write a directory that all may write must not empty it for the others."""
     call = parse_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e")
-    assert text(effects_of_call(call, CallOutcome.DONE, ExistingPath(takes_in=True))) == "moved /d/p /e/p ..."
+    directory = ExistingPath(destination_is_directory=True)
+    assert text(effects_of_call(call, CallOutcome.DONE, directory)) == "moved /d/p /e/p ..."
     assert text(effects_of_call(call, CallOutcome.DONE, ExistingPath(is_known=False))) == "..."
     newer = parse_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e&renameoptions=OVERWRITE")  # it replaces /e
-    assert text(effects_of_call(newer, CallOutcome.DONE, ExistingPath(takes_in=True))) == "moved /d/p /e"
+    assert text(effects_of_call(newer, CallOutcome.DONE, directory)) == "moved /d/p /e"
 
 
 WINDOWS = """

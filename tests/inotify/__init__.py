@@ -1,1 +1,1 @@
-"""Random faults of an inotify service, and what its subscribers are told meanwhile (`make inotify-faults`)."""
+"""Random faults of an inotify service, and the events that its subscribers receive (`make inotify-faults`)."""

@@ -1,4 +1,4 @@
-"""`make inotify-faults`: random faults of a real inotify service, each subscriber held against the NameNode's log."""
+"""`make inotify-faults`: random faults of a real inotify service; each subscriber is judged by the NameNode's log."""
 
 import logging
 import sys
@@ -46,8 +46,8 @@ def main(
     until_found: bool,
     hadoop: str,
 ) -> None:
-    """Play histories, one after the other, and exit with 1 if a subscriber was told anything but what happened."""
-    logging.getLogger("kazoo").setLevel(logging.ERROR)  # it says what we do to it
+    """Play histories one after another. Exit with 1 if a subscriber did not receive exactly what happened."""
+    logging.getLogger("kazoo").setLevel(logging.ERROR)  # it logs the faults that we cause
     programs = _programs(broken) if broken else AS_IT_IS
     figures, places, began = Figures(), list[str](), time.monotonic()
     spec = replace(SESSION, hadoop_version=hadoop, with_zookeeper=False)
@@ -68,13 +68,13 @@ def main(
 
 
 def _programs(broken: str) -> Programs:
-    """Return what runs the daemons where those of one kind break a rule."""
+    """Return the programs for the daemons, with a broken publisher or proxy in place of nncache's."""
     program = (sys.executable, "-m", "tests.inotify.broken", broken)
     return Programs(proxy=program) if broken in BROKEN_PROXIES else Programs(publisher=program)
 
 
 def _subscriber_log(played: Played) -> str:
-    """Return a line about a history."""
+    """Return a line that summarises a history."""
     parts = [
         f"{played.elections} elections",
         f"{played.modified} modifications told",

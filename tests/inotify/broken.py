@@ -1,6 +1,6 @@
 """Publishers, and proxies that stream events, that break a rule, as programs.
 
-`python -m tests.inotify.broken NAME publisher ...`, or `proxy`; each must be found by the histories.
+Run `python -m tests.inotify.broken NAME publisher ...`, or `proxy ...`. The histories must find each of them.
 """
 
 import sys
@@ -20,7 +20,7 @@ from nncache.invalidation.publisher.write_plan import WritePlan
 
 
 def no_fencing() -> None:
-    """Whatever the versions are, it is written."""
+    """Write without a check of znode versions."""
     commit = Session.commit
 
     async def blindly(self: Session, operations: Sequence[Operation]) -> None:
@@ -30,7 +30,7 @@ def no_fencing() -> None:
 
 
 def epoch_not_in_the_multi() -> None:
-    """The epoch counts up, and nothing that is written checks it."""
+    """Increment the epoch, but commit writes without a check of it."""
     commit = Session.commit
 
     async def without(self: Session, operations: Sequence[Operation]) -> None:
@@ -43,7 +43,7 @@ def epoch_not_in_the_multi() -> None:
 
 
 def silent_drop() -> None:
-    """Every twentieth publication leaves out the filters' events."""
+    """Leave the filters' events out of every twentieth publication."""
     plan, number = WritePlan.plan_publication, [0]
 
     def dropping(self: WritePlan, publication: Publication) -> Any:
@@ -57,7 +57,7 @@ def silent_drop() -> None:
 
 
 def no_chain() -> None:
-    """A record says that it follows whatever its reader has read last."""
+    """Link each record to whatever record its reader read last."""
     from nncache.invalidation.publisher import write_plan  # noqa: PLC0415 - to replace a name in it
 
     link = write_plan._link  # noqa: SLF001 - it is the rule that is broken
@@ -70,7 +70,7 @@ def no_chain() -> None:
 
 
 def untold_modification() -> None:
-    """A modified filter goes on under its new glob, and nothing says so."""
+    """Match a modified filter by its new glob, and announce no modification."""
     encoded = WritePlan._encoded  # noqa: SLF001 - it is the rule that is broken
 
     def untold(self: WritePlan, name: str, content: Any, txid: int) -> bytes:
@@ -85,7 +85,7 @@ def untold_modification() -> None:
 
 
 def skip_on_resume() -> None:
-    """A stream that goes on where another one has ended leaves out what comes next."""
+    """Skip the next events when a stream resumes after the end of an earlier one."""
     run, write = EventStream.run, EventStream._write_events  # noqa: SLF001 - it is the rule that is broken
     resumed: set[EventStream] = set()
 
@@ -106,7 +106,7 @@ def skip_on_resume() -> None:
 
 
 def untold_gap() -> None:
-    """A stream goes on behind a gap, and says nothing of it."""
+    """Continue a stream after a gap without announcing the gap."""
     take = EventStream._take  # noqa: SLF001 - it is the rule that is broken
 
     async def untold(self: EventStream, item: Item) -> StreamEnd | None:

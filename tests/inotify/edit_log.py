@@ -1,4 +1,4 @@
-"""The events of a NameNode's own edit log, by Hadoop's offline edits viewer (`hdfs oev`).
+"""The events of a NameNode's edit log, as Hadoop's offline edits viewer (`hdfs oev`) reads it.
 
 Independent of our reading of edits over RPC, and of the NameNode's translation of edits to events.
 """
@@ -20,18 +20,17 @@ _EVENTS: Final = {
     "OP_RENAME_OLD": ("RENAME", ("SRC", "DST")),
     "OP_SET_PERMISSIONS": ("METADATA", ("SRC",)),
 }
-"""Of the calls that histories make (InotifyFSEditLogOpTranslator, Hadoop 3.5.0): type and paths."""
+"""The calls that histories make (InotifyFSEditLogOpTranslator, Hadoop 3.5.0): event type, and the fields with paths."""
 
 
 def events_between(cluster: Cluster, first_txid: int, last_txid: int, below: str) -> tuple[Event, ...]:
-    """Return the events of paths below a directory, in order. The segment in progress is ended for it.
+    """Return the events of paths below a directory, in order. This ends the segment in progress.
 
     Raises:
         StartError: Hadoop's tools fail.
         ValueError: the log has a change there that no history makes.
     """
-    if (rolled := cluster.dfs_admin("-rollEdits")).returncode != 0:
-        raise StartError(f"dfsadmin -rollEdits: {rolled.stderr.strip()}")
+    cluster.roll_edits()
     found: list[Event] = []
     for segment in _segments(cluster, first_txid, last_txid):
         found += _read(cluster, segment, below)
@@ -39,7 +38,7 @@ def events_between(cluster: Cluster, first_txid: int, last_txid: int, below: str
 
 
 def _segments(cluster: Cluster, first_txid: int, last_txid: int) -> Iterator[Path]:
-    """Yield the ended segments that overlap these transactions, in order; each is the same wherever it is kept."""
+    """Yield the finalized segments that overlap these transactions, in order. All copies of a segment are equal."""
     found = {segment.name: segment for segment in cluster.directory.glob("**/current/edits_0*-0*")}
     for _, segment in sorted(found.items()):
         begin, end = map(int, segment.name.removeprefix("edits_").split("-"))

@@ -1,4 +1,4 @@
-"""What a run of histories showed, and whether that is good enough."""
+"""The figures of a run of histories, and whether they meet the requirements."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,18 +9,18 @@ from tests.inotify.plan import Kind
 from tests.inotify.zookeeper_log import Writers
 
 LIMITS_S: Final = {Kind.LEADER_KILLED: 3.0, Kind.LEADER_HANDS_OVER: 0.5}
-"""Until the next leader publishes, with sessions of 2 s."""
+"""Limits on the time until the next leader publishes, with sessions of 2 s."""
 
 
 @dataclass(slots=True)
 class Figures:
-    """All histories so far."""
+    """The figures of all histories so far."""
 
     played: list[Played] = field(default_factory=list)
-    writers: list[Writers] = field(default_factory=list)  # of each
+    writers: list[Writers] = field(default_factory=list)  # one for each history
 
     def lines(self) -> Iterator[str]:
-        """Yield what there is to see."""
+        """Yield the lines of the report."""
         verdicts = [verdict for each in self.played for verdict in each.verdicts.values()]
         yield (
             f"{len(self.played)} histories, {sum(each.calls for each in self.played):,} changes of HDFS, "
@@ -47,7 +47,7 @@ class Figures:
                 )
 
     def shortfalls(self, *, timed: bool) -> tuple[str, ...]:
-        """Return what is not as it must be; `timed`: the machine is quiet enough for the times to count."""
+        """Return the requirements that are not met. Times count only with `timed`: the machine is quiet enough."""
         found = []
         verdicts = [verdict for each in self.played for verdict in each.verdicts.values()]
         wrong = sum(not each.is_right for each in verdicts)

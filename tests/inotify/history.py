@@ -1,4 +1,4 @@
-"""Play one history: faults befall the parts of a service while HDFS changes."""
+"""Play one history: the parts of a service suffer faults while HDFS changes."""
 
 import re
 import time
@@ -23,7 +23,7 @@ from tests.real.beside import beside, on_hdfs
 from tests.real.faults import Break, broken, carry_out, handed_over, killed, paused
 
 MEASURED: Final = (Kind.LEADER_KILLED, Kind.LEADER_HANDS_OVER)
-"""How long it takes until the next leader publishes is measured, if nothing else happens meanwhile."""
+"""For these faults the time until the next leader publishes is measured, if no other fault overlaps."""
 
 _END: Final = "end"
 _PATTERNS: Final = {
@@ -32,30 +32,30 @@ _PATTERNS: Final = {
     "{below}/b/*": "{}/b/[^/]+",
     "{below}/c/*": "{}/c/[^/]+",
 }
-"""The globs of FILTERS once more: what they match is not what is compared with itself."""
+"""The globs of FILTERS as regular expressions: an independent matcher to compare with."""
 
 Trouble: TypeAlias = AbstractContextManager[None]
-"""What is broken while it is entered."""
+"""A context manager that breaks something while it is entered."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Played:
-    """What a history showed."""
+    """The results of a history."""
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)  # by subscriber
     takeovers: list[tuple[Kind, float]] = field(
         default_factory=list
     )  # seconds until the next leader published
     elections: int = 0
-    deposed: int = 0  # leaders that another was elected over while they could not hear of it
+    deposed: int = 0  # leaders that lost the lock to another while their connections to ZooKeeper were held
     calls: int = 0  # to HDFS
-    modified: int = 0  # times that an `nncache watch` was told of a modified filter
-    resumed: int = 0  # streams over HTTP that went on where one had ended
-    refused: int = 0  # streams over HTTP that were refused to those who may read them
+    modified: int = 0  # times that an `nncache watch` reported a modified filter
+    resumed: int = 0  # streams over HTTP that resumed after an earlier one had ended
+    refused: int = 0  # streams over HTTP that were refused to permitted subscribers
 
 
 def play(real_cluster: RealCluster, faults: Sequence[Fault], seconds: float, seed: int) -> Played:
-    """Play it to its end, with all parts mended, and judge what each subscriber was told."""
+    """Play the history to its end, mend all parts, and judge what each subscriber received."""
     player, workload = _Player(real_cluster), Workload(real_cluster.below, seed)
     with beside(partial(workload.run, real_cluster.cluster)):
         player.run(faults, seconds)
@@ -96,10 +96,10 @@ def play(real_cluster: RealCluster, faults: Sequence[Fault], seconds: float, see
 def in_force(
     history: Sequence[SubscriberLog], last: str, globs: Sequence[str], matches: Callable[[str, Event], bool]
 ) -> Callable[[int], str]:
-    """Return what tells the glob in force for a transaction.
+    """Return a function from a transaction id to the glob in force for it.
 
-    A gap may cover that a filter was modified. What was reported between two gaps is judged by what was said there of
-    modifications; where nothing was, by the glob that its first event matches. `last` is what HDFS has in the end.
+    A gap may hide a modification of the filter. The events between two gaps are judged by the modifications reported
+    between them, or, if there is none, by the glob that the first event matches. `last` is HDFS's glob at the end.
     """
     parts: list[list[SubscriberLog]] = [[]]
     for item in history:
@@ -107,7 +107,7 @@ def in_force(
             parts.append([])
         else:
             parts[-1].append(item)
-    changes: list[tuple[int, str]] = []  # up to which transaction which glob was in force, in order
+    changes: list[tuple[int, str]] = []  # last transactions, and the glob in force up to each; in order
     known = last
     for part in reversed(parts):
         modified = [item for item in part if isinstance(item, Modified)]
@@ -131,7 +131,7 @@ def in_force(
 
 
 def took_over_after(observer: Observer, at_s: float) -> float | None:
-    """Return the seconds from a moment to the first record of the leader that was elected next."""
+    """Return the seconds from a moment until the next elected leader writes its first record; None: it wrote none."""
     election = next((each for each in observer.elections if each.at_s >= at_s), None)
     if election is None:
         return None
@@ -143,7 +143,7 @@ class _Player:
     def __init__(self, real_cluster: RealCluster) -> None:
         self._stand = real_cluster
         self.played = Played()
-        self.measured: list[tuple[Kind, float]] = []  # and when that was
+        self.measured: list[tuple[Kind, float]] = []  # with the time of each fault
 
     def run(self, faults: Sequence[Fault], seconds: float) -> None:
         alone = {fault for fault in faults if _is_alone(fault, faults)}
@@ -189,7 +189,7 @@ class _Player:
     def _on(
         self, member: Member | None, trouble: Callable[[Member], Trouble], measured: Kind | None = None
     ) -> Trouble:
-        """Return what happens to a publisher, if one runs."""
+        """Return the trouble of a publisher; no trouble if the publisher does not run."""
         if member is None or member.publisher.process.pid is None:
             return nullcontext()
         if measured is not None:
@@ -198,10 +198,10 @@ class _Player:
 
     @contextmanager
     def _deposed(self, member: Member) -> Iterator[None]:
-        """Have another one elected while the leader's session lives and its bytes wait."""
+        """Have another leader elected while the old leader's session lives and its connections are held."""
         elections = len(self._stand.observer.elections)
         with broken(member.to_zookeeper, Break.HELD):
-            time.sleep(0.1)  # so that something is on its way: there are 40 changes a second
+            time.sleep(0.1)  # so that some data is in flight: there are 40 changes a second
             self._stand.observer.depose()
             until = time.monotonic() + SESSION_S / 2
             while len(self._stand.observer.elections) == elections and time.monotonic() < until:
@@ -215,7 +215,7 @@ def _killed(member: Member) -> Trouble:
 
 
 def _is_alone(fault: Fault, faults: Sequence[Fault]) -> bool:
-    """Tell whether nothing else happens shortly before, and until the next leader must have published."""
+    """Return whether no other fault happens shortly before, or before the next leader must have published."""
     others = (each for each in faults if each is not fault and each.kind not in OF_STREAMS)
     return all(
         each.at_s + each.lasts_s + QUIET_S <= fault.at_s or each.at_s >= fault.at_s + SESSION_S + QUIET_S
@@ -224,7 +224,7 @@ def _is_alone(fault: Fault, faults: Sequence[Fault]) -> bool:
 
 
 def _await_end(real_cluster: RealCluster) -> None:
-    """Wait until all is whole again, and each subscriber has been told of a change that came after that."""
+    """Wait until all parts work again, and each subscriber has received an event of a later change."""
     for server in real_cluster.zookeepers:
         server.process.await_up()
     for member in real_cluster.members:

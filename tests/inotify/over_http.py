@@ -1,9 +1,9 @@
-"""A subscriber with nothing but HTTP: `GET /v1/events` of a proxy, resumed whenever it ends.
+"""A subscriber that uses only HTTP: `GET /v1/events` of a proxy, resumed whenever the stream ends.
 
 (tests/inotify/over_http.py)
 
-It does what an `EventSource` does: it comes back with the id that it has, as `Last-Event-ID`. What it is told has the
-shape of what `nncache watch --json` prints. Each change of a history is one event, so each event has an id.
+It acts like an `EventSource`: it reconnects with its last id as `Last-Event-ID`. The data that it receives have the
+form that `nncache watch --json` prints. Each change of a history is one event, so each event has an id.
 """
 
 import http.client
@@ -18,18 +18,18 @@ from tests.patience import HANG_S
 from tests.real.beside import beside
 
 USER: Final = "alice"
-"""Whom `tests.service.Service.add` puts on each filter's list."""
+"""The user whom `tests.service.Service.add` allows to subscribe to each filter."""
 
 _RETRY_S: Final = 0.2
-"""Sooner than the stream advises: a history is short."""
+"""Shorter than the stream advises, because a history is short."""
 
 
 class HttpSubscriber:
     """A client that follows a filter.
 
     Attributes:
-        resumed: times that it came back with an id.
-        refused: replies of a status that says that it may not read the filter, or asks wrongly.
+        resumed: how often it reconnected with an id.
+        refused: the statuses below 500 of replies that refused the stream.
     """
 
     def __init__(self, address: str, filter_name: str) -> None:
@@ -45,10 +45,10 @@ class HttpSubscriber:
 
     @contextmanager
     def following(self) -> Iterator[Self]:
-        """Follow in a thread until the block ends; all events of the block are received.
+        """Follow in a thread until the block ends.
 
         Raises:
-            StartError: it does not begin in time.
+            StartError: no stream begins in time.
         """
         with beside(self._run) as work:
             try:
@@ -61,7 +61,7 @@ class HttpSubscriber:
                     client.cut()
 
     def lines(self) -> tuple[dict[str, Any], ...]:
-        """Return what it was told so far."""
+        """Return the data received so far."""
         return tuple(self._subscriber_log)
 
     def last_words(self) -> str:
@@ -74,7 +74,7 @@ class HttpSubscriber:
             ending.wait(_RETRY_S)
 
     def _follow(self, ending: threading.Event) -> None:
-        """Follow one stream to its end, however it ends."""
+        """Follow one stream to its end; ignore connection errors."""
         headers = {"Last-Event-ID": self._last_id} if self._last_id else {}
         try:
             with EventClient(self._address, self._target, headers) as client:

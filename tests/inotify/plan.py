@@ -1,4 +1,4 @@
-"""Draw what befalls the parts of an inotify service, and when."""
+"""Draw the faults of an inotify service, and their times."""
 
 import random
 from collections.abc import Callable
@@ -9,36 +9,36 @@ from typing import Final
 from tests.real.faults import Break
 
 QUIET_S: Final = 2.0
-"""At the beginning and between faults that are measured: so long a service needs to be itself again."""
+"""The time that a service needs to recover; kept free at the beginning and between measured faults."""
 
 
 class Kind(Enum):
-    """What befalls a part. "leader" and "standby" are publishers, as they are at that moment."""
+    """A kind of fault. "leader" and "standby" mean the publishers that lead or stand by when it begins."""
 
     LEADER_KILLED = "leader killed"
     LEADER_STOPPED = "leader stopped"  # SIGSTOP, and SIGCONT later
     LEADER_HANDS_OVER = "leader hands over"  # SIGTERM
-    LEADER_DEPOSED = "leader deposed"  # another is elected while what it sends and hears is held
+    LEADER_DEPOSED = "leader deposed"  # another is elected while the leader's ZooKeeper connections are held
     LEADER_WITHOUT_ZOOKEEPER = "leader without ZooKeeper"
     LEADER_WITHOUT_NAMENODE = "leader without NameNode"
     STANDBY_KILLED = "standby killed"
     ZOOKEEPER_LEADER_KILLED = "ZooKeeper's leader killed"
     SUBSCRIBER_STOPPED = "subscriber stopped"
-    FILTER_MODIFIED = "filter modified"  # no fault, but what must hold beside all of them
+    FILTER_MODIFIED = "filter modified"  # no fault, but it must work during all of them
     STREAMS_BROKEN = "streams over HTTP broken"
     PROXY_KILLED = "proxy killed"
     PROXY_WITHOUT_ZOOKEEPER = "proxy without ZooKeeper"
 
 
 OF_STREAMS: Final = frozenset({Kind.STREAMS_BROKEN, Kind.PROXY_KILLED, Kind.PROXY_WITHOUT_ZOOKEEPER})
-"""What befalls events over HTTP alone: no publisher can notice."""
+"""Faults that affect only events over HTTP: no publisher can notice them."""
 
 OF_SERVICE: Final = tuple(kind for kind in Kind if kind not in OF_STREAMS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One of them."""
+    """A fault of a history."""
 
     at_s: float  # since the history began
     kind: Kind
@@ -47,10 +47,10 @@ class Fault:
 
 
 def draw(seed: int, seconds: float) -> tuple[Fault, ...]:
-    """Return the faults of a history: those of the service, and beside them those of events over HTTP alone.
+    """Return the faults of a history: those of the service, and independently those of events over HTTP alone.
 
-    Those of the service come one after the other in half of all histories, as they come in the others. A proxy takes
-    its time to be there again, and events are to go over HTTP as well: there one comes after the other.
+    In half of all histories the faults of the service come one at a time; in the others they may overlap. Faults of
+    events over HTTP always come one at a time: a proxy needs time to restart, and some events must get through.
     """
     chance = random.Random(seed)
     one_by_one = chance.random() < 0.5
@@ -90,7 +90,7 @@ def _drawn(
 
 
 def _shuffled(chance: random.Random, kinds: tuple[Kind, ...]) -> Callable[[], Kind]:
-    """Return what gives each kind once before any comes again."""
+    """Return a function that draws each kind once before it repeats any."""
     waiting: list[Kind] = []
 
     def take() -> Kind:

@@ -1,7 +1,7 @@
-"""An inotify service whose every part can be broken by itself.
+"""An inotify service of which every part can be broken separately.
 
-Each publisher reaches ZooKeeper and the NameNode through relays of its own, and so does the proxy ZooKeeper, and those
-who follow a filter over HTTP the proxy; the other subscribers and the observer go straight.
+Each publisher reaches ZooKeeper and the NameNode through its own relays. The proxy reaches ZooKeeper, and subscribers
+over HTTP reach the proxy, through relays too. The other subscribers and the observer connect directly.
 """
 
 import time
@@ -28,22 +28,22 @@ PUBLISHERS: Final = 3
 SESSION_S: Final = 2.0
 SESSION: Final = {"zookeeper_session_timeout_s": SESSION_S}
 RECORDS_KEPT: Final = 24
-"""For each filter: a subscriber that is stopped for long falls behind."""
+"""Records kept for each filter: few, so that a subscriber that is stopped for long falls behind."""
 
 FILTERS: Final = {"f0": ("{below}/a/*",), "f1": ("{below}/*/x*",), "f2": ("{below}/b/*", "{below}/c/*")}
-"""Names and globs, which are in force in turn; `below` is the history's own directory."""
+"""Names of filters, and the globs that each uses in turn; `below` is the history's own directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A change of a znode, as an observer heard of it."""
+    """A change of a znode, as an observer saw it."""
 
     at_s: float  # time.monotonic()
-    zxid: int  # of the transaction that made it: these are in order over all znodes
+    zxid: int  # of the transaction that made it; zxids are ordered across all znodes
 
 
 class Observer:
-    """A client of ZooKeeper that writes down each election, and each record for the caches."""
+    """A ZooKeeper client that records each election, and each record for the caches."""
 
     def __init__(self, hosts: str, znodes: Znodes) -> None:
         self._kazoo = KazooClient(hosts=hosts, timeout=10.0)
@@ -52,7 +52,7 @@ class Observer:
         self.records: list[Written] = []
 
     def start(self) -> None:
-        """Connect and begin to watch."""
+        """Connect and set the watches."""
         self._kazoo.start(timeout=2 * HANG_S)
         self._kazoo.DataWatch(self._znodes.epoch)(self._into(self.elections))
         self._kazoo.DataWatch(self._znodes.cache)(self._into(self.records))
@@ -63,7 +63,7 @@ class Observer:
         self._kazoo.close()
 
     def leader(self) -> str | None:
-        """Return the address of the leader's pages; None: nobody leads, or it can't be known now."""
+        """Return the address of the leader's admin pages; None: there is no leader, or ZooKeeper does not answer."""
         try:
             identity = parse_identity(self._kazoo.get(self._znodes.publisher)[0])
         except KazooException:
@@ -87,7 +87,7 @@ class Observer:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A publisher and what leads to it."""
+    """A publisher and the relays that it connects through."""
 
     publisher: Publisher
     to_zookeeper: tuple[Relay, ...]
@@ -99,7 +99,7 @@ Follower: TypeAlias = Subscriber | HttpSubscriber
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Programs:
-    """What runs the daemons; nothing: nncache itself."""
+    """The programs that run the daemons; an empty tuple: nncache itself."""
 
     publisher: tuple[str, ...] = ()
     proxy: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class RealCluster:
     def __init__(
         self, cluster: Cluster, zookeepers: Sequence[ZooKeeper], name: str, programs: Programs = AS_IT_IS
     ) -> None:
-        """Lay it out in a directory of its own; `zookeepers` are the servers of one ensemble."""
+        """Prepare the service in a directory of its own; `zookeepers` are the servers of one ensemble."""
         self.cluster = cluster
         self.zookeepers = tuple(zookeepers)
         self.below = f"/inotify-{name}"
@@ -150,7 +150,7 @@ class RealCluster:
         return tuple(self._close.enter_context(Relay(each.address)) for each in servers)
 
     def _reaching(self, relays: Iterable[Relay]) -> Service:
-        """Return the service as daemons see it that reach ZooKeeper through relays."""
+        """Return the service as seen by daemons that reach ZooKeeper through these relays."""
         return replace(self.service, zookeeper=",".join(relay.address for relay in relays))
 
     def __enter__(self) -> Self:
@@ -188,7 +188,7 @@ class RealCluster:
             self.streams[name] = self._close.enter_context(stream.following())
 
     def followers(self) -> Iterator[tuple[str, str, Follower]]:
-        """Yield all subscribers: what to call each, its filter, and itself."""
+        """Yield each subscriber with its label and the name of its filter."""
         for name, subscriber in self.subscribers.items():
             yield name, name, subscriber
         for name, stream in self.streams.items():
@@ -199,18 +199,18 @@ class RealCluster:
             await hdfs.mkdirs(f"{self.below}/{part}")
 
     def modify(self, name: str) -> None:
-        """Give a filter the next of its globs."""
+        """Change a filter to its next glob."""
         globs = [glob.format(below=self.below) for glob in FILTERS[name]]
         self.globs[name] = globs[(globs.index(self.globs[name]) + 1) % len(globs)]
         self.service.modify(name, glob=self.globs[name])
 
     def leader(self) -> Member | None:
-        """Return the publisher that leads; None: none does, as far as can be known."""
+        """Return the publisher that leads; None: no leader is known."""
         admin = self.observer.leader()
         return next((each for each in self.members if each.publisher.admin == admin), None)
 
     def standby(self) -> Member | None:
-        """Return a publisher that runs and does not lead."""
+        """Return a publisher that runs and does not lead; None: there is none."""
         leader = self.leader()
         running = (each for each in self.members if each.publisher.process.pid is not None)
         return next((each for each in running if each is not leader), None)

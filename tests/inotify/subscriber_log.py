@@ -1,7 +1,4 @@
-"""What a subscriber was told, from what `nncache watch --json` prints, or a stream over HTTP says.
-
-(tests/inotify/subscriber_log.py)
-"""
+"""Parse the lines of `nncache watch --json`, or the data of a stream over HTTP. (tests/inotify/subscriber_log.py)"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +7,7 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True, order=True)
 class Event:
-    """An event, as far as it is compared: the NameNode's log has no more of it in plain words."""
+    """An event, reduced to the fields that are compared: those that the NameNode's log states directly."""
 
     txid: int
     type: str  # as in org.apache.hadoop.hdfs.inotify.Event
@@ -19,14 +16,14 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Begins:
-    """The events behind this transaction follow."""
+    """The events after this transaction follow."""
 
     after: int
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Events are missing: of these transactions, where that is known."""
+    """Events are missing; `first` and `last` are the bounds of their transactions, if known."""
 
     first: int | None
     last: int | None
@@ -34,12 +31,12 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """Nothing can be known now."""
+    """The state of the stream is unknown at present."""
 
 
 @dataclass(frozen=True, slots=True)
 class Modified:
-    """The filter has another glob: for what is behind this transaction."""
+    """The filter has another glob for transactions after this one."""
 
     after: int
     before: str
@@ -50,7 +47,7 @@ SubscriberLog: TypeAlias = Begins | Event | Gap | Outage | Modified
 
 
 def subscriber_log(lines: Iterable[Mapping[str, Any]]) -> tuple[SubscriberLog, ...]:
-    """Read the lines. Raises ValueError for one of no known kind."""
+    """Parse the lines. Raises ValueError for a line of no known kind."""
     return tuple(map(_subscriber_log, lines))
 
 
@@ -61,7 +58,7 @@ def _subscriber_log(line: Mapping[str, Any]) -> SubscriberLog:
             return Event(txid, kind, tuple(line[name] for name in names))
         case {"modifiedAfter": int(after), "before": {"pathGlob": before}, "now": {"pathGlob": now}}:
             return Modified(after, before, now)
-        case {"gap": str()}:  # of a stream over HTTP it says as well where the next stream begins
+        case {"gap": str()}:  # over HTTP it also says where the next stream begins
             return Gap(line.get("firstTxid"), line.get("lastTxid"))
         case {"after": int(after)}:
             return Begins(after)

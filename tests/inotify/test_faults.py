@@ -26,7 +26,7 @@ FAULTS = (
 
 
 def test_subscribers_receive_what_happened(cluster: Cluster) -> None:
-    """Whoever leads, and however it ends: the NameNode's own log agrees, and one leader at a time has written."""
+    """The events agree with the NameNode's log whichever publisher leads, and only the elected leader writes."""
     zookeeper = (cluster.zookeeper,)
     with RealCluster(cluster, zookeeper, "short") as real_cluster:
         played = play(real_cluster, FAULTS, seconds=10.0, seed=1)
@@ -39,7 +39,7 @@ def test_subscribers_receive_what_happened(cluster: Cluster) -> None:
 
 
 def test_a_history_is_drawn_again_from_its_seed() -> None:
-    """All kinds of faults come, and each ends before the history does."""
+    """A seed gives the same faults each time. All kinds occur, and each fault ends before its history."""
     drawn = [draw(seed, 20.0) for seed in range(60)]
     assert drawn == [draw(seed, 20.0) for seed in range(60)]
     assert {fault.kind for faults in drawn for fault in faults} == set(Kind)

@@ -1,4 +1,4 @@
-"""The judge of histories: each event once and in order, or a gap that covers it."""
+"""The judge of histories accepts each event once and in order, or a gap that covers it."""
 
 import pytest
 
@@ -21,7 +21,7 @@ LOG = (A, B, C, D)
     ],
 )
 def test_what_is_right(history: tuple[SubscriberLog, ...]) -> None:
-    """Nothing is held against it, unless it comes late."""
+    """The judge finds no fault, except that it reports late events."""
     verdict = judge(history, LOG)
     assert not verdict.lost
     assert not verdict.duplicated
@@ -48,14 +48,14 @@ def test_what_is_right(history: tuple[SubscriberLog, ...]) -> None:
     ],
 )
 def test_what_is_wrong(history: tuple[SubscriberLog, ...], what: str, which: tuple[Event, ...]) -> None:
-    """Each kind of it."""
+    """The judge reports events that are lost, duplicated, disordered or made up."""
     verdict = judge(history, LOG)
     assert getattr(verdict, what) == which
     assert not verdict.is_right
 
 
 def test_what_a_subscriber_prints_is_read() -> None:
-    """Each kind of line; another one is an error of the test, not of the service."""
+    """Each kind of line is parsed. An unknown kind is an error of the test, not of the service."""
     lines = (
         {"filter": "f", "after": 3},
         {"filter": "f", "txid": 4, "type": "RENAME", "srcPath": "/a", "dstPath": "/b", "timestamp": 1},

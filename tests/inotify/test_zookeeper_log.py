@@ -1,4 +1,4 @@
-"""Who wrote, as ZooKeeper's tool prints it: what is stored as bytes comes as bytes."""
+"""Find the sessions that wrote, in the output of ZooKeeper's tool, which prints stored bytes as they are."""
 
 from tests.inotify.zookeeper_log import Transaction, parsed, writers
 
@@ -6,7 +6,7 @@ NAMESPACE = "/r/ns1"
 
 
 def text(*operations: tuple[str, str]) -> str:
-    """Return a transaction's operations as they are printed; a length may look like the end of a line."""
+    """Return a transaction's operations as the tool prints them; a length may look like the end of a line."""
     return "multi " + ";".join(f"{kind}:\0\0\0\n{path}\0\0\0\x01x" for kind, path in operations)
 
 
@@ -15,12 +15,12 @@ WRITTEN = text(("check", f"{NAMESPACE}/.epoch"), ("create", f"{NAMESPACE}/.cache
 
 
 def line(zxid: int, session: int, what: str) -> str:
-    """Return it as a line of the tool's."""
+    """Return a transaction as a line of the tool's output."""
     return f"11/25/26, 2:10:03 AM UTC session {session:#x} cxid 0x1 zxid {zxid:#x} {what}\n"
 
 
 def test_transactions_are_separated() -> None:
-    """Also where a length looks like the end of a line."""
+    """A length that looks like the end of a line does not split a transaction."""
     printed = (
         "ZooKeeper Transactional Log File\n"
         + line(1, 7, ELECTED)
@@ -31,7 +31,7 @@ def test_transactions_are_separated() -> None:
 
 
 def test_only_the_leader_elected_last_may_write() -> None:
-    """The lock may be deleted by others; a write of an earlier leader is named, and so is one without an election."""
+    """Any client may delete the lock. A write by an earlier leader, or before any election, is reported."""
     early, late = Transaction(1, 5, WRITTEN), Transaction(7, 5, WRITTEN)
     log = (
         early,

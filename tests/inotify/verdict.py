@@ -1,6 +1,6 @@
-"""Compare what a subscriber was told with the NameNode's own log.
+"""Compare the events that a subscriber received with the NameNode's own log.
 
-Each event that matches exactly once and in order, or a gap that covers it: nothing else will do.
+Each event must arrive exactly once and in order, or a gap must cover it.
 """
 
 from collections.abc import Sequence
@@ -11,26 +11,26 @@ from tests.inotify.subscriber_log import Begins, Event, Gap, Modified, Outage, S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What is wrong with a history, and what there was."""
+    """The faults of a subscriber's history, and how much it contained."""
 
-    lost: tuple[Event, ...] = ()  # neither told nor covered by a gap
+    lost: tuple[Event, ...] = ()  # neither received nor covered by a gap
     duplicated: tuple[Event, ...] = ()
-    disordered: tuple[Event, ...] = ()  # told behind a later one
-    made_up: tuple[Event, ...] = ()  # told, but not in the log
-    events: int = 0  # told
+    disordered: tuple[Event, ...] = ()  # received after a later event
+    made_up: tuple[Event, ...] = ()  # received, but not in the log
+    events: int = 0  # received events that are in the log, with duplicates
     gaps: int = 0
     missed: int = 0  # events that gaps cover
 
     @property
     def is_right(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether the history has no fault."""
         return not (self.lost or self.duplicated or self.disordered or self.made_up)
 
 
 def judge(history: Sequence[SubscriberLog], log: Sequence[Event]) -> Verdict:
     """Judge a subscriber's history; `log` has all events of its filter, in order.
 
-    The history begins with its first Begins, and must reach to the end of the log.
+    The history begins at its first Begins, and must reach the end of the log.
     """
     counts = dict.fromkeys(log, 0)
     covered: list[tuple[int, int]] = []
@@ -38,9 +38,9 @@ def judge(history: Sequence[SubscriberLog], log: Sequence[Event]) -> Verdict:
     disordered: list[Event] = []
     made_up: list[Event] = []
     began: int | None = None
-    reached = -1  # the last transaction that was told of, or passed by a gap
-    unknown: int | None = None  # a gap of unknown extent begins behind this transaction
-    last = -1  # of the events
+    reached = -1  # the last transaction that was received, or passed by a gap
+    unknown: int | None = None  # a gap of unknown extent begins after this transaction
+    last = -1  # the largest id of a received event
     for item in history:
         match item:
             case Begins(after):

@@ -1,4 +1,4 @@
-"""Changes of HDFS that go on while parts of the service break."""
+"""Changes of HDFS that continue while parts of the service break."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ PER_S: Final = 40.0
 
 
 class Workload:
-    """Makes, moves, changes and removes directories below a place."""
+    """A client that creates, moves, changes and deletes directories below a directory."""
 
     def __init__(self, below: str, seed: int) -> None:
         self._below = below
@@ -23,7 +23,7 @@ class Workload:
         self.calls = 0
 
     def run(self, cluster: Cluster, ending: threading.Event) -> None:
-        """Work until that is set."""
+        """Work until `ending` is set."""
 
         async def work(hdfs: WebHdfs) -> None:
             while not ending.is_set():

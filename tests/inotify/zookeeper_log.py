@@ -1,7 +1,7 @@
-"""Who wrote what, by ZooKeeper's own transaction logs.
+"""Find which sessions wrote, from ZooKeeper's own transaction logs.
 
-Each transaction there names the session that made it. With the one that last counted the epoch up a leader was elected;
-until the next election nobody else may write.
+Each transaction in a log names the session that made it. A session is elected by the transaction that increments the
+epoch. Until the next election no other session may write.
 """
 
 import re
@@ -19,17 +19,17 @@ _PRINTED: Final = re.compile(
     r"(?=\n[^\n]{10,40} session 0x|\nEOF reached|\Z)",
     re.DOTALL,
 )
-"""A transaction. Those of several operations are printed as they are stored: a string is four bytes of its length, any
-of which may be a line feed, and its bytes."""
+"""A transaction. The tool prints a transaction of several operations as it is stored: each string is preceded by four
+bytes of length, any of which may be a line feed."""
 
 
 REFUSED: Final = re.compile("(?:^multi |;)error:")
-"""In a transaction that was logged and changed nothing; operations before the one that was refused stand there, too."""
+"""Marks a logged transaction that changed nothing; its entry also holds the operations before the refused one."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Transaction:
-    """One that was logged."""
+    """A logged transaction."""
 
     zxid: int
     session: int
@@ -38,15 +38,15 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writers:
-    """Who wrote below a nameservice's znode."""
+    """The sessions that wrote below a nameservice's znode."""
 
     elections: int
     by_leaders: int  # transactions of the session that was elected last
-    by_others: tuple[Transaction, ...]  # there must be none
+    by_others: tuple[Transaction, ...]  # must be empty
 
 
 def transactions(cluster: Cluster, servers: Iterable[ZooKeeper]) -> tuple[Transaction, ...]:
-    """Return all that any of the servers has logged, in order: one that was away for long may lack some.
+    """Return all transactions in the logs of any server, in order: a server that was down for long may lack some.
 
     Raises:
         StartError: ZooKeeper's tool fails.
@@ -62,13 +62,13 @@ def transactions(cluster: Cluster, servers: Iterable[ZooKeeper]) -> tuple[Transa
 
 
 def parsed(printed: str) -> Iterable[Transaction]:
-    """Read what the tool prints."""
+    """Parse the output of the tool."""
     for found in _PRINTED.finditer(printed):
         yield Transaction(int(found["zxid"], 16), int(found["session"], 16), found["text"])
 
 
 def writers(log: Iterable[Transaction], namespace: str) -> Writers:
-    """Say who wrote below this znode, but for its lock."""
+    """Return the writers below this znode, without its lock."""
     below = re.escape(namespace)
     elected = re.compile(rf"(?:create|setData):.{{4}}{below}/\.epoch\0", re.DOTALL)
     wrote = re.compile(rf"(?:create|setData|delete):.{{4}}{below}/(?!\.publisher(?:\0|$))", re.DOTALL)

@@ -1,4 +1,4 @@
-"""Coroutines of these files play in virtual time: a minute of waiting costs nothing."""
+"""Coroutines of these tests run in virtual time: a minute of waiting costs nothing."""
 
 from asyncio import AbstractEventLoop, SelectorEventLoop
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -16,11 +16,11 @@ IN_REAL_TIME = (
     "journal/test_source.py",
     "test_namenodes.py",
 )
-"""These talk to servers as well, or have threads."""
+"""Tests that also talk to servers, or use threads."""
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], AbstractEventLoop]]:
-    """Say what makes the event loop of each test that is a coroutine."""
+    """Return the event-loop factory of each coroutine test."""
     if item.path.relative_to(Path(__file__).parent).as_posix().startswith(IN_REAL_TIME):
         return {"asyncio": SelectorEventLoop}
     return {"virtual": VirtualLoop}
@@ -28,14 +28,14 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[]
 
 @pytest.fixture
 async def fake_cluster() -> AsyncIterator[FakeCluster]:
-    """What a publisher has left in ZooKeeper, and a reader's session; the NameNodes are probed each second."""
+    """A ZooKeeper that a publisher has filled, and a reader's session; the NameNodes are probed every second."""
     async with probed_fake_cluster() as found:
         yield found
 
 
 @pytest.fixture
 async def followed(fake_cluster: FakeCluster) -> AsyncIterator[FakeCluster]:
-    """The same, followed by an open stream whose first coverage was taken."""
+    """The same cluster with an open stream that has yielded its first coverage."""
     async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         yield fake_cluster

@@ -1,4 +1,4 @@
-"""A namespace in a fake ZooKeeper: what its NameNodes log is in its feed, as if by one transaction with the change."""
+"""A namespace in a fake ZooKeeper: its NameNodes write each edit to the feed in one transaction with the change."""
 
 import copy
 from collections.abc import Callable
@@ -17,27 +17,27 @@ ROOT = feed_znodes.DEFAULT_ROOT
 
 
 class _Mirrored(list[tuple[Event, ...]]):
-    """Transactions that are written elsewhere, too."""
+    """A list of transactions that writes each of them elsewhere first."""
 
     def __init__(self, write: Callable[[tuple[Event, ...]], None]) -> None:
         super().__init__()
         self._write = write
 
     def append(self, events: tuple[Event, ...]) -> None:
-        """Write it there first."""
+        """Write the transaction elsewhere, then append it."""
         self._write(events)
         super().append(events)
 
 
 class FakeFeed:
-    """The feed, and the log that is the same."""
+    """The feed, and the same log as a `FakeLog`."""
 
     def __init__(self, zookeeper: FakeZooKeeper) -> None:
         self.zookeeper = zookeeper
         self._writer = zookeeper.session()
         self.log = FakeLog(_Mirrored(self._write))
         self._segment = 1
-        self._began = {1: 1}  # the first transaction of each segment
+        self._began = {1: 1}  # first transaction of each segment, by number
         self.commit(
             Create(ROOT, b""),
             Create(ROOT + feed_znodes.VERSION, feed_znodes.encode_namespace(NAMESPACE)),
@@ -47,14 +47,14 @@ class FakeFeed:
         self.log.transactions.append(())
 
     def end_segment(self) -> None:
-        """Begin another one behind a last edit that says nothing."""
+        """Append an edit without events, and begin another segment."""
         self.log.transactions.append(())
         self._segment += 1
         self._began[self._segment] = self.log.end + 1
         self.commit(Create(ROOT + feed_znodes.segment(self._segment), b""))
 
     def purge(self) -> None:
-        """Drop all segments but the last."""
+        """Delete all segments but the last."""
         first = min(self._began)
         for number in range(first, self._segment):
             begin = self._began[number + 1]
@@ -70,7 +70,7 @@ class FakeFeed:
         return copy.deepcopy(self.zookeeper.tree), self.log.end, self._segment, dict(self._began)
 
     def put_back(self, saved: tuple[FakeTree, int, int, dict[int, int]]) -> None:
-        """Put ZooKeeper's data back to that copy; its later transactions get higher ids all the same."""
+        """Restore ZooKeeper's data from a copy; later transactions get higher zxids nevertheless."""
         zxid = self.zookeeper.tree.zxid
         tree, end, self._segment, began = saved
         self._began = dict(began)
@@ -81,7 +81,7 @@ class FakeFeed:
         self.log.first_kept = min(self._began.values())
 
     def stream(self, pool: FakePool) -> FeedInotifyEventInputStream:
-        """Return the channel under test; its session is the last that was begun."""
+        """Return the channel under test; its session is the newest one."""
         session = self.zookeeper.session()
         return FeedInotifyEventInputStream(
             channel_setup(pool, clock), connect=lambda _settings, _clock: session
@@ -92,5 +92,5 @@ class FakeFeed:
         self.commit(Create(ROOT + edit, feed_znodes.encode_edit(events), sequential=True))
 
     def commit(self, *operations: Operation) -> None:
-        """Change its znodes."""
+        """Commit operations on its znodes."""
         self.zookeeper.commit(self._writer, operations)

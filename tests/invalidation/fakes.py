@@ -1,4 +1,4 @@
-"""A NameNode's edits, the pool and a cache, without any of them. (Checked against the real ones in test_namenodes.)"""
+"""Fakes of a NameNode's edits, the pool and a cache. (Checked against the real ones in test_namenodes.)"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -16,27 +16,28 @@ from nncache.invalidation.settings import PollingSettings
 from tests.invalidation.virtual_time import clock
 
 PROBE_S = 0.005
-"""What a probe of the pool takes."""
+"""Duration of a probe of the pool."""
 
 NAMESPACE = Namespace("CID-1", "BP-1-127.0.0.1-1")
 
 ACCESS_CONTROL = "org.apache.hadoop.security.AccessControlException"
 STANDBY = "org.apache.hadoop.ipc.StandbyException"
+BUSY = "org.apache.hadoop.ipc.RetriableException"
 IO = "java.io.IOException"
 
 
 def remote_error(java_class_name: str, message: str = "no") -> RemoteCallError:
-    """Return an exception as a NameNode answers it."""
+    """Return the exception for an error that a NameNode returns."""
     remote = RemoteException(java_class_name.rpartition(".")[2], java_class_name, message)
     return RemoteCallError(remote, address="nn:8020", method="any", user="joe")
 
 
 @dataclass
 class FakeLog:
-    """A shared edit log: a list of transactions from 1 on, each with events or without."""
+    """A shared edit log: the transactions from 1 on, each with or without events."""
 
     transactions: list[tuple[Event, ...]] = field(default_factory=list)
-    first_kept: int = 1  # everything before is purged
+    first_kept: int = 1  # all earlier transactions are purged
 
     @property
     def end(self) -> int:
@@ -45,7 +46,7 @@ class FakeLog:
 
 
 class FakeNameNode:
-    """One NameNode process after the other at one address, over a log that may be shared."""
+    """The NameNode processes at one address, one after another, over a log that others may share."""
 
     def __init__(self, name: str = "nn", log: FakeLog | None = None, *, active: bool = True) -> None:
         self.address = NameNode(f"{name}:9870", f"{name}:8020")
@@ -53,24 +54,24 @@ class FakeNameNode:
         self.state = HaState.ACTIVE if active else HaState.STANDBY
         self.started_ms = 1_000
         self.transition_ms = 0
-        self.unsynced = 0  # transactions at the end that are written but not durable
+        self.unsynced = 0  # transactions at the end of the log that are not durable yet
         self.max_events = 1000  # dfs.namenode.inotify.max.events.per.rpc
         self.is_reachable = True  # over RPC
         self.answers_jmx = True
-        self.answers_journal = True  # says over JMX how far its log has come
+        self.answers_journal = True  # reports over JMX how far its log has come
         self.namespace = NAMESPACE
         self.names_namespace = True  # over HTTP
-        self.rpc_leads_to: FakeNameNode | None = None  # whose process new RPC connections reach instead
-        self.applied: int | None = None  # up to where a standby has followed; None: as far as it can
-        self.wire = 0  # counts up whenever all RPC connections are cut
-        self.connection_refusal: Exception | None = None  # what a new RPC connection meets
-        self.refusal: Exception | None = None  # what getEditsFromTxid and getCurrentEditLogTxid raise
+        self.rpc_leads_to: FakeNameNode | None = None  # the NameNode that new RPC connections reach instead
+        self.applied: int | None = None  # the last transaction that a standby has applied; None: all of them
+        self.wire = 0  # incremented whenever all RPC connections are cut
+        self.connection_refusal: Exception | None = None  # raised by new RPC connections
+        self.refusal: Exception | None = None  # raised by getEditsFromTxid and getCurrentEditLogTxid
         self.roll_refusal: Exception | None = None
-        self.takes_s = 0.0005  # time of a call
-        self.page_takes_s = 0.0  # time of a page of edits on its way back
+        self.takes_s = 0.0005  # duration of a call
+        self.page_takes_s = 0.0  # latency of the reply with a page of edits
         self.during_call: Callable[[], None] | None = None  # called once, between call and reply
         self.rolls = 0
-        self.asked: list[int] = []  # every position that was polled
+        self.asked: list[int] = []  # all positions that were polled
         self.becoming_active = False
 
     @property
@@ -80,13 +81,13 @@ class FakeNameNode:
 
     @property
     def last_txid(self) -> int:
-        """What it says over JMX: the last transaction written or, as a standby, applied."""
+        """The transaction that it reports over JMX: the last one written or, as a standby, applied."""
         if self.state is HaState.ACTIVE:
             return self.log.end
         return self.synced if self.applied is None else self.applied
 
     def write(self, *events: Event) -> int:
-        """Do what makes these events (none: a transaction without), durably; return its txid."""
+        """Log a durable transaction with these events, or with none; return its txid."""
         self.log.transactions.append(events)
         return self.log.end
 
@@ -99,7 +100,7 @@ class FakeNameNode:
         self.wire += 1
 
     def restart(self, *, lost: int = 0) -> None:
-        """Restart the process; `lost` transactions never were durable."""
+        """Restart the process, and lose the last `lost` transactions, which were not durable."""
         self.cut()
         self.started_ms += 1_000
         if lost:
@@ -131,14 +132,14 @@ class FakeRpc:
         self.connection_id = 0
 
     async def confirm_namespace(self) -> None:
-        """Connect if there is no connection; one that is there is not asked."""
+        """Connect if there is no connection; otherwise check the known namespace without a call."""
         if self._wire != self._configured.wire:
             self._connect()
             await asyncio.sleep(self._configured.takes_s)
         self._check.admit(self._namenode.namespace)
 
     async def namespace_id(self) -> int:
-        """Return the number of the namespace: there is but one."""
+        """Return the namespace id: there is only one."""
         await self._call(lambda _: None)
         return 1
 
@@ -155,12 +156,12 @@ class FakeRpc:
         return page
 
     async def get_current_edit_log_txid(self) -> int:
-        """Return the last transaction written."""
+        """Return the id of the last transaction written."""
         await self._call(lambda namenode: namenode.refusal)
         return -1 if self._namenode.becoming_active else self._namenode.log.end
 
     async def roll_edits(self) -> int:
-        """Begin a segment: two transactions without events."""
+        """End the segment and begin the next: two transactions without events."""
         await self._call(lambda namenode: namenode.roll_refusal)
         self._namenode.rolls += 1
         self._namenode.write()
@@ -186,7 +187,7 @@ class FakeRpc:
         self.connection_id += 1
 
     async def _connected(self) -> None:
-        """Send something and have its reply, over a new connection if there is none."""
+        """Send a request and receive its reply, over a new connection if there is none."""
         configured = self._configured
         for _ in range(2):  # the real client sends a repeatable call once more over a new connection
             if not configured.is_reachable:
@@ -204,7 +205,7 @@ class FakeRpc:
 
 
 class FakePool:
-    """The pool, with the real view of who is active; probes take no time and run only when asked for."""
+    """The pool, with the real election view. Probes are instantaneous and run only on demand."""
 
     def __init__(self, clock: Callable[[], float], *fakes: FakeNameNode) -> None:
         self.fakes = fakes
@@ -219,21 +220,21 @@ class FakePool:
 
     @property
     def active(self) -> Active | None:
-        """The active one, as last probed."""
+        """The active NameNode according to the last probe."""
         return self._view.active
 
     @property
     def confirmed_as_of(self) -> float | None:
-        """When it was last probed."""
+        """The time of the last probe that confirmed it."""
         return self._view.confirmed_as_of
 
     @property
     def last_probe(self) -> Probe | None:
-        """How far its log had come then."""
+        """How far its log had come at the last probe."""
         return self._view.last_probe
 
     def probe(self) -> None:
-        """Ask all NameNodes who they are."""
+        """Probe all NameNodes."""
         for fake in self.fakes:
             if fake.answers_jmx:
                 asked_at = self._clock()
@@ -253,27 +254,27 @@ class FakePool:
                 self._view.failed(fake.address)
 
     async def run(self) -> None:
-        """Probe each second."""
+        """Probe every second."""
         while True:
             self.probe()
             await asyncio.sleep(1)
 
     def wrong_namespace(self, namenode: NameNode) -> str:
-        """Say which namespaces are mixed up."""
+        """Return which namespaces the addresses mix up, as text."""
         return self._checks[namenode].trouble or self._view.disagreement
 
     def suspect(self, namenode: NameNode, why: str) -> None:
-        """Probe at once, unless blind."""
+        """Probe immediately, unless blind."""
         self.suspicions.append(why)
         if not self.is_blind:
             self.probe()
 
     async def wait_probed(self) -> None:
-        """A probe takes a moment; a blind one brings nothing."""
+        """Wait for the duration of a probe."""
         await asyncio.sleep(self.probe_s)
 
     async def wait_active(self, timeout_s: float) -> Active:
-        """Probe once; without an active one, wait in vain."""
+        """Probe once. Without an active NameNode wait until the timeout, and raise NoActiveNameNodeError."""
         self.probe()
         if self.active is None:
             await asyncio.sleep(timeout_s)
@@ -281,40 +282,40 @@ class FakePool:
         return self.active
 
     def rpc(self, namenode: NameNode) -> FakeRpc:
-        """Return the one client of this NameNode."""
+        """Return the only client of this NameNode."""
         return self._rpcs[namenode]
 
 
 class RecordingSink:
-    """A cache that writes down what it is told."""
+    """A cache that records its calls."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, object]] = []
-        self.changes: list[Change] = []  # what was applied
+        self.changes: list[Change] = []  # the applied changes
         self.faults: list[Exception] = []  # raised by the next calls of `apply`
         self.close_faults: list[Exception] = []
 
     def open_stream(self, term: int) -> None:
-        """Write it down."""
+        """Record the call."""
         self.calls.append(("open", term))
 
     def set_filters(self, globs: Mapping[str, str]) -> None:
-        """Write it down."""
+        """Record the call."""
         self.calls.append(("filters", dict(globs)))
 
     def apply(self, change: Change, now: float, txid: int | None = None) -> None:
-        """Write it down."""
+        """Record the call, or raise the next fault."""
         if self.faults:
             raise self.faults.pop(0)
         self.calls.append(("apply", txid))
         self.changes.append(change)
 
     def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
-        """Write it down."""
+        """Record the call."""
         self.calls.append(("cover", txid))
 
     def close_stream(self, reason: str) -> None:
-        """Write it down."""
+        """Record the call, and raise the next fault of closing."""
         self.calls.append(("close", reason))
         if self.close_faults:
             raise self.close_faults.pop(0)
@@ -333,21 +334,21 @@ class FakeCluster:
     source: PolledEdits
 
     async def read_until(self, true: Callable[[EditsRead], bool]) -> list[EditsRead]:
-        """Read until something is read."""
+        """Read until the last read meets the condition, and return all reads."""
         reads = [await self.source.read()]
         while not true(reads[-1]):
             reads.append(await self.source.read())
         return reads
 
     async def read_a_change(self) -> None:
-        """Change something, read it, and read once more."""
+        """Make a change, read it, and read once more."""
         self.namenode.unlink("/a")
         await self.read_until(lambda read: bool(read.batches))
         await self.source.read()
 
 
 def fake_cluster(*peers: FakeNameNode, **settings: float) -> FakeCluster:
-    """Set the stage: 10 transactions have happened."""
+    """Return a cluster whose log has 10 transactions."""
     namenode = FakeNameNode()
     for number in range(10):
         namenode.unlink(f"/before/{number}")
@@ -357,7 +358,7 @@ def fake_cluster(*peers: FakeNameNode, **settings: float) -> FakeCluster:
 
 
 async def reading(*peers: FakeNameNode, **settings: float) -> FakeCluster:
-    """Set up, and read what there is at the present end."""
+    """Return a cluster whose source has read up to the present end."""
     on = fake_cluster(*peers, **settings)
     await on.source.start(None)
     await on.source.read()
@@ -365,5 +366,5 @@ async def reading(*peers: FakeNameNode, **settings: float) -> FakeCluster:
 
 
 def txids(reads: list[EditsRead]) -> list[int]:
-    """Return the transactions with events of these reads."""
+    """Return the ids of the transactions with events in these reads."""
     return [batch.txid for read in reads for batch in read.batches]

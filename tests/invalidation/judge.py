@@ -1,4 +1,4 @@
-"""A cache that judges what it is told."""
+"""A cache that judges its calls."""
 
 from collections.abc import Callable, Mapping
 
@@ -6,25 +6,25 @@ from nncache.hadoop.change import Appeared, Change, Vanished
 
 
 class Judge:
-    """A cache that knows what was acknowledged when, and checks each coverage (Bounded).
+    """A cache that knows when each change was acknowledged, and checks each coverage (Bounded).
 
-    The consumer survives exceptions of its cache, so what is wrong is written down.
+    The consumer survives exceptions of its cache, so faults are recorded instead of raised.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self.acknowledged: list[tuple[float, str]] = []  # (time, path): each path is changed once
-        self.opened = 0  # how often
-        self.closed: list[str] = []  # why
-        self.applied_at: dict[str, float] = {}  # by path, over all runs
+        self.opened = 0  # number of calls
+        self.closed: list[str] = []  # reasons
+        self.applied_at: dict[str, float] = {}  # by path, over all streams
         self.open_since: float | None = None
-        self.applied: set[str] = set()  # since then
+        self.applied: set[str] = set()  # since `open_since`
         self.fresh_as_of = 0.0
         self.globs: dict[str, str] = {}  # the filters in force, by id
         self.wrongs: list[str] = []
 
     def acknowledge(self, path: str) -> None:
-        """Take note that whoever changed this path has been told so."""
+        """Record that the change of this path was acknowledged to its client."""
         self.acknowledged.append((self._clock(), path))
 
     def open_stream(self, term: int) -> None:
@@ -33,11 +33,11 @@ class Judge:
         self.opened += 1
 
     def set_filters(self, globs: Mapping[str, str]) -> None:
-        """Take note of what is matched."""
+        """Record the filters in force."""
         self.globs = dict(globs)
 
     def apply(self, change: Change, now: float, txid: int | None = None) -> None:
-        """Take note of the path."""
+        """Record the path; a second time, or while closed, is a fault."""
         if not isinstance(change, Appeared | Vanished):
             return
         if self.open_since is None:
@@ -48,7 +48,7 @@ class Judge:
         self.applied_at[change.path] = now
 
     def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
-        """Everything acknowledged since the stream is open, and before `as_of`, must have been applied."""
+        """Check that all changes acknowledged since the stream opened and before `as_of` were applied."""
         if self.open_since is None:
             self.wrongs.append("covered while closed")
             return

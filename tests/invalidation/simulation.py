@@ -1,4 +1,4 @@
-"""A pair of NameNodes and all that can happen to them."""
+"""A pair of NameNodes, and the acts that change or break it."""
 
 import asyncio
 import copy
@@ -17,15 +17,15 @@ from tests.setup import channel_setup
 class Simulation:
     """Two NameNodes over a shared log, writers, the pool and a consumer, by default on the direct channel.
 
-    One thing never happens here, the named exception of Bounded: an old active that still believes in itself
-    while the new one can't be asked. To fence the old one is HDFS's business.
+    One act is missing, the named exception of Bounded: an old active that still considers itself active while the new
+    one cannot be probed. HDFS is responsible for fencing the old one.
     """
 
     def __init__(self, log: FakeLog | None = None) -> None:
         first = FakeNameNode("nn1", log)
         first.unlink("/0")
         self.namenodes = (first, FakeNameNode("nn2", first.log, active=False))
-        self.active = first  # the one that takes writes
+        self.active = first  # the NameNode that takes writes
         self.judge = Judge(clock)
         self.pool = FakePool(clock, *self.namenodes)
         self.stream: InotifyEventInputStream = DirectInotifyEventInputStream(channel_setup(self.pool, clock))
@@ -33,11 +33,11 @@ class Simulation:
 
     @property
     def other(self) -> FakeNameNode:
-        """The one that takes no writes."""
+        """The NameNode that takes no writes."""
         return self.namenodes[self.active is self.namenodes[0]]
 
     def write(self, how_many: int) -> None:
-        """Change something and acknowledge it."""
+        """Make and acknowledge `how_many` changes."""
         for _ in range(how_many):
             self._writes += 1
             path = f"/{self._writes}"
@@ -45,13 +45,13 @@ class Simulation:
             self.judge.acknowledge(path)
 
     def fail_over(self) -> None:
-        """Make the other one active in an orderly way."""
+        """Transition to the other NameNode with fencing."""
         self.fence()
         self.active.state = HaState.STANDBY
         self._promote_other()
 
     def split(self) -> None:
-        """Make the other one active while the old one, cut off from the log, still believes in itself."""
+        """Make the other NameNode active while the old one, cut off from the log, still considers itself active."""
         self.fence()
         old = self.active
         self.other.answers_jmx = True
@@ -59,57 +59,57 @@ class Simulation:
         old.log = copy.deepcopy(old.log)
 
     def fence(self) -> None:
-        """Let the old one notice."""
+        """Fence the other NameNode: it becomes standby on the shared log."""
         self.other.state, self.other.log = HaState.STANDBY, self.active.log
 
     def purge(self) -> None:
-        """Keep the last transaction alone."""
+        """Purge all transactions but the last."""
         self.active.log.first_kept = self.active.log.end
 
     def fall_silent(self, which: int) -> None:
-        """Let the web pages of one of them be silent."""
+        """Stop the JMX replies of one NameNode, except the new active's during a split."""
         namenode = self.namenodes[which % 2]
         is_split = self.other.state is HaState.ACTIVE
         namenode.answers_jmx = is_split and namenode is self.active
 
     def become_unreachable(self) -> None:
-        """Cut the RPC port off."""
+        """Make the RPC port of the active NameNode unreachable."""
         self.active.is_reachable = False
         self.active.cut()
 
     def set_pages(self, events: int) -> None:
-        """Limit the pages."""
+        """Limit the events per page."""
         for namenode in self.namenodes:
             namenode.max_events = events
 
     def set_speed(self, call_takes_s: float) -> None:
-        """Let each call take its time."""
+        """Set the duration of each call."""
         for namenode in self.namenodes:
             namenode.takes_s = call_takes_s
 
     def under_a_call(self, act: Callable[[FakeNameNode], None]) -> None:
-        """Let it happen between a call and its reply."""
+        """Schedule an act between the next call and its reply."""
         namenode = self.active
         namenode.during_call = lambda: act(namenode)
 
     def end_outages(self) -> None:
-        """Let everybody answer."""
+        """Make both NameNodes reachable again."""
         for namenode in self.namenodes:
             namenode.is_reachable = namenode.answers_jmx = True
 
     def heal(self) -> None:
-        """End all troubles."""
+        """End all outages and limits."""
         self.fence()
         self.end_outages()
         self.set_pages(1000)
         self.set_speed(0.0005)
 
     def act(self, act: str, number: int) -> None:
-        """Let one thing happen."""
+        """Carry out one act."""
         ACTS[act](self, number)
 
     async def tell(self, history: list[tuple[str, int, float]]) -> None:
-        """Let a history of (act, number, pause) happen, heal the world, and see that coverage comes back."""
+        """Carry out a history of (act, number, pause), heal everything, and check that coverage resumes."""
         consumer = Consumer(self.judge, self.stream, clock, chance=lambda: 0.5)
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(consumer.run()), tasks.create_task(self.pool.run())]
@@ -150,4 +150,4 @@ ACTS: Mapping[str, Callable[[Simulation, int], object]] = {
     "slow": lambda simulation, number: simulation.set_speed(0.02 * number),
     "probe": lambda simulation, _: simulation.pool.probe(),
 }
-"""What can happen, by name; the number says how much or which."""
+"""All acts by name; the number is an amount or an index."""

@@ -1,4 +1,4 @@
-"""Consumer: apply, then cover; flush at every end; never die."""
+"""Consumer: it applies before it covers, flushes when a stream ends, and never dies."""
 
 import asyncio
 import itertools
@@ -41,7 +41,7 @@ Line = StreamItem | Exception | float  # a number is a wait in seconds
 
 
 class ScriptedStream(InotifyEventInputStream):
-    """Plays one script per run; when they are used up, runs are quiet for ever."""
+    """A stream that plays one script per run; after the last script runs stay silent."""
 
     def __init__(self, *scripts: list[Line]) -> None:
         self.scripts = deque(scripts)
@@ -63,7 +63,7 @@ class ScriptedStream(InotifyEventInputStream):
             raise self._lines[0]
 
     async def close(self) -> None:
-        """Count."""
+        """Count the call."""
         self.closed += 1
 
     async def __anext__(self) -> StreamItem:
@@ -83,17 +83,17 @@ class ScriptedStream(InotifyEventInputStream):
         raise AssertionError("never set")
 
     def request_probe(self) -> None:
-        """Count."""
+        """Count the call."""
         self.probes += 1
 
     def stats(self) -> ChannelStats:
-        """Return something to be recognised by."""
+        """Return recognisable figures."""
         return ChannelStats(polls=7)
 
 
 @dataclass
 class FakeCluster:
-    """A consumer that runs, its stream and its cache."""
+    """A running consumer, its stream and its cache."""
 
     stream: ScriptedStream
     sink: RecordingSink
@@ -106,7 +106,7 @@ def gone(txid: int) -> Transactions:
 
 
 def down(times: int) -> list[list[Line]]:
-    """Return scripts of runs that can't begin."""
+    """Return scripts of runs that cannot begin."""
     return [[ChannelUnavailableError("down")] for _ in range(times)]
 
 
@@ -114,7 +114,7 @@ def down(times: int) -> list[list[Line]]:
 async def consuming(
     *scripts: list[Line], faults: Sequence[Exception] = (), close_faults: Sequence[Exception] = ()
 ) -> AsyncIterator[FakeCluster]:
-    """Run a consumer on these scripts until the block ends; the faults are the cache's."""
+    """Run a consumer on these scripts while the block runs; `faults` are errors of the cache."""
     stream, sink = ScriptedStream(*scripts), RecordingSink()
     sink.faults, sink.close_faults = [*faults], [*close_faults]
     on = FakeCluster(stream, sink, Consumer(sink, stream, clock, chance=lambda: 1.0))
@@ -125,14 +125,14 @@ async def consuming(
 
 
 async def consumed(seconds: float, *scripts: list[Line], **faults: Sequence[Exception]) -> FakeCluster:
-    """Return what is there when a consumer has run on these scripts for so long."""
+    """Run a consumer on these scripts for some seconds, and return the result."""
     async with consuming(*scripts, **faults) as on:
         await asyncio.sleep(seconds)
     return on
 
 
 async def test_items_are_applied_in_order_and_covered_after() -> None:
-    """K2: whatever was yielded before a Covered has been applied when the cache is told."""
+    """K2: everything yielded before a Covered has been applied when the cache is covered."""
     moved = Transactions(EventBatch(4, (Rename("/a", "/b"), Unlink("/c"))))
     same = Transactions(EventBatch(5, (Rename("/a", "/a"),)))
     without_event = Transactions(EventBatch(6, (), (Touched("/a"),)))
@@ -154,7 +154,7 @@ async def test_items_are_applied_in_order_and_covered_after() -> None:
 
 
 async def test_filters_and_ready_made_changes_are_handed_on() -> None:
-    """K2, for a channel that says what became stale instead of what happened."""
+    """K2, for a channel that yields stale paths instead of events."""
     record = Changes(((3, Touched("/a")), (4, Vanished("/b"))), 6)
     on = await consumed(1, [Filters({"1": "/*"}), record, Covered(9.0, 6), Filters({})])
     assert on.sink.calls == [
@@ -172,7 +172,7 @@ async def test_filters_and_ready_made_changes_are_handed_on() -> None:
 
 
 async def test_many_filters_go_and_come_in_steps() -> None:
-    """Each of which has few of them, and others get the event loop before the next."""
+    """Each step changes few filters, and the event loop runs other tasks between two steps."""
 
     class Yielding(RecordingSink):
         def set_filters(self, globs: Mapping[str, str]) -> None:
@@ -200,7 +200,7 @@ async def test_many_filters_go_and_come_in_steps() -> None:
 
 
 async def test_a_gap_flushes_and_a_new_life_begins_at_once() -> None:
-    """GapFlush: the cache's stream is closed before the channel is asked again."""
+    """GapFlush: the cache's stream is closed before the channel is opened again."""
     on = await consumed(1, [gone(3), MissingEventsError("purged")], [Covered(1.0, 9)])
     assert on.sink.calls[2:5] == [("close", "purged"), ("open", 2), ("cover", 9)]
     assert on.stream.opened_at[1] == on.stream.opened_at[0]
@@ -212,7 +212,7 @@ async def test_a_gap_flushes_and_a_new_life_begins_at_once() -> None:
     "end", [ChannelUnavailableError("x"), InvalidationError("x"), ValueError("x"), StopAsyncIteration()]
 )
 async def test_any_end_of_a_life_closes_the_stream(end: Exception) -> None:
-    """K3: whether it was foreseen or not; the next run begins."""
+    """K3: this holds whether the error was foreseen or not, and the next run begins."""
     on = await consumed(1, [gone(3), end], [gone(4)])
     assert [call for call, _ in on.sink.calls] == [
         "open",
@@ -227,7 +227,7 @@ async def test_any_end_of_a_life_closes_the_stream(end: Exception) -> None:
 
 
 async def test_a_fault_of_the_cache_flushes_it(caplog: pytest.LogCaptureFixture) -> None:
-    """An exception in `apply` leaves the change half applied: everything goes, the log says why."""
+    """An exception in `apply` leaves the change half applied: everything is flushed, and the log says why."""
     on = await consumed(
         1, [gone(3), Covered(1.0, 3)], [gone(4), Covered(2.0, 4)], faults=[RuntimeError("a bug")]
     )
@@ -237,7 +237,7 @@ async def test_a_fault_of_the_cache_flushes_it(caplog: pytest.LogCaptureFixture)
 
 
 async def test_a_cache_that_fails_to_close_does_not_end_the_loop(caplog: pytest.LogCaptureFixture) -> None:
-    """The gate closes by time; the next run flushes again."""
+    """The gate closes by its timeout; the next run flushes again."""
     scripts: list[list[Line]] = [[gone(3), MissingEventsError("purged")], [gone(4)]]
     on = await consumed(1, *scripts, close_faults=[RuntimeError("worse")])
     assert on.sink.of("apply") == [3, 4]
@@ -245,7 +245,7 @@ async def test_a_cache_that_fails_to_close_does_not_end_the_loop(caplog: pytest.
 
 
 async def test_a_failing_stream_is_retried_with_backoff() -> None:
-    """At once, then up to a second apart: caching resumes soon, nobody is hammered."""
+    """The first retry is immediate, later ones at most a second apart: caching resumes soon, without a retry storm."""
     on = await consumed(60, *down(30))
     times = on.stream.opened_at
     pauses = [later - earlier for earlier, later in itertools.pairwise(times)]
@@ -256,20 +256,20 @@ async def test_a_failing_stream_is_retried_with_backoff() -> None:
 
 
 async def test_a_good_life_makes_patience_short_again() -> None:
-    """After a run of more than some seconds the next attempt is made at once."""
+    """After a run of several seconds the next attempt is immediate."""
     on = await consumed(60, *down(10), [gone(1), 20.0, MissingEventsError("gap")])
     assert on.stream.opened_at[11] - on.stream.opened_at[10] == pytest.approx(20.0)
 
 
 async def test_lives_that_end_soon_are_not_begun_in_a_hot_loop() -> None:
-    """A fault that comes back at once is met with patience."""
+    """Runs that end soon after they begin are retried with backoff."""
     scripts: list[list[Line]] = [[gone(1), MissingEventsError("again")] for _ in range(1000)]
     on = await consumed(30, *scripts)
     assert len(on.stream.opened_at) < 40
 
 
 async def test_who_may_not_read_edits_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """One line, then slow retries, since only an administrator can help; after a success it is said anew."""
+    """Only an administrator can help: retries are slow, and the line is logged again only after a success."""
     refusal = NotPermittedError("Superuser privilege is required; see --user")
     scripts: list[list[Line]] = [[refusal] for _ in range(3)]
     with caplog.at_level(logging.WARNING):
@@ -282,7 +282,7 @@ async def test_who_may_not_read_edits_is_logged_once(caplog: pytest.LogCaptureFi
 
 
 async def test_the_same_trouble_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """An hour without a NameNode is one line."""
+    """An hour without a NameNode takes one line."""
     with caplog.at_level(logging.WARNING):
         await consumed(60, *down(30))
     assert [record.message for record in caplog.records] == [
@@ -291,7 +291,7 @@ async def test_the_same_trouble_is_logged_once(caplog: pytest.LogCaptureFixture)
 
 
 async def test_the_trouble_is_known_while_no_stream_is_open() -> None:
-    """As long as none is: /ready of a proxy shows it."""
+    """A proxy shows the trouble in /ready."""
     reported: list[str] = []
     async with consuming(*down(2), [10.0, MissingEventsError("purged")], *down(30)) as on:
         for pause_s in (0.01, 1.0, 20.0, 0.0):
@@ -301,7 +301,7 @@ async def test_the_trouble_is_known_while_no_stream_is_open() -> None:
 
 
 async def test_waiters_are_woken_by_the_next_coverage() -> None:
-    """Every waiter of that moment; not those that came too late."""
+    """All callers that wait at that moment return; a later caller waits for the next coverage."""
     async with consuming([Covered(1.0, 1), 0.5, Covered(2.0, 2)]) as on:
         await until(lambda: on.consumer.stats().covers == 1)
         async with asyncio.TaskGroup() as waiters:
@@ -311,7 +311,7 @@ async def test_waiters_are_woken_by_the_next_coverage() -> None:
 
 
 async def test_waiters_do_not_wait_for_a_run_that_ended() -> None:
-    """Its end wakes them, with the answer no."""
+    """The end of a run wakes all waiters, and they return False."""
     async with consuming([gone(1), 0.5, MissingEventsError("gap")]) as on:
         await until(lambda: on.consumer.stats().is_open)
         began_at = clock()
@@ -320,7 +320,7 @@ async def test_waiters_do_not_wait_for_a_run_that_ended() -> None:
 
 
 async def test_requests_for_a_probe_are_passed_on() -> None:
-    """The channel knows how to hurry."""
+    """The channel decides how to accelerate a probe."""
     async with consuming() as on:
         on.consumer.request_probe()
         assert on.stream.probes == 1
@@ -338,26 +338,26 @@ async def test_a_long_page_lets_others_run() -> None:
 
 
 class CountdownStream(InotifyEventInputStream):
-    """A channel of somebody else: three coverages and no more."""
+    """A third-party channel that yields three coverages."""
 
     def __init__(self, setup: ChannelSetup) -> None:
         self._left = 0
 
     @property
     def term(self) -> int:
-        """One run is like another."""
+        """The same term for each run."""
         return 1
 
     async def open(self) -> None:
-        """Begin."""
+        """Begin a run."""
         self._left = 3
 
     async def close(self) -> None:
-        """End."""
+        """End a run."""
         self._left = 0
 
     async def __anext__(self) -> StreamItem:
-        """Count down."""
+        """Yield the next coverage."""
         if self._left == 0:
             raise StopAsyncIteration
         self._left -= 1
@@ -365,12 +365,12 @@ class CountdownStream(InotifyEventInputStream):
 
 
 def test_the_built_in_channel_has_a_short_name() -> None:
-    """`direct` needs no module's name."""
+    """The setting `direct` needs no module name."""
     assert load_stream_class(DIRECT) is DirectInotifyEventInputStream
 
 
 async def test_a_run_is_a_context_and_an_iterator() -> None:
-    """It may be entered again; what a channel doesn't count or can't hurry is left at that."""
+    """A stream may be entered again. Channels need implement neither figures nor probe requests."""
     stream = CountdownStream(channel_setup(FakePool(lambda: 0.0), lambda: 0.0))
     for _ in range(2):
         async with stream as run:

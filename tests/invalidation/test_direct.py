@@ -1,4 +1,4 @@
-"""The direct channel, alone and under the consumer, through random histories of a pair of NameNodes."""
+"""The direct channel, alone and with the consumer, through random histories of a pair of NameNodes."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ from tests.setup import channel_setup
 
 @pytest.fixture
 def namenode() -> FakeNameNode:
-    """One in which 10 transactions have happened."""
+    """A NameNode with 10 transactions."""
     made = FakeNameNode()
     for number in range(10):
         made.unlink(f"/before/{number}")
@@ -28,7 +28,7 @@ def namenode() -> FakeNameNode:
 
 @pytest.fixture
 async def channel(namenode: FakeNameNode) -> DirectInotifyEventInputStream:
-    """A stream over it."""
+    """A stream over the NameNode."""
     return DirectInotifyEventInputStream(channel_setup(FakePool(clock, namenode), clock))
 
 
@@ -57,7 +57,7 @@ async def test_transactions_come_first_and_then_their_coverage(
 async def test_what_is_seen_before_it_is_durable_is_waited_for(
     namenode: FakeNameNode, channel: DirectInotifyEventInputStream
 ) -> None:
-    """ProvenGrant: polls bring what is durable, and say when that is all that anybody can have seen (decision 9)."""
+    """ProvenGrant: polls yield durable edits, and the time until which clients saw no others (decision 9)."""
     async with channel as stream:
         await anext(stream)
         namenode.unlink("/a")
@@ -80,7 +80,7 @@ async def test_what_is_seen_before_it_is_durable_is_waited_for(
 async def test_what_a_life_left_unread_is_not_in_the_next(
     namenode: FakeNameNode, channel: DirectInotifyEventInputStream
 ) -> None:
-    """A new run begins at the present end; the old one's items are gone."""
+    """A new run begins at the present end; the items of the old run are dropped."""
     async with channel as stream:
         await anext(stream)
         for path in ("/a", "/b"):
@@ -96,7 +96,7 @@ async def test_what_a_life_left_unread_is_not_in_the_next(
 
 
 async def test_the_same_coverage_is_reported_once() -> None:
-    """While peers confirm nothing later, there is nothing new to say; a run that says nothing has not ended."""
+    """While peers confirm nothing later, no coverage is yielded; a silent run has not ended."""
     pool = FakePool(clock, FakeNameNode(), FakeNameNode("nn2", active=False))
     pool.fakes[0].unlink("/before")
     async with DirectInotifyEventInputStream(channel_setup(pool, clock)) as stream:
@@ -111,7 +111,7 @@ async def test_the_same_coverage_is_reported_once() -> None:
 async def test_a_gap_ends_the_iteration_with_an_error(
     namenode: FakeNameNode, channel: DirectInotifyEventInputStream
 ) -> None:
-    """Never with a silent end."""
+    """The iteration never ends silently."""
     async with channel as stream:
         await anext(stream)
         namenode.unlink("/a")
@@ -133,7 +133,7 @@ HISTORIES = st.lists(st.tuples(ACTIONS, st.integers(1, 4), PAUSES), max_size=40)
 @example([("split", 1, 0.02), ("write", 1, 0.02)])
 @example([("purge", 1, 0.0), ("write", 3, 0.0), ("purge", 1, 0.3)])
 def test_covered_is_true_whatever_happens(history: list[tuple[str, int, float]]) -> None:
-    """Bounded and GapFlush: through failovers, splits, restarts, cuts, purges and full pages."""
+    """Bounded and GapFlush hold through failovers, splits, restarts, cuts, purges and full pages."""
 
     async def story() -> None:
         await Simulation().tell(history)

@@ -42,35 +42,35 @@ class Fixture:
     stream: FeedInotifyEventInputStream
 
     async def next_of(self, kind: type[StreamItem]) -> Any:
-        """Return the next item of a kind, and drop others."""
+        """Return the next item of a kind, and drop the others."""
         async with asyncio.timeout(30):
             while not isinstance(item := await anext(self.stream), kind):
                 pass
         return item
 
     async def covered_after(self, moment: float) -> Covered:
-        """Return the first coverage of a later moment."""
+        """Return the first coverage as of a later time."""
         while (covered := await self.next_of(Covered)).as_of <= moment:
             pass
         assert isinstance(covered, Covered)
         return covered
 
     async def next_path(self) -> str:
-        """Return what was deleted next."""
+        """Return the path of the next deletion."""
         (event,) = (await self.next_of(Transactions)).batch.events
         assert isinstance(event, Unlink)
         return event.path
 
     async def gap(self) -> MissingEventsError:
-        """Return what ends the run."""
+        """Return the error that ends the run."""
         with pytest.raises(MissingEventsError) as raised:
-            await self.next_of(Filters)  # which this channel does not yield
+            await self.next_of(Filters)  # a kind that this channel does not yield
         return raised.value
 
 
 @asynccontextmanager
 async def new_fixture() -> AsyncIterator[Fixture]:
-    """Make one: ten transactions have happened."""
+    """Yield a fixture whose log has ten transactions."""
     feed = FakeFeed(FakeZooKeeper(clock))
     namenode = FakeNameNode(log=feed.log)
     for number in range(9):
@@ -86,14 +86,14 @@ async def new_fixture() -> AsyncIterator[Fixture]:
 
 @pytest.fixture
 async def fixture() -> AsyncIterator[Fixture]:
-    """One whose channel is open, and has covered once."""
+    """A fixture whose channel is open, and has covered once."""
     async with new_fixture() as made, made.stream:
         await made.next_of(Covered)
         yield made
 
 
 async def test_changes_come_by_watches_and_then_their_coverage() -> None:
-    """Within milliseconds, by no poll of the NameNode; coverage by its word of how far the log has come."""
+    """Watches deliver changes within milliseconds, without a poll; coverage follows the NameNode's log position."""
     async with new_fixture() as fixture, fixture.stream:
         assert (await fixture.next_of(Covered)).txid == 10
         assert fixture.stream.term == 1
@@ -112,7 +112,7 @@ async def test_changes_come_by_watches_and_then_their_coverage() -> None:
 
 
 async def test_no_coverage_without_the_edits_that_it_needs(fixture: Fixture) -> None:
-    """While ZooKeeper is away the NameNode's log goes on: what is not read is not covered."""
+    """While ZooKeeper is unavailable the NameNode's log grows: unread edits are not covered."""
     fixture.feed.zookeeper.disconnect()
     changed_at = clock()
     fixture.namenode.unlink("/a")
@@ -125,7 +125,7 @@ async def test_no_coverage_without_the_edits_that_it_needs(fixture: Fixture) -> 
 
 @pytest.mark.parametrize("is_expired", [False, True])
 async def test_a_run_outlives_connection_and_session(fixture: Fixture, *, is_expired: bool) -> None:
-    """What was changed meanwhile follows."""
+    """Changes made during the outage follow in order."""
     fixture.feed.zookeeper.disconnect()
     fixture.namenode.unlink("/a")
     await asyncio.sleep(20 if is_expired else 1)
@@ -136,7 +136,7 @@ async def test_a_run_outlives_connection_and_session(fixture: Fixture, *, is_exp
 
 
 async def test_a_watch_that_does_not_fire_proves_nothing(fixture: Fixture) -> None:
-    """The feed is read again every so often."""
+    """The feed is read again periodically."""
 
     def lose_watches_and_change() -> None:
         for session in fixture.feed.zookeeper._sessions:  # noqa: SLF001 - as a server that loses them
@@ -150,7 +150,7 @@ async def test_a_watch_that_does_not_fire_proves_nothing(fixture: Fixture) -> No
 
 
 async def test_segments_end_and_many_edits_come_in_order(fixture: Fixture) -> None:
-    """However many there are at once, over however many segments, some of them empty."""
+    """Order holds for any number of edits, in any number of segments, some of them empty."""
     paths = [f"/{number}" for number in range(3 * MANY)]
     for number, path in enumerate(paths):
         fixture.namenode.unlink(path)
@@ -166,7 +166,7 @@ async def test_segments_end_and_many_edits_come_in_order(fixture: Fixture) -> No
 
 
 async def test_one_who_fell_behind_has_a_gap(fixture: Fixture) -> None:
-    """It is named; one who has read all that is dropped has none."""
+    """The gap names the transactions. A reader that has read everything that is purged has no gap."""
     fixture.namenode.unlink("/a")
     assert await fixture.next_path() == "/a"
     fixture.feed.end_segment()
@@ -186,7 +186,7 @@ async def test_one_who_fell_behind_has_a_gap(fixture: Fixture) -> None:
 
 
 async def test_a_feed_that_was_put_back_is_another_one(fixture: Fixture) -> None:
-    """Also where it has meanwhile as many edits as before."""
+    """This holds even if the feed has regrown to as many edits as before."""
     saved = fixture.feed.saved()
     fixture.namenode.unlink("/a")
     assert await fixture.next_path() == "/a"
@@ -197,7 +197,7 @@ async def test_a_feed_that_was_put_back_is_another_one(fixture: Fixture) -> None
 
 
 async def test_an_edit_that_is_gone_or_corrupt_is_a_gap() -> None:
-    """Never a silent omission."""
+    """An edit is never omitted silently."""
     for operation in ("delete", "corrupt"):
         async with new_fixture() as fixture, fixture.stream:
             await fixture.next_of(Covered)
@@ -210,13 +210,13 @@ async def test_an_edit_that_is_gone_or_corrupt_is_a_gap() -> None:
 
 
 async def test_another_active_namenode_ends_the_run(fixture: Fixture) -> None:
-    """What was learnt from the one before is forgotten."""
+    """The cache forgets everything that it learned before."""
     fixture.namenode.restart()
     assert "term" in str(await fixture.gap())
 
 
 async def test_it_does_not_begin_on_what_is_not_this_namespace() -> None:
-    """Nor where there is no feed."""
+    """Another namespace, or a missing feed, is refused."""
     async with new_fixture() as fixture:
         other = Namespace("CID-2", "BP-2-127.0.0.1-2")
         version = ROOT + feed_znodes.VERSION
@@ -229,7 +229,7 @@ async def test_it_does_not_begin_on_what_is_not_this_namespace() -> None:
 
 
 class FeedSimulation(Simulation):
-    """The same over one feed, and what can happen to that."""
+    """The simulation over a feed, with acts that change or break the feed."""
 
     def __init__(self) -> None:
         self.feed = FakeFeed(FakeZooKeeper(clock))
@@ -238,7 +238,7 @@ class FeedSimulation(Simulation):
         self.saved = self.feed.saved()
 
     def put_back(self) -> None:
-        """Put ZooKeeper back: no session of a NameNode outlives that, so another term begins."""
+        """Restore ZooKeeper from a backup. No NameNode's session survives that, so another term begins."""
         self.feed.put_back(self.saved)
         for namenode in self.namenodes:
             namenode.started_ms += 1_000
@@ -246,29 +246,29 @@ class FeedSimulation(Simulation):
 
     @property
     def session(self) -> FakeSession:
-        """The stream's."""
+        """The stream's session."""
         return self.feed.zookeeper._sessions[-1]  # noqa: SLF001 - it is the last that was begun
 
     def expire(self) -> None:
-        """Let ZooKeeper end the stream's session."""
+        """Expire the stream's session."""
         if self.session.is_connected:
             self.feed.zookeeper.expire(self.session)
 
     def save(self) -> None:
-        """Take a copy that may be put back."""
+        """Back up ZooKeeper."""
         self.saved = self.feed.saved()
 
     def act(self, act: str, number: int) -> None:
-        """Let one thing happen."""
+        """Carry out one act."""
         ACTS[act](self, number)
 
     def heal(self) -> None:
-        """End all troubles."""
+        """End all outages."""
         super().heal()
         self.feed.zookeeper.connect()
 
     async def tell(self, history: list[tuple[str, int, float]]) -> None:
-        """Let it happen; no NameNode is polled for that."""
+        """Carry out a history; no NameNode may be polled for edits."""
         await super().tell(history)
         await self.channel.shut_down()
         assert all(not namenode.asked for namenode in self.namenodes)
@@ -290,7 +290,7 @@ ACTS: Mapping[str, Callable[[FeedSimulation, int], object]] = {
     "want": lambda simulation, _: simulation.stream.request_probe(),
     "probe": lambda simulation, _: simulation.pool.probe(),
 }
-"""What can happen, by name; the number says how much."""
+"""All acts by name; the number is an amount."""
 
 ACTIONS = st.sampled_from(["write", "write", "write", *ACTS])
 PAUSES = st.sampled_from([0.0, 0.0003, 0.005, 0.02, 0.3, 1.5, 8.0])
@@ -309,7 +309,7 @@ PAUSES = st.sampled_from([0.0, 0.0003, 0.005, 0.02, 0.3, 1.5, 8.0])
     ]
 )
 def test_covered_is_true_whatever_happens(history: list[tuple[str, int, float]]) -> None:
-    """Bounded and GapFlush: through lost connections, sessions, watches and segments, failovers, old backups."""
+    """Bounded and GapFlush hold through lost connections, sessions, watches and segments, failovers and old backups."""
 
     async def story() -> None:
         await FeedSimulation().tell(history)

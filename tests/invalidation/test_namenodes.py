@@ -1,4 +1,4 @@
-"""What this room asks of NameNodes and pool: the fakes and the real ones give the same answers."""
+"""The fake NameNodes and pool answer this room's calls like the real ones."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -31,12 +31,12 @@ class Rig:
     rpc: EditsRpc  # as a superuser
     nobody_rpc: EditsRpc  # as a user without rights
     pool: NameNodes  # which need not be a superuser's
-    change: Callable[[str], Awaitable[type[Event]]]  # changes a path of this name; returns the kind of event
+    change: Callable[[str], Awaitable[type[Event]]]  # changes a path of this name; returns the event's type
     cut: Callable[[], None]  # cuts all connections
 
 
 def fake_rig() -> Rig:
-    """Over the fake."""
+    """Return a rig over the fake."""
     namenode, other = FakeNameNode(), FakeNameNode()
     namenode.unlink("/before")
     other.refusal = other.roll_refusal = remote_error(ACCESS_CONTROL)
@@ -56,7 +56,7 @@ def _probed(namenode: FakeNameNode) -> EditsRpc:
 
 @pytest.fixture(params=["fake", "real"])
 async def rig(request: pytest.FixtureRequest) -> AsyncIterator[Rig]:
-    """Over the fake, and over the cluster, through a relay; the cluster starts for the real one alone."""
+    """A rig over the fake, and one over the cluster, through a relay. Only the second needs the cluster."""
     if request.param == "fake":
         yield fake_rig()
         return
@@ -84,7 +84,7 @@ async def rig(request: pytest.FixtureRequest) -> AsyncIterator[Rig]:
 
 
 async def test_nothing_new_is_a_page_of_nothing(rig: Rig) -> None:
-    """Asked for what is not there yet, near or far, it says how far it is synced, and no more."""
+    """A request for later transactions, near or far, returns only how far the log is synced."""
     end = await rig.rpc.get_current_edit_log_txid()
     for asked in (end + 1, end + 1_000_000):
         page = await rig.rpc.get_edits(asked)
@@ -92,7 +92,7 @@ async def test_nothing_new_is_a_page_of_nothing(rig: Rig) -> None:
 
 
 async def test_an_acknowledged_change_is_in_the_next_page(rig: Rig) -> None:
-    """Once, at its own transaction, in a page that begins where it was asked to and ends where it is synced."""
+    """It is there once, in its own transaction; the page begins at the requested and ends at the synced transaction."""
     before = await rig.rpc.get_current_edit_log_txid()
     kinds = [await rig.change(name) for name in ("a", "b")]
     page = await rig.rpc.get_edits(before + 1)
@@ -104,7 +104,7 @@ async def test_an_acknowledged_change_is_in_the_next_page(rig: Rig) -> None:
 
 
 async def test_a_roll_is_two_transactions_without_events(rig: Rig) -> None:
-    """The end of a segment and the beginning of the next, whose number is returned."""
+    """They end a segment and begin the next; the txid of the second is returned."""
     before = await rig.rpc.get_current_edit_log_txid()
     assert await rig.rpc.roll_edits() == before + 2
     page = await rig.rpc.get_edits(before + 1)
@@ -112,7 +112,7 @@ async def test_a_roll_is_two_transactions_without_events(rig: Rig) -> None:
 
 
 async def test_a_new_connection_has_a_new_number(rig: Rig) -> None:
-    """0 before the first, the same while it lasts; a call over a cut one succeeds over the next."""
+    """It is 0 before the first connection and constant on one; a call over a cut connection succeeds over the next."""
     assert rig.rpc.connection_id == 0
     await rig.rpc.get_current_edit_log_txid()
     first = rig.rpc.connection_id
@@ -136,14 +136,14 @@ async def test_a_new_connection_has_a_new_number(rig: Rig) -> None:
 async def test_only_a_superuser_is_answered(
     rig: Rig, call: Callable[[EditsRpc], "asyncio.Future[object]"]
 ) -> None:
-    """Others are refused, as what they are."""
+    """Other users get an AccessControlException."""
     with pytest.raises(RemoteCallError) as raised:
         await call(rig.nobody_rpc)
     assert raised.value.verdict is Verdict.ACCESS_CONTROL
 
 
 async def probed_after(pool: NameNodes, moment: float) -> Probe:
-    """Have the active NameNode probed until what is known is known as of this moment or later."""
+    """Return the first probe of the active NameNode as of this time or later."""
     active = await pool.wait_active(10)
     async with asyncio.timeout(HANG_S):
         while (probe := pool.last_probe) is None or probe.as_of < moment:
@@ -153,7 +153,7 @@ async def probed_after(pool: NameNodes, moment: float) -> Probe:
 
 
 async def test_a_probe_covers_what_was_acknowledged_before_it(rig: Rig) -> None:
-    """Bounded: whoever has read up to its transaction has read every change from before its moment."""
+    """Bounded: a reader up to its transaction has read every change acknowledged before its time."""
     rpc, pool = rig.rpc, rig.pool
     for number in range(5):
         await rig.change(str(number))
@@ -166,7 +166,7 @@ async def test_a_probe_covers_what_was_acknowledged_before_it(rig: Rig) -> None:
 
 
 async def test_a_probe_is_of_the_active_one(rig: Rig) -> None:
-    """By its term, and by the namespace that it serves."""
+    """The probe has the term of the active NameNode, whose namespace is known."""
     probe = await probed_after(rig.pool, boottime())
     active = rig.pool.active
     assert active is not None
@@ -175,7 +175,7 @@ async def test_a_probe_is_of_the_active_one(rig: Rig) -> None:
 
 
 def test_a_fake_without_a_log_position_has_no_probe() -> None:
-    """As the real pool over such a NameNode, in tests/hadoop/test_pool.py."""
+    """The real pool behaves alike, in tests/hadoop/test_pool.py."""
     namenode = FakeNameNode()
     namenode.answers_journal = False
     pool = FakePool(boottime, namenode)
@@ -184,7 +184,7 @@ def test_a_fake_without_a_log_position_has_no_probe() -> None:
 
 
 def test_a_fake_standby_follows_and_can_be_ahead() -> None:
-    """It says that it has applied all that is written, or what a test says."""
+    """It reports that it has applied all transactions, or the position that a test sets."""
     log = FakeLog()
     first, second = FakeNameNode("a", log), FakeNameNode("b", log, active=False)
     pool = FakePool(boottime, first, second)
@@ -194,7 +194,7 @@ def test_a_fake_standby_follows_and_can_be_ahead() -> None:
     assert pool.last_probe is not None
     assert pool.last_probe.txid == 1
     second.applied = 9
-    pool.probe()  # the active one was asked before the other said so
+    pool.probe()  # the active one was probed before the standby reported it
     stood_at = pool.last_probe
     pool.probe()
     assert pool.last_probe == stood_at, "contradicted"

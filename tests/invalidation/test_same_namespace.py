@@ -1,4 +1,4 @@
-"""Nothing begins before both addresses of the active NameNode are known to lead to one namespace."""
+"""No stream begins before both addresses of the active NameNode are known to serve one namespace."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from nncache.invalidation.errors import (
     UnreadableEditsError,
     WrongNamespaceError,
 )
-from nncache.invalidation.same_namespace import see_same_namespace, unavailable
+from nncache.invalidation.same_namespace import check_same_namespace, unavailable
 from tests.invalidation.fakes import (
     ACCESS_CONTROL,
     IO,
@@ -42,18 +42,18 @@ def elsewhere() -> FakeNameNode:
 
 
 async def see(*namenodes: FakeNameNode) -> Namespace:
-    """Ask the first."""
+    """Compare the namespaces of the first NameNode's addresses."""
     pool = FakePool(clock, *namenodes)
-    return await see_same_namespace(pool, await pool.wait_active(1.0))
+    return await check_same_namespace(pool, await pool.wait_active(1.0))
 
 
 async def test_the_namespace_of_both_addresses() -> None:
-    """It is what the publisher writes to ZooKeeper, and a proxy compares with that."""
+    """The publisher writes it to ZooKeeper, and a proxy compares its own with it."""
     assert await see(FakeNameNode()) == NAMESPACE
 
 
 async def test_who_is_not_let_in_needs_an_administrator() -> None:
-    """Kerberos: asking again does not help, and the publisher says so and lets others try."""
+    """Kerberos: a retry does not help. The publisher reports it, and lets other publishers try."""
     namenode = FakeNameNode()
     namenode.connection_refusal = RpcAuthenticationError("nn:8020", "KERBEROS")
     with pytest.raises(NotPermittedError, match="nn:8020 refuses the connection: KERBEROS"):
@@ -73,7 +73,7 @@ async def test_who_is_not_let_in_needs_an_administrator() -> None:
     ],
 )
 def test_an_error_says_who_can_help(error: HadoopError, kind: type[ChannelUnavailableError]) -> None:
-    """And in which words."""
+    """The message is reworded only for a standby."""
     translated = unavailable(error)
     assert type(translated) is kind
     is_reworded = isinstance(error, RemoteCallError) and error.verdict is Verdict.STANDBY
@@ -81,7 +81,7 @@ def test_an_error_says_who_can_help(error: HadoopError, kind: type[ChannelUnavai
 
 
 async def test_another_one_over_rpc() -> None:
-    """Bounded: both are named, with what to do."""
+    """Bounded: the error names both namespaces and the setting to change."""
     namenode = FakeNameNode()
     namenode.rpc_leads_to = elsewhere()
     with pytest.raises(WrongNamespaceError, match=r"BP-2 of cluster CID-2.*--namenode-rpc"):
@@ -89,7 +89,7 @@ async def test_another_one_over_rpc() -> None:
 
 
 async def test_another_one_at_another_namenode() -> None:
-    """The settings mix two clusters."""
+    """The settings mix the NameNodes of two clusters."""
     standby = elsewhere()
     standby.state = HaState.STANDBY
     with pytest.raises(WrongNamespaceError, match=r"other:9870 serves namespace BP-2.*--namenode-http"):
@@ -97,7 +97,7 @@ async def test_another_one_at_another_namenode() -> None:
 
 
 async def test_none() -> None:
-    """It has not said, or cannot be asked: later, perhaps."""
+    """The namespace is unknown, or cannot be read, for now: a later attempt may succeed."""
     silent, cut_off = FakeNameNode(), FakeNameNode()
     silent.names_namespace = False
     with pytest.raises(ChannelUnavailableError, match="does not say which namespace") as caught:
@@ -109,7 +109,7 @@ async def test_none() -> None:
 
 
 def test_an_rpc_standby_is_reported_as_a_wrong_order() -> None:
-    """Hadoop's own words speak of read and write operations, and of no setting."""
+    """Hadoop's own message speaks of read and write operations, not of a setting."""
     text = str(unavailable(remote_error(STANDBY)))
     assert "says over RPC that it is standby, and over HTTP that it is active" in text
     assert "--namenode-http and --namenode-rpc do not name the NameNodes in the same order" in text

@@ -1,4 +1,4 @@
-"""Settings of this room: each value outside what is allowed is refused by name."""
+"""Settings of this room: an invalid value is refused by name."""
 
 from collections.abc import Callable
 
@@ -43,7 +43,7 @@ from nncache.net.setting_error import SettingError
     ],
 )
 def test_a_wrong_value_is_refused_by_name(settings: Callable[..., object], key: str, value: object) -> None:
-    """The error names the key and says what is allowed."""
+    """The error names the setting and the allowed values."""
     with pytest.raises(SettingError, match=f"^{key}: .*must be ") as raised:
         settings(**{key: value})
     assert raised.value.key == key
@@ -53,7 +53,7 @@ def test_a_wrong_value_is_refused_by_name(settings: Callable[..., object], key: 
     "path", ["", "/", "apps", "/apps/", "//apps", "/a/../b", "/.reserved/raw/a", "/a/.snapshot/b", "/a\0"]
 )
 def test_what_is_no_directory_that_events_name_is_refused(path: str) -> None:
-    """The publisher learns of a change of the filters from the events of their directory."""
+    """Events of the directory tell the publisher that filters have changed."""
     with pytest.raises(
         SettingError, match=r"^filters_path: .*must be a canonical path of HDFS such as /apps/nncache/filters"
     ):
@@ -61,7 +61,7 @@ def test_what_is_no_directory_that_events_name_is_refused(path: str) -> None:
 
 
 def test_the_pages_are_on_loopback() -> None:
-    """Nothing is open to a network before an operator says so."""
+    """No port is open to a network until an operator opens it."""
     assert PublisherSettings().admin_at == ListenAddress("127.0.0.1", 9873)
 
 
@@ -69,22 +69,22 @@ HERE = __name__
 
 
 class Bird:
-    """What is wanted."""
+    """The required base class."""
 
 
 class Duck(Bird):
-    """One of them."""
+    """A class of the required kind."""
 
 
 class Stone:
-    """None of them."""
+    """A class of another kind."""
 
 
 BUILT_IN = {"duck": f"{HERE}:Duck", "any": f"{HERE}:Bird"}
 
 
 def test_a_built_in_class_has_a_short_name() -> None:
-    """Both lead to the class itself."""
+    """The short name and the full name both load the class itself."""
     assert load_class("bird", "duck", BUILT_IN, Bird) is Duck
     assert load_class("bird", f"{HERE}:Bird", BUILT_IN, Bird) is Bird
 
@@ -104,7 +104,7 @@ def test_a_built_in_class_has_a_short_name() -> None:
     ],
 )
 def test_a_wrong_name_is_a_wrong_setting(name: str) -> None:
-    """The error names the key, the value and what is allowed."""
+    """The error names the setting, its value and the allowed values."""
     with pytest.raises(
         SettingError, match=r"^bird: .*must be duck, any or package\.module:Class, an Bird"
     ) as raised:

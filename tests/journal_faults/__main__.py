@@ -1,4 +1,4 @@
-"""`make journal-faults`: random faults of real JournalNodes and NameNodes, readers held against the finalized log."""
+"""`make journal-faults`: random faults of real JournalNodes and NameNodes; readers are judged by the finalized log."""
 
 import logging
 import sys
@@ -40,8 +40,8 @@ from tests.real.command import CONSOLE, conclude, show
 def main(
     *, histories: int, seconds: float, seed: int, edits_source: str, broken: str | None, until_found: bool
 ) -> None:
-    """Play histories, one after the other, and exit with 1 if a reader was told anything but what is in the log."""
-    logging.getLogger("nncache").setLevel(logging.ERROR)  # it says what we do to it
+    """Play histories one after another. Exit with 1 if a reader read anything but the log."""
+    logging.getLogger("nncache").setLevel(logging.ERROR)  # it logs the faults that we cause
     if broken:
         install(broken)
     figures, began = Figures(), time.monotonic()
@@ -79,7 +79,7 @@ def stand(edits_source: str, broken: str | None = None) -> Iterator[tuple[Faulty
 
 
 def _line_of(played: Played) -> str:
-    """Return a line about a history."""
+    """Return a line that summarises a history."""
     verdict = played.verdict
     wrong = "".join(f", {len(found)} {what.upper()}" for what in WRONG if (found := getattr(verdict, what)))
     stale = f", {len(played.stale)} STALE" if played.stale else ""

@@ -1,4 +1,4 @@
-"""Changes that go on while parts of HDFS break, and whether a proxy's answers from memory keep up with them."""
+"""Changes that continue while parts of HDFS break, and a check that a proxy's answers from memory keep up with them."""
 
 import asyncio
 import http.client
@@ -22,42 +22,41 @@ from tests.real.proxied_cluster import MAX_STALENESS_S
 
 WRITERS: Final = 3
 PAUSE_S: Final = 0.03
-"""Of each writer, between two changes."""
+"""Pause of each writer between two changes."""
 
 CALL_S: Final = 15.0
 MODES: Final = 0o1000
-"""Versions of a directory: its mode is its version."""
+"""Number of versions of a directory: its mode is its version."""
 
 _MISSING: Final = -1
 
 
 @dataclass(slots=True)
 class Changed:
-    """A directory that is changed again and again: its mode counts up. Another user looks at it.
+    """A directory that a writer changes repeatedly: its mode counts up. Another user reads it.
 
     Attributes:
-        acknowledged: (when that was, version), in order.
+        acknowledged: time and version of each acknowledged change, in order.
     """
 
     path: str
     acknowledged: list[tuple[float, int]] = field(default_factory=list)
 
     def oldest_allowed(self, asked_at: float) -> int:
-        """Return the oldest version with which a question of this moment may be answered from memory."""
+        """Return the oldest version that may answer, from memory, a question asked at this time."""
         known = (version for at, version in self.acknowledged if at < asked_at - MAX_STALENESS_S)
         return max(known, default=_MISSING)
 
 
 class Changes:
-    """Writers, each with one directory after the other.
+    """Writers, each of which changes one directory after another.
 
-    A directory of which a call has failed is left alone: what has failed may still be carried out, later than what
-    follows.
+    A writer abandons a directory after a failed call: the call may still take effect, after later ones.
 
     Attributes:
-        made: how many changes were acknowledged.
+        made: number of acknowledged changes.
         stale: answers from memory that are older than Bounded allows.
-        hits: answers from memory.
+        hits: number of answers from memory.
     """
 
     def __init__(self, pair: FaultyPair, below: str) -> None:
@@ -70,7 +69,7 @@ class Changes:
         self.stale: list[str] = []
 
     def lost(self, log: Iterable[EventBatch]) -> int:
-        """Return how many acknowledged changes of a mode are not in the log: HDFS has lost them."""
+        """Return how many acknowledged changes of modes are missing from the log: HDFS has lost them."""
         logged = {
             (event.path, int(event.permission, 8))
             for batch in log
@@ -86,7 +85,7 @@ class Changes:
     # -- in a thread each
 
     def make(self, ending: threading.Event) -> None:
-        """Change until that is set."""
+        """Make changes until `ending` is set."""
 
         async def work() -> None:
             first, *others = (f"http://{each.http}" for each in self._pair.namenodes)
@@ -100,7 +99,7 @@ class Changes:
         asyncio.run(work())
 
     def look(self, proxy: str, ending: threading.Event) -> None:
-        """Ask the proxy for their statuses until that is set."""
+        """Ask the proxy for the directories' statuses until `ending` is set."""
         with Asker(proxy) as asker:
             while not ending.is_set():
                 for each in tuple(self._latest):
@@ -113,7 +112,7 @@ class Changes:
             above = f"{self._below}/w{writer}"
             changed = Changed(f"{above}/d{number}")
             try:
-                await hdfs.mkdirs(above)  # which others may look into
+                await hdfs.mkdirs(above)  # which other users may traverse
                 for version in range(MODES):
                     if not version:
                         await hdfs.mkdirs(changed.path, "0")

@@ -1,4 +1,4 @@
-"""What a run of histories showed, and whether that is good enough."""
+"""The figures of a run of histories, and whether they meet the requirements."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ WRONG = ("lost", "duplicated", "disordered", "made_up")
 
 @dataclass(slots=True)
 class Figures:
-    """All histories so far."""
+    """The figures of all histories so far."""
 
     played: list[Played] = field(default_factory=list)
     abandoned: list[str] = field(default_factory=list)  # why histories could not be judged
@@ -22,7 +22,7 @@ class Figures:
         return [each.verdict for each in self.played]
 
     def lines(self) -> Iterator[str]:
-        """Yield what there is to see."""
+        """Yield the lines of the report."""
         verdicts = self._verdicts
         yield (
             f"{len(self.played)} histories, {sum(each.made for each in self.played):,} changes acknowledged, "
@@ -44,7 +44,7 @@ class Figures:
         yield from (f"not judged: {why}" for why in self.abandoned)
 
     def shortfalls(self) -> tuple[str, ...]:
-        """Return what is not as it must be."""
+        """Return the requirements that are not met."""
         found = [
             f"{number} transactions {what.replace('_', ' ')}"
             for what in WRONG

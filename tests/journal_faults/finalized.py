@@ -1,4 +1,4 @@
-"""The transactions of a journal's finalized segments, as they are on the disks of the JournalNodes."""
+"""The transactions of a journal's finalized segments, as stored on the disks of the JournalNodes."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,18 +11,18 @@ from nncache.invalidation.journal.quorum import Shown
 
 
 class DamagedJournalError(Exception):
-    """The JournalNodes themselves have lost transactions, or keep different ones: no reader can be judged."""
+    """The JournalNodes themselves have lost transactions, or store different ones: no reader can be judged."""
 
 
 def transactions_between(
     directories: Iterable[Path], after_txid: int, through_txid: int
 ) -> tuple[EventBatch, ...]:
-    """Return the transactions of which a reader is told, in order; all that some JournalNode has.
+    """Return the transactions that a reader must read, in order; each is on the disk of some JournalNode.
 
-    A finalized segment may end with padding: a JournalNode that was killed in it does not cut that off.
+    A finalized segment may end with padding: a JournalNode that was killed while it wrote the segment keeps it.
 
     Raises:
-        DamagedJournalError: a transaction is missing, or is not the same everywhere.
+        DamagedJournalError: a transaction is missing, or differs between JournalNodes.
     """
     found: dict[int, Shown] = {}
     for directory in directories:

@@ -1,4 +1,4 @@
-"""Play one history: faults befall JournalNodes and NameNodes while HDFS changes and readers follow the log."""
+"""Play one history: JournalNodes and NameNodes suffer faults while HDFS changes and readers follow the log."""
 
 import re
 from collections import Counter
@@ -19,16 +19,16 @@ from tests.real.beside import beside
 from tests.real.faults import carry_out
 
 _NUMBERS: Final = re.compile(r"\d[\d.:]*")
-"""Transactions, addresses, epochs: what a run ended by is counted without them."""
+"""Transaction ids, addresses and epochs: the reasons why runs ended are counted without them."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Played:
-    """What a history showed."""
+    """The results of a history."""
 
     verdict: Verdict  # of the reader
     runs: int = 0  # of the reader
-    ends: Counter[str] = field(default_factory=Counter)  # of its runs, by what was said, without numbers
+    ends: Counter[str] = field(default_factory=Counter)  # of its runs: the errors, without numbers
     made: int = 0  # changes that were acknowledged
     hits: int = 0
     stale: tuple[str, ...] = ()
@@ -37,11 +37,11 @@ class Played:
 def play(
     pair: FaultyPair, proxy: Proxy, faults: Sequence[Fault], seconds: float, name: str, edits_source: str
 ) -> Played:
-    """Play it to its end, with all parts mended and all edits finalized, and judge what was read.
+    """Play the history to its end, mend all parts, finalize all edits, and judge what was read.
 
     Raises:
-        BeyondRepairError: the pair is of no use any more.
-        DamagedJournalError: the JournalNodes are.
+        BeyondRepairError: the pair cannot be used any more.
+        DamagedJournalError: the JournalNodes cannot be.
     """
     pair.make_whole()
     changes = Changes(pair, f"/journal/{name}")

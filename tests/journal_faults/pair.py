@@ -1,7 +1,7 @@
 """An HA pair with three JournalNodes: each can be killed, wiped, and cut off from each NameNode and from readers.
 
-Each NameNode reaches each JournalNode through a relay of its own, and so do the readers of the journal; JournalNodes
-reach each other straight.
+Each NameNode, and the readers of the journal, reach each JournalNode through a relay of their own. JournalNodes reach
+each other directly.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from tests.real.faults import Break, broken, killed, paused
 READERS: Final = "readers"
 
 CALL_MS: Final = 5_000
-"""How long a NameNode waits for JournalNodes (dfs.qjournal.*.timeout.ms): up to two minutes by default."""
+"""How long a NameNode waits for JournalNodes (dfs.qjournal.*.timeout.ms); by default up to two minutes."""
 
 _CALLS: Final = (
     "start-segment",
@@ -47,7 +47,7 @@ SPEC: Final = ClusterSpec(
     with_datanode=False,
     overrides={
         "dfs.ha.tail-edits.in-progress": "true",
-        "dfs.journalnode.sync.interval": "3000",  # ms between two looks for segments that others have (120,000)
+        "dfs.journalnode.sync.interval": "3000",  # ms between searches for missing segments (120,000)
         "ipc.client.connect.max.retries": "2",
         "ipc.client.connect.retry.interval": "200",  # ms
         **{f"dfs.qjournal.{call}.timeout.ms": str(CALL_MS) for call in _CALLS},
@@ -60,7 +60,7 @@ class BeyondRepairError(Exception):
 
 
 class FaultyPair(Cluster):
-    """The pair. Relays are by who uses them: a NameNode's id, or READERS; of each in the order of the JournalNodes."""
+    """An HA pair. `relays` are by user: a NameNode's id, or READERS; for each in the order of the JournalNodes."""
 
     def __init__(self, spec: ClusterSpec, *, progress: Progress = silent) -> None:
         users = ("nn1", "nn2", READERS)
@@ -87,17 +87,17 @@ class FaultyPair(Cluster):
 
     @property
     def journal_of_readers(self) -> str:
-        """The journal as readers reach it."""
+        """The journal's URI for readers, through their relays."""
         return self._journal(READERS, self.spec.nameservice)
 
     # -- who is active
 
     def active(self) -> NameNode | None:
-        """Return the NameNode that is active, if one says so."""
+        """Return the NameNode that reports active; None: none does."""
         return next((each for each in self.namenodes if each.state() == "active"), None)
 
     def keep_active(self) -> None:
-        """Have a NameNode be active, if that can be now."""
+        """Make a NameNode active, if none is and if that is possible now."""
         if self.active() is not None:
             return
         for namenode in self.namenodes:
@@ -109,10 +109,10 @@ class FaultyPair(Cluster):
                 return
 
     def make_whole(self) -> int:
-        """Have all servers run, one NameNode active, all JournalNodes in its segment; return that one's first txid.
+        """Run all servers, with one active NameNode and all JournalNodes in its new segment; return its first txid.
 
         Raises:
-            BeyondRepairError: that cannot be.
+            BeyondRepairError: it does not succeed in time.
         """
         until = time.monotonic() + 2 * HANG_S
         while True:
@@ -134,7 +134,7 @@ class FaultyPair(Cluster):
                 raise BeyondRepairError(last_words)
 
     def roll(self) -> int | None:
-        """Begin a segment; return its first transaction, None where that cannot be."""
+        """Begin a segment, and return its first transaction; None: it is not possible now."""
         active = self.active()
         if active is None:
             return None
@@ -154,12 +154,12 @@ class FaultyPair(Cluster):
     # -- the journal on disk
 
     def journal_directory(self, journalnode: Server) -> Path:
-        """Return where a JournalNode keeps the journal."""
+        """Return the directory of a JournalNode's journal."""
         place = self.directory / "data" / journalnode.process.name
         return place / self.spec.nameservice / "current"
 
     def _has(self, journalnode: Server, txid: int) -> bool:
-        """Whether it shows a transaction of the open segment: one that has the file may have missed what is in it."""
+        """Return whether it has this transaction of the open segment: it may have the file but have missed edits."""
 
         async def ask() -> bool:
             rpc = JournalNodeRpc(
@@ -180,30 +180,30 @@ class FaultyPair(Cluster):
             return False
 
     def _takes_edits(self, journalnode: Server) -> bool:
-        """Whether it is in the segment that is newest at any of them."""
+        """Return whether it has the newest segment open that any of them has open."""
         newest = max(
             (name for each in self.journalnodes for name in self._segments(each, "inprogress_")), default=""
         )
         return newest in self._segments(journalnode, "inprogress_")
 
     def _segments(self, journalnode: Server, kind: str) -> set[str]:
-        """Return the names of its segments: of the open ones, or of those that are finalized."""
+        """Return the names of its segments of a kind: open, or finalized."""
         found = self.journal_directory(journalnode).glob(f"edits_{kind}*")
         return {
             each.name for each in found if each.name.removeprefix(f"edits_{kind}").replace("-", "").isdigit()
         }
 
     def _written_at(self, journalnode: Server) -> int:
-        """Return when it has written last; 0 if it has no open segment."""
-        with suppress(FileNotFoundError):  # it has just ended that segment
+        """Return the time in ns of its last write to an open segment; 0: it has no open segment."""
+        with suppress(FileNotFoundError):  # the segment has just been finalized
             segments = self.journal_directory(journalnode).glob("edits_inprogress_*")
             return max((each.stat().st_mtime_ns for each in segments), default=0)
         return 0
 
     def may_wipe(self, which: int) -> bool:
-        """Whether all that this JournalNode has is at the others: both take edits, from the beginning of a segment on.
+        """Return whether the others have all that it has: both take edits, since the beginning of a segment.
 
-        One that was cut off amid a segment has it open as well, and misses edits that this one has.
+        One that was cut off in the middle of a segment also has it open, but misses edits that this one may have.
         """
         self.roll()
         one, others = (
@@ -218,7 +218,7 @@ class FaultyPair(Cluster):
 
     @contextmanager
     def trouble(self, fault: Fault) -> Iterator[None]:
-        """Let a fault befall the pair while the block lasts."""
+        """Break the pair with a fault while the block runs."""
         journalnode = self.journalnodes[fault.which]
         readers = self.relays[READERS]
         active = self.active()
@@ -263,14 +263,14 @@ class FaultyPair(Cluster):
         self.keep_active()
 
     def _promote_other(self, namenode: NameNode) -> None:
-        """Make the other NameNode active, if that can be."""
+        """Make the other NameNode active, if that is possible."""
         number = 1 - self.namenodes.index(namenode)
         with suppress(StartError):
             self.transition_to_active(number)
 
     @contextmanager
     def _change_discarded(self, active: NameNode, which: int) -> Iterator[None]:
-        """Let changes reach one JournalNode alone, and the other NameNode go on without them and without it."""
+        """Let changes reach one JournalNode only, and make the other NameNode active without it and the changes."""
         (other,) = (each for each in self.namenodes if each is not active)
         for number, relay in enumerate(self.relays[active.id]):
             if number != which:
@@ -279,7 +279,7 @@ class FaultyPair(Cluster):
         written_at, waits_until = self._written_at(journalnode), time.monotonic() + 1.0
         while self._written_at(journalnode) == written_at and time.monotonic() < waits_until:
             time.sleep(0.01)
-        time.sleep(0.1)  # so that readers have asked it
+        time.sleep(0.1)  # so that readers have read it
         with killed(active.process), broken((self.relays[other.id][which],), Break.CUT):
             for relay in self.relays[active.id]:
                 relay.restore()
@@ -287,10 +287,10 @@ class FaultyPair(Cluster):
             yield
 
     def _wipe(self, which: int) -> None:
-        """Replace a JournalNode's disk, and format its journal as the others' is.
+        """Replace a JournalNode's disk, and format its journal like the others'.
 
-        `hdfs namenode -initializeSharedEdits` would format all. Its epoch comes with the first call of the active
-        NameNode, its edits with the next segment, and earlier segments by JournalNodeSyncer.
+        `hdfs namenode -initializeSharedEdits` would format all. The first call of the active NameNode brings its epoch,
+        the next segment its edits, and JournalNodeSyncer earlier segments.
         """
         journalnode, other = self.journalnodes[which], self.journalnodes[which - 1]
         here = self.journal_directory(journalnode)

@@ -1,4 +1,4 @@
-"""Draw what befalls the JournalNodes and NameNodes of an HA pair, and when."""
+"""Draw the faults of an HA pair's JournalNodes and NameNodes, and their times."""
 
 import random
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from tests.real.proxied_cluster import MAX_STALENESS_S
 
 JOURNALNODES: Final = 3
 QUIET_S: Final = 1.5
-"""At the beginning, and between faults that come one by one."""
+"""The time without faults at the beginning, and between faults that come one at a time."""
 
 LEFT_BEHIND_S: Final = MAX_STALENESS_S + 2.0
-"""So long a reader is left with nothing new: longer than anything may be answered from memory then."""
+"""How long a reader gets nothing new: longer than the cache may answer from memory then."""
 
 
 class Kind(Enum):
-    """What befalls a part; which JournalNode is the fault's `which`, the NameNode is the one that is active then."""
+    """A kind of fault. `Fault.which` names the JournalNode; the NameNode is the one that is active when it begins."""
 
     JOURNALNODE_KILLED = "JournalNode killed"
     JOURNALNODE_STOPPED = "JournalNode stopped"  # SIGSTOP, and SIGCONT later
@@ -29,14 +29,14 @@ class Kind(Enum):
     READER_LEFT_BEHIND = "readers cut off from all JournalNodes but one, which misses edits"
     NAMENODE_KILLED = "active NameNode killed"
     NAMENODE_HANDS_OVER = "active NameNode hands over"
-    NAMENODE_NOT_FENCED = "the other NameNode becomes active beside it"  # it ends itself at its next edit
+    NAMENODE_NOT_FENCED = "the other NameNode becomes active beside it"  # the old one exits at its next edit
     CHANGE_DISCARDED = "a change that one JournalNode alone has is discarded"  # by a failover
-    EDITS_ROLLED = "edits rolled"  # no fault: here a JournalNode that was restarted takes part again
+    EDITS_ROLLED = "edits rolled"  # no fault: a restarted JournalNode takes edits again from here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One of them."""
+    """A fault of a history."""
 
     at_s: float  # since the history began
     kind: Kind
@@ -46,7 +46,7 @@ class Fault:
 
 
 def draw(seed: int, seconds: float) -> tuple[Fault, ...]:
-    """Return the faults of a history; in half of all they come one by one, in the others as they come."""
+    """Return the faults of a history: one at a time in half of all histories, otherwise free to overlap."""
     chance = random.Random(seed)
     one_by_one = chance.random() < 0.5
     waiting: list[Kind] = []

@@ -1,4 +1,4 @@
-"""Read the edits as a publisher does, and write down what was read, what was missed and where reading began."""
+"""Read the edits as a publisher does, and record the edits read, the gaps, and where reading began."""
 
 import asyncio
 import threading
@@ -23,11 +23,11 @@ from tests.patience import until
 from tests.real.beside import beside
 
 RETRY_S: Final = 0.2
-"""Between two runs."""
+"""Pause between two runs."""
 
 
 def event_of(batch: EventBatch) -> Event:
-    """Return a transaction as it is compared."""
+    """Return a transaction in the form that is compared."""
     return Event(batch.txid, repr((batch.events, batch.changes)), ())
 
 
@@ -42,18 +42,18 @@ def _place(task: "asyncio.Task[object]") -> str:
 
 
 async def _until_set(ending: threading.Event) -> None:
-    """Return when it is; a thread that waits for it would hold back the error that ends a reader."""
-    while not ending.is_set():  # noqa: ASYNC110 - as said
+    """Wait until `ending` is set. A thread that waited for it would delay the error that ends a reader."""
+    while not ending.is_set():  # noqa: ASYNC110 - not an event: see above
         await asyncio.sleep(0.01)
 
 
 class EditsReader:
-    """A reader that begins each run where the last one has ended, as `nncache.invalidation.publisher.resume` does.
+    """A reader that begins each run where the last one ended, as `nncache.invalidation.publisher.resume` does.
 
     Attributes:
-        log: what it was told, in order.
-        through_txid: all up to there was read, or is in a gap; -1 until it has begun.
-        runs: how often it began.
+        log: the edits and gaps that it read, in order.
+        through_txid: everything up to this transaction was read, or is in a gap; -1 until it has begun.
+        runs: number of runs that began.
         ends: why runs ended, or could not begin, in order.
     """
 
@@ -63,7 +63,7 @@ class EditsReader:
             nameservice=pair.spec.nameservice, namenode_http=http, namenode_rpc=rpc, user=pair.superuser
         )
         self._edits = EditsSettings(edits_source=edits_source, shared_edits_dir=pair.journal_of_readers)
-        self._source: EditsSource | None = None  # both: once it reads
+        self._source: EditsSource | None = None  # this and _loop: None until it reads
         self._loop: asyncio.AbstractEventLoop | None = None
         self.log: list[SubscriberLog] = []
         self.through_txid = -1
@@ -72,7 +72,7 @@ class EditsReader:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read in a thread until the block ends; yields when it has begun."""
+        """Read in a thread while the block runs. The block begins when the first run has."""
         with beside(self._run) as work:
 
             def has_begun() -> bool:
@@ -83,14 +83,14 @@ class EditsReader:
             yield
 
     def await_through(self, txid: int) -> None:
-        """Wait until all up to this transaction was read."""
+        """Wait until everything up to this transaction was read."""
         until(
             lambda: self.through_txid >= txid,
             lambda: f"nothing is read behind {self.through_txid}, not {txid}: {self._state()}",
         )
 
     def _state(self) -> str:
-        """Return why the last runs ended, what this one has of each JournalNode, and what each task waits for."""
+        """Return why the last runs ended, the state of each JournalNode, and where each task waits."""
         places = [] if self._loop is None else map(_place, asyncio.all_tasks(self._loop))
         return "\n".join((f"{self.ends[-3:]}, {self._source and self._source.stats().journal}", *places))
 
@@ -139,7 +139,7 @@ class EditsReader:
             self.through_txid = max(self.through_txid, read.through_txid)
 
     def _heed(self, exc: MissingEventsError) -> None:
-        """Go on behind what is gone, and say so; what ends a run for another reason is read again."""
+        """Record lost edits as a gap, and continue after it. After any other end of a run the edits are read again."""
         match exc.kind:
             case GapKind.PURGED if exc.last_txid is not None:
                 self.log.append(Gap(self.through_txid + 1, exc.last_txid))

@@ -36,7 +36,7 @@ def standing() -> Iterator[tuple[FaultyPair, Proxy]]:
 
 
 def test_what_is_read_is_what_is_in_the_finalized_log(standing: tuple[FaultyPair, Proxy]) -> None:
-    """Whatever becomes of JournalNodes and NameNodes; and nothing older than allowed is answered from memory."""
+    """This holds whatever happens to JournalNodes and NameNodes, and no answer from memory is older than allowed."""
     pair, proxy = standing
     played = play(pair, proxy, FAULTS, seconds=10.0, name="short", edits_source="journalnodes")
     assert Figures([played]).shortfalls() == ()
@@ -47,7 +47,7 @@ def test_what_is_read_is_what_is_in_the_finalized_log(standing: tuple[FaultyPair
 def test_inotify_beyond_the_end_of_a_segment_says_each_transaction_once(
     standing: tuple[FaultyPair, Proxy],
 ) -> None:
-    """With in-progress tailing a NameNode repeats in one page what is before that end."""
+    """With in-progress tailing a page of a NameNode repeats transactions before that end."""
     pair, _ = standing
     pair.make_whole()
     active = pair.active()
@@ -79,7 +79,7 @@ def test_inotify_beyond_the_end_of_a_segment_says_each_transaction_once(
 
 
 def test_a_history_is_drawn_again_from_its_seed() -> None:
-    """All kinds of faults come, and each ends before the history does."""
+    """All kinds of faults occur, and each fault ends before its history."""
     drawn = [draw(seed, 20.0) for seed in range(60)]
     assert drawn == [draw(seed, 20.0) for seed in range(60)]
     assert {fault.kind for faults in drawn for fault in faults} == set(Kind)
@@ -87,7 +87,7 @@ def test_a_history_is_drawn_again_from_its_seed() -> None:
 
 
 def test_what_was_acknowledged_long_ago_must_be_seen() -> None:
-    """An answer may be as old as Bounded allows, counted from the question."""
+    """An answer may be as old as Bounded allows when the question is asked."""
     changed = Changed("/d", [(100.0, 0), (101.0, 1)])
     asked_at = (100.0, 100.5 + MAX_STALENESS_S, 101.5 + MAX_STALENESS_S)
     assert [changed.oldest_allowed(each) for each in asked_at] == [-1, 0, 1]

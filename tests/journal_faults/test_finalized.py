@@ -1,4 +1,4 @@
-"""What is in the log, by the disks of the JournalNodes: each transaction once, wherever it is."""
+"""The log on the disks of the JournalNodes has each transaction once, on whichever disks it is."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def deletion(txid: int, path: str = "/d") -> bytes:
 
 
 def journal(place: Path, **segments: bytes) -> Path:
-    """Make a JournalNode's directory; segments are by their bounds."""
+    """Create a JournalNode's directory; the names of segments have their bounds."""
     place.mkdir()
     for name, data in segments.items():
         bounds = "-".join(f"{int(txid):019d}" for txid in name.removeprefix("s").split("_"))
@@ -26,7 +26,7 @@ def journal(place: Path, **segments: bytes) -> Path:
 
 
 def test_the_log_is_what_all_have_together(tmp_path: Path) -> None:
-    """One lacks a segment, another ends with padding; a part of the log is asked for."""
+    """One disk lacks a segment, and on another a segment ends with padding; only a part of the log is wanted."""
     first = frame(1, START) + deletion(2) + deletion(3) + frame(4, END)
     second = frame(5, START) + deletion(6) + frame(7, END)
     places = (
@@ -39,7 +39,7 @@ def test_the_log_is_what_all_have_together(tmp_path: Path) -> None:
 
 
 def test_a_log_that_is_not_the_same_everywhere_judges_nothing(tmp_path: Path) -> None:
-    """That would be Hadoop's fault, or ours in what we did to the disks."""
+    """A difference is Hadoop's fault, or ours when we changed the disks."""
     places = (journal(tmp_path / "1", s1_1=deletion(1)), journal(tmp_path / "2", s1_1=deletion(1, "/e")))
     with pytest.raises(DamagedJournalError, match="transaction 1 is not the same everywhere"):
         transactions_between(places, 0, 1)

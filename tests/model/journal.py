@@ -314,7 +314,7 @@ class _Access:
         """Return the client of one JournalNode."""
         return _Rpc(self.model, address)
 
-    async def see_same_journal(self, web: str, _storage: tuple[int, str]) -> None:
+    async def check_same_journal(self, web: str, _storage: tuple[int, str]) -> None:
         """Return if the journal is of this cluster's namespace."""
         await asyncio.sleep(CALL_S)
         if _address_of(web) in self.model.elsewhere:
@@ -325,7 +325,7 @@ class _Access:
     ) -> AsyncGenerator[bytes, None]:
         """Yield a finalized segment."""
         model, address = self.model, _address_of(web)
-        await self.see_same_journal(web, storage)
+        await self.check_same_journal(web, storage)
         node = model.nodes[address]
         found = next((each for each in model.segments(node, 0) if each.first_txid == first_txid), None)
         if found is None or not node.is_up or address in model.unreachable | model.hanging:

@@ -15,7 +15,7 @@ from nncache.cache import CacheSettings
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.change import EverythingUnknown, Footprint
 from nncache.invalidation.consumer import Consumer
-from nncache.proxy.clients.request import CallUnderWay
+from nncache.proxy.clients.request import CallInFlight
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.decide.direct_calls import DirectCalls
@@ -347,7 +347,7 @@ class System:
         if self._reads % 2:
             return None
         begun = self._server.begin(request)  # type: ignore[arg-type]  # as much as it looks at
-        assert not isinstance(begun, CallUnderWay), "no connection is open at once"
+        assert not isinstance(begun, CallInFlight), "no connection is open at once"
         return begun
 
     async def call(self, request: ClientRequest, path: str) -> RawResponse | None:

@@ -277,7 +277,7 @@ async def test_an_ensemble_in_trouble_gives_no_wrong_answer(tmp_path: Path) -> N
                         troubles["session"] += 1
                     continue
                 leader = await asyncio.to_thread(ensemble.leader)
-                await asyncio.to_thread(leader.kill)
+                await asyncio.to_thread(leader.process.kill)
                 await asyncio.sleep(rng.uniform(0, 2))
                 await asyncio.to_thread(ensemble.start)
                 troubles["leader"] += 1
@@ -306,14 +306,14 @@ async def test_without_zookeeper_there_is_no_answer_and_none_is_wrong(tmp_path: 
             assert isinstance(store, LinearizableZnodes)
             await fixture.namenode.mkdirs(fixture.root, "/d", MODES)
             store._patience_s = 0.5  # noqa: SLF001 - so that the test does not wait long
-            await asyncio.to_thread(server.kill)
+            await asyncio.to_thread(server.process.kill)
             for _ in range(2):
                 with pytest.raises((ConnectionLostError, OutcomeUnknownError)):
                     await fixture.namenode.mkdirs(fixture.root, "/e", MODES)
                 with pytest.raises(ConnectionLostError):
                     await fixture.namenode.read("/d", reads.status, fixture.root)
             store._patience_s = HANG_S  # noqa: SLF001 - the same
-            await asyncio.to_thread(server.start_again)
+            await asyncio.to_thread(server.process.start)
             assert (await fixture.namenode.read("/d", reads.status, fixture.root)).children_num == 0
             await fixture.namenode.mkdirs(fixture.root, "/f", MODES)
             statuses, _ = await fixture.namenode.listing(fixture.root, "/")
@@ -358,11 +358,11 @@ async def test_a_client_is_sent_on_while_zookeeper_is_away() -> None:
                 return await asyncio.to_thread(call, address, "GET", "/", "GETFILESTATUS")
 
             assert (await status()).status == 200
-            await asyncio.to_thread(server.kill)
+            await asyncio.to_thread(server.process.kill)
             refused = await status()
             assert refused.error[0] == Java.STANDBY.value
             assert await asyncio.to_thread(states, [address]) == ["unknown"]
-            await asyncio.to_thread(server.start_again)
+            await asyncio.to_thread(server.process.start)
             await until_so(lambda: asyncio.to_thread(lambda: states([address]) == ["active"]))
             assert (await status()).status == 200
 

@@ -1,4 +1,4 @@
-"""The event loop of this room's tests: the one that the proxy runs on."""
+"""The tests of this room run on the proxy's event loop."""
 
 from tests.proxy.conftest import pytest_asyncio_loop_factories
 

@@ -1,4 +1,4 @@
-"""Addresses of NameNodes."""
+"""Addresses: of NameNodes, of listening sockets, and of clients."""
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ from nncache.net.setting_error import SettingError
     ],
 )
 def test_host_and_port(address: str, host: str, port: int) -> None:
-    """A name, an IPv4 address, or an IPv6 address in brackets, then a port."""
+    """The host is a name, an IPv4 address, or an IPv6 address in brackets, followed by a port."""
     assert split_address(address) == (host, port)
 
 
@@ -47,14 +47,14 @@ def test_host_and_port(address: str, host: str, port: int) -> None:
     ],
 )
 def test_anything_else_is_refused(address: str) -> None:
-    """A mistake is found at the start, not at the first call."""
+    """A wrong address is reported at the start, not at the first call."""
     with pytest.raises(ValueError, match=r"^must "):
         split_address(address)
 
 
 @pytest.mark.parametrize("url", ["http://h:1", "hdfs://h:1/", "https://h:1/webhdfs/v1?op=x"])
 def test_a_url_is_refused_with_the_address_in_it(url: str) -> None:
-    """What is to be written instead is known."""
+    """The message has the address to write instead."""
     scheme = url.partition(":")[0]
     with pytest.raises(ValueError, match=f"^must be host:port, without {scheme}:// and without a path: h:1$"):
         split_address(url)
@@ -62,7 +62,7 @@ def test_a_url_is_refused_with_the_address_in_it(url: str) -> None:
 
 @given(st.text(max_size=20))
 def test_any_text_is_an_address_or_an_error(address: str) -> None:
-    """And nothing else happens."""
+    """No other exception is raised."""
     try:
         host, port = split_address(address)
     except ValueError:
@@ -80,7 +80,7 @@ def test_any_text_is_an_address_or_an_error(address: str) -> None:
     ],
 )
 def test_an_endpoint_reads_as_it_is_written(text: str, endpoint: ListenAddress) -> None:
-    """Host and port, an IPv6 address in brackets; and back."""
+    """Host and port, with an IPv6 address in brackets, convert in both directions."""
     assert parse_endpoint("listen", text) == endpoint
     assert str(endpoint) == text
 
@@ -105,7 +105,7 @@ def test_an_endpoint_reads_as_it_is_written(text: str, endpoint: ListenAddress) 
     ],
 )
 def test_no_other_form_is_an_endpoint(text: str) -> None:
-    """The error is one line that names key, value and what is allowed."""
+    """The error is one line that names the key, the value and what is allowed."""
     with pytest.raises(SettingError, match=r"^admin: .*: must be host:port"):
         parse_endpoint("admin", text)
 
@@ -121,12 +121,12 @@ def test_no_other_form_is_an_endpoint(text: str) -> None:
     ],
 )
 def test_an_address_has_one_spelling(given: str | bytes, address: str) -> None:
-    """Limits and rules know a client by it."""
+    """Limits and rules use it to identify a client."""
     assert str(read_ip(given)) == address
 
 
 @pytest.mark.parametrize("given", ["", "192.0.2.07", "nn.example.com", b"abc"])
 def test_what_is_no_address_is_refused(given: str | bytes) -> None:
-    """With an error that names it."""
+    """The error names the value."""
     with pytest.raises(ValueError, match="does not appear to be"):
         read_ip(given)

@@ -1,4 +1,4 @@
-"""An answer that came in time counts, however long our own loop stood still; one that did not come does not."""
+"""An answer that arrived in time counts, however long the proxy's own loop was blocked; a missing one times out."""
 
 import asyncio
 import socket
@@ -17,13 +17,13 @@ LOOPS = [uvloop.new_event_loop, asyncio.SelectorEventLoop]
 
 
 def run(make_loop: Callable[[], asyncio.AbstractEventLoop], story: Callable[[], object]) -> None:
-    """Run a story on such a loop."""
+    """Run a story on a loop of this kind."""
     with asyncio.Runner(loop_factory=make_loop) as runner:
         runner.run(story())  # type: ignore[arg-type] # a coroutine, whatever it returns
 
 
 def answer(peer: socket.socket) -> None:
-    """Answer each question, until the other side leaves."""
+    """Answer each question until the peer closes."""
     with peer:
         while peer.recv(1):
             peer.sendall(b"!")
@@ -34,7 +34,7 @@ def answer(peer: socket.socket) -> None:
 def test_what_lies_in_the_socket_is_read_before_the_verdict(
     make_loop: Callable[[], asyncio.AbstractEventLoop], questions: int
 ) -> None:
-    """The answer comes while the loop is held, and the time is over when it goes on; what is asked then has time."""
+    """The answer arrives while the loop is blocked beyond the timeout; a question asked after that has time as well."""
 
     async def story() -> None:
         ours, theirs = socket.socketpair()
@@ -65,7 +65,7 @@ def test_what_lies_in_the_socket_is_read_before_the_verdict(
 def test_what_does_not_come_is_given_up(
     make_loop: Callable[[], asyncio.AbstractEventLoop], is_held: bool
 ) -> None:
-    """Also after a stall: it adds no more than it took, and at most the time itself."""
+    """A blocked loop extends the timeout by the time it was blocked, and at most by the timeout itself."""
 
     async def story() -> None:
         loop = asyncio.get_running_loop()
@@ -81,7 +81,7 @@ def test_what_does_not_come_is_given_up(
 
 
 async def test_a_moment_that_is_over_is_over() -> None:
-    """As with `asyncio.timeout_at`; and what raises or is cancelled of itself does so."""
+    """This equals `asyncio.timeout_at`; exceptions and cancellations from the block pass through."""
     now = asyncio.get_running_loop().time()
     with pytest.raises(TimeoutError):
         async with AnswerTimeout(now - 1.0):

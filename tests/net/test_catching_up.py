@@ -1,4 +1,4 @@
-"""Connects that the event loop leaves waiting are accepted, a few at each look."""
+"""Connections that the event loop leaves in the backlog are accepted, a few at each check."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from tests.proxy.wire import until
 
 
 class Echo(asyncio.Protocol):
-    """Says what it is told."""
+    """Echoes the bytes that it receives."""
 
     made: list["Echo"]
 
@@ -24,25 +24,25 @@ class Echo(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Store the transport."""
         self.transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Say it."""
+        """Send the bytes back."""
         assert self.transport is not None
         self.transport.write(data)
 
 
 @pytest.fixture
 def listening() -> Iterator[socket.socket]:
-    """Return a socket on which only the one under test accepts."""
+    """Return a listening socket on which only the code under test accepts."""
     with socket.create_server(("127.0.0.1", 0), backlog=4 * AT_A_LOOK) as made:
         yield made
 
 
 @contextlib.asynccontextmanager
 async def accepting(listening: socket.socket) -> AsyncIterator[list[Echo]]:
-    """Look at it meanwhile; yield who was accepted."""
+    """Run the checks; yield the accepted connections."""
     Echo.made = []
     catching_up = CatchingUp(Echo, [listening.fileno()])
     async with asyncio.TaskGroup() as tasks:
@@ -58,12 +58,12 @@ async def accepting(listening: socket.socket) -> AsyncIterator[list[Echo]]:
 
 
 def connect(listening: socket.socket) -> socket.socket:
-    """Connect; the kernel answers."""
+    """Connect; the kernel completes the handshake."""
     return socket.create_connection(listening.getsockname(), timeout=HANG_S)
 
 
 async def test_who_waits_is_accepted_and_served(listening: socket.socket) -> None:
-    """As one whom the loop itself has accepted: also without Nagle's delay."""
+    """The connection is like one that the loop accepted, with TCP_NODELAY as well."""
     async with accepting(listening) as made:
         with connect(listening) as client:
             client.sendall(b"hello")
@@ -77,7 +77,7 @@ async def test_who_waits_is_accepted_and_served(listening: socket.socket) -> Non
 
 
 async def test_a_look_accepts_a_few(listening: socket.socket) -> None:
-    """Between two looks all others have their turns."""
+    """Other callbacks of the loop run between two checks."""
     with contextlib.ExitStack() as close:
         for _ in range(2 * AT_A_LOOK + 1):
             close.enter_context(connect(listening))
@@ -93,7 +93,7 @@ async def test_a_look_accepts_a_few(listening: socket.socket) -> None:
 async def test_one_that_cannot_be_served_is_closed_and_harms_no_other(
     listening: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the system has against it."""
+    """Any error of the system has this effect."""
     loop = asyncio.get_running_loop()
     serve = loop.connect_accepted_socket
     refused = list[socket.socket]()
@@ -112,7 +112,7 @@ async def test_one_that_cannot_be_served_is_closed_and_harms_no_other(
 
 
 async def test_once_stopped_it_accepts_no_more(listening: socket.socket) -> None:
-    """And has let go of the socket, which is its owner's."""
+    """It has also closed its copy of the socket, which belongs to its owner."""
     catching_up = CatchingUp(Echo, [listening.fileno()])
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(catching_up.run())

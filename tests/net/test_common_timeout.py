@@ -1,4 +1,4 @@
-"""One timer calls back each that is late, and no other."""
+"""One timer calls back each call that is late, and no other."""
 
 import asyncio
 
@@ -9,22 +9,22 @@ LOOP = VirtualLoop
 
 
 class Call:
-    """What waits; it notes when it was told."""
+    """A call in progress; records when it was reported late."""
 
     def __init__(self, late: CommonTimeout) -> None:
         self.late = late
         self.late_at: list[float] = []
-        self.ends_with: list[Call] = []  # that end when this one is late
+        self.ends_with: list[Call] = []  # calls that end when this one is late
 
     def is_late(self) -> None:
-        """Take note."""
+        """Record the time."""
         self.late_at.append(asyncio.get_running_loop().time())
         for other in self.ends_with:
             self.late.end(other.is_late)
 
 
 async def test_each_call_is_late_at_its_own_time() -> None:
-    """In their order; one whose reply has come is not, nor is any a second time."""
+    """Calls are late in order. A call whose reply has arrived is not late, and none is reported twice."""
     late, loop = CommonTimeout(1.0), asyncio.get_running_loop()
     begun, calls = loop.time(), [Call(late) for _ in range(4)]
     for call in calls:
@@ -56,7 +56,7 @@ async def test_one_that_ends_another_spares_it_the_word() -> None:
 
 
 async def test_no_call_is_late_after_the_end() -> None:
-    """The timer is stopped; to stop it again does nothing."""
+    """`close` stops the timer; a second `close` has no effect."""
     late, loop = CommonTimeout(1.0), asyncio.get_running_loop()
     call = Call(late)
     late.begin(call.is_late, loop)

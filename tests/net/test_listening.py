@@ -1,4 +1,4 @@
-"""Where a server listens, and for whom."""
+"""On which addresses a server listens, and which clients reach it."""
 
 import socket
 
@@ -12,7 +12,7 @@ from tests.patience import HANG_S
     ("host", "serves"), [("::", {"::1", "127.0.0.1"}), ("::1", {"::1"}), ("127.0.0.1", {"127.0.0.1"})]
 )
 def test_every_address_is_that_of_both_families(host: str, serves: set[str]) -> None:
-    """`::` alone is every address; each other one is itself."""
+    """Only `::` means every address; each other address means itself."""
     with listening_socket(host, 0) as listening:
         port = listening.getsockname()[1]
         for address in ("::1", "127.0.0.1"):

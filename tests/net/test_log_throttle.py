@@ -1,4 +1,4 @@
-"""However often it goes wrong, the log does not grow with it."""
+"""The log stays small however often an error repeats."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ from tests.proxy.write_fixture import METHOD
 
 
 def test_the_first_is_written_at_once_and_the_others_are_counted(caplog: pytest.LogCaptureFixture) -> None:
-    """A line says how many there were since the last."""
+    """A line has the number of errors since the last one."""
     clock = FakeClock()
     complaints = ThrottledLog(logging.getLogger("test"), clock)
     for text in ("one", "two", "three"):
@@ -39,7 +39,7 @@ def test_the_first_is_written_at_once_and_the_others_are_counted(caplog: pytest.
 
 
 async def test_refused_questions_of_writes_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    """Without superuser rights each creation would bring two lines, for as long as the proxy runs."""
+    """Without superuser rights each creation would log two lines, while the proxy runs."""
     clock, namenode = FakeClock(), HeldNameNode()
     streamer = ScriptedStreamer(script(settled(307, None)))
     writes = Writes(
@@ -52,7 +52,7 @@ async def test_refused_questions_of_writes_do_not_fill_the_log(caplog: pytest.Lo
         query_timeout_s=5.0,
         two_step_timeout_s=5.0,
     )
-    writes.stop()  # nothing is asked again in the background
+    writes.stop()  # no question is repeated in the background
     target = "/webhdfs/v1/w/f?op=CREATE"
     for _ in range(5):
         async with asyncio.TaskGroup() as group:

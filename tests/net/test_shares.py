@@ -1,4 +1,4 @@
-"""Everybody gets a share: one alone nearly all, a newcomer always something."""
+"""Every holder gets a share: a single holder nearly everything, a new one always something."""
 
 import pytest
 
@@ -6,20 +6,20 @@ from nncache.net.shares import GREED, Rates, Shares, holder_of
 
 
 def fill(shares: Shares, holder: str) -> int:
-    """Take as many as the holder gets."""
+    """Take as many places as the holder gets."""
     while shares.take(holder):
         shares.check()
     return shares.held(holder)
 
 
 def test_one_alone_gets_seven_eighths() -> None:
-    """A gateway behind which all clients stand is hardly bounded."""
+    """A gateway in front of all clients is hardly limited."""
     assert fill(Shares(256), "gateway") == 224
     assert fill(Shares(16_384), "gateway") == 14_336
 
 
 def test_equal_greed_gets_equal_shares() -> None:
-    """Two that take in turn get the same, and something is left free."""
+    """Two holders that take in turn get the same number, and some places stay free."""
     shares = Shares(256)
     while shares.take("a") | shares.take("b"):
         shares.check()
@@ -29,7 +29,7 @@ def test_equal_greed_gets_equal_shares() -> None:
 
 @pytest.mark.parametrize("greedy", [1, 2])
 def test_a_newcomer_finds_something_free(greedy: int) -> None:
-    """Whatever the first have taken before."""
+    """This holds whatever the first holders have taken."""
     shares = Shares(64)
     for number in range(greedy):
         fill(shares, f"greedy{number}")
@@ -37,7 +37,7 @@ def test_a_newcomer_finds_something_free(greedy: int) -> None:
 
 
 def test_the_first_make_room_for_the_later_ones() -> None:
-    """Who has more than an equal share gets nothing of what becomes free."""
+    """A holder with more than an equal share gets none of the places that become free."""
     shares = Shares(64)
     for holder in ("a", "b", "c", "d"):
         fill(shares, holder)
@@ -52,7 +52,7 @@ def test_the_first_make_room_for_the_later_ones() -> None:
 
 
 def test_what_is_given_back_can_be_taken_again() -> None:
-    """And who holds nothing costs no memory."""
+    """A holder without places takes no memory."""
     shares = Shares(2)
     assert shares.take("a")
     assert shares.take("b")
@@ -82,12 +82,12 @@ def test_what_is_given_back_can_be_taken_again() -> None:
     ],
 )
 def test_a_host_has_one_share_whatever_its_addresses(address: str, holder: str) -> None:
-    """IPv6 gives a host a network of addresses."""
+    """An IPv6 host has a network of addresses."""
     assert holder_of(address) == holder
 
 
 def test_a_rate_is_each_holders_own() -> None:
-    """With a burst; what is given back was never used, and beyond MAX the least recent are forgotten."""
+    """Each holder has a burst. `give_back` undoes a use, and beyond MAX the least recently used holders are dropped."""
     rates = Rates(10.0, 2.0)
     assert [rates.take("a", 0.0) for _ in range(3)] == [0.0, 0.0, 0.1]
     assert rates.take("b", 0.0) == 0.0

@@ -1,4 +1,4 @@
-"""What TLS finds wrong is said with what to do, for handshakes that really fail."""
+"""TLS errors are explained with a remedy; the handshakes here really fail."""
 
 import asyncio
 import socket
@@ -22,7 +22,7 @@ LONG_AGO = datetime.now(UTC) - timedelta(days=9)
 
 
 async def failure(server: ssl.SSLContext | bytes, client: ssl.SSLContext) -> str:
-    """Shake hands, and return why that fails; bytes are what a server without TLS answers."""
+    """Do a handshake, and return why it fails; a server given as bytes answers these without TLS."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if isinstance(server, bytes):
@@ -39,7 +39,7 @@ async def failure(server: ssl.SSLContext | bytes, client: ssl.SSLContext) -> str
 
 
 def expired(authority: Authority) -> ssl.SSLContext:
-    """A certificate that has ended."""
+    """Return a server context with an expired certificate."""
     issued = authority.issue("old", "localhost", not_before=LONG_AGO, not_after=LONG_AGO + timedelta(days=1))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(issued.chain, issued.key)
@@ -64,13 +64,13 @@ def expired(authority: Authority) -> ssl.SSLContext:
 async def test_it_says_what_to_do(
     tmp_path: Path, server: Callable[[Authority], ssl.SSLContext | bytes], advice: str
 ) -> None:
-    """The certificate's name, dates, version, and a port without TLS."""
+    """The causes are the certificate's name and dates, the TLS version, and a port without TLS."""
     authority = Authority(tmp_path)
     assert advice in await failure(server(authority), authority.client_context())
 
 
 async def test_an_unknown_authority_is_a_matter_of_namenode_ca(tmp_path: Path) -> None:
-    """Whoever signed it is not in the file."""
+    """The authority that signed the certificate is not in the file."""
     other = Authority(tmp_path / "other").client_context()
     text = await failure(server_context(Authority(tmp_path / "own")), other)
     assert text.endswith("namenode_ca must name the PEM file of the authority that signed it")
@@ -78,7 +78,7 @@ async def test_an_unknown_authority_is_a_matter_of_namenode_ca(tmp_path: Path) -
 
 
 def test_a_server_that_wants_a_certificate_of_ours() -> None:
-    """TLS 1.3 says so after the handshake."""
+    """TLS 1.3 reports this after the handshake."""
     error = ssl.SSLError(1, "x")
     error.reason = "TLSV13_ALERT_CERTIFICATE_REQUIRED"
     assert "dfs.client.https.need-auth" in why_no_tls(error)
@@ -86,11 +86,11 @@ def test_a_server_that_wants_a_certificate_of_ours() -> None:
     assert "x" in why_no_tls(error)
 
 
-# ---- whose certificates a client believes; NameNodes and ZooKeeper have tests of their own ---------
+# ---- which certificates a client trusts; NameNodes and ZooKeeper have tests of their own -----------
 
 
 def test_names_are_checked_whatever_is_believed(tmp_path: Path) -> None:
-    """By the authorities of a file alone, or by those of the operating system."""
+    """A client trusts the authorities of a file alone, or those of the operating system."""
     ours = client_context("some_ca", str(Authority(tmp_path).ca))
     assert len(ours.get_ca_certs()) == 1
     for context in (ours, client_context("some_ca", "")):
@@ -99,7 +99,7 @@ def test_names_are_checked_whatever_is_believed(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_used_is_named_with_its_setting(tmp_path: Path) -> None:
-    """One that is missing, and one that is no PEM."""
+    """The file may be missing, or not be PEM."""
     (tmp_path / "store.jks").write_bytes(b"\xfe\xed\xfe\xed")
     for name, why in (
         ("none.pem", "cannot be read: No such file"),
@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_used_is_named_with_its_setting(tmp_path: Path) ->
 
 
 async def failure_of(address: str) -> str:
-    """Ask an address over HTTP, and return why there is no answer."""
+    """Send an HTTP request to an address; return why there is no answer."""
     timeout = aiohttp.ClientTimeout(total=HANG_S)
     async with aiohttp.ClientSession(timeout=timeout) as session:
         try:
@@ -121,7 +121,7 @@ async def failure_of(address: str) -> str:
 
 
 async def test_no_listener() -> None:
-    """With address and errno, and without a word about ssl."""
+    """The message has the address and errno, and does not mention ssl."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     reported = await failure_of(f"127.0.0.1:{port}")
@@ -129,7 +129,7 @@ async def test_no_listener() -> None:
 
 
 async def test_no_such_host() -> None:
-    """The name is said: of a list of addresses it is not clear otherwise."""
+    """The message names the host, so that it is clear which of several addresses failed."""
     text = await failure_of("no-such-host.invalid:1")
     assert text.startswith("host no-such-host.invalid cannot be resolved: ")
 
@@ -139,7 +139,7 @@ async def test_no_such_host() -> None:
     [(b"SSH-2.0-x\r\n\r\n", "it answers, and not in HTTP"), (b"", "it closed the connection")],
 )
 async def test_a_server_of_another_protocol(says: bytes, text: str) -> None:
-    """It answers otherwise, or hangs up."""
+    """The server answers in another protocol, or closes the connection."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(100)
@@ -161,5 +161,5 @@ async def test_a_server_of_another_protocol(says: bytes, text: str) -> None:
     ],
 )
 def test_there_is_always_a_reason(exc: Exception, text: str) -> None:
-    """Never an empty one: some exceptions have no text."""
+    """The reason is never empty, although some exceptions have no text."""
     assert why_unanswered(exc) == text

@@ -1,4 +1,4 @@
-"""So much a second, and no more at once than the bucket holds."""
+"""A rate, with bursts of at most the size of the bucket."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ MAX_COST_S = 0.5
     costs=st.lists(st.tuples(st.floats(0, MAX_COST_S), st.floats(0, 1)), max_size=200),
 )
 def test_the_share_is_kept(share: float, burst_s: float, costs: list[tuple[float, float]]) -> None:
-    """B1: over any time, what is charged is at most burst + share * time + one charge."""
+    """B1: over any period, the charges are at most burst + share * time + one charge."""
     now = began_at = 100.0
     budget = TokenBucket(share, burst_s, now)
     charged = 0.0
@@ -29,7 +29,7 @@ def test_the_share_is_kept(share: float, burst_s: float, costs: list[tuple[float
 
 @given(st.lists(st.floats(0, 10), max_size=20))
 def test_quiet_time_saves_up_no_more_than_the_burst(idles: list[float]) -> None:
-    """However long it was quiet, the bucket is not larger than it is."""
+    """The bucket never holds more than its size, however long it was idle."""
     now = 0.0
     budget = TokenBucket(0.05, 2.0, now)
     for idle_s in idles:
@@ -48,7 +48,7 @@ def test_a_clock_that_does_not_advance_earns_nothing() -> None:
 
 
 def test_it_says_when_so_much_is_left() -> None:
-    """At once if it is."""
+    """If enough is left, `ready_at` is now."""
     bucket = TokenBucket(2.0, 4.0, 100.0)
     assert bucket.ready_at(4.0) == 100.0
     bucket.charge(4.0, 100.0)

@@ -1,4 +1,4 @@
-"""W3C Trace Context: what a valid `traceparent` says, and which fields are not valid."""
+"""W3C Trace Context: which `traceparent` fields are valid, and what they contain."""
 
 import pytest
 
@@ -19,7 +19,7 @@ TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
     ],
 )
 def test_a_valid_field_names_trace_and_span(field: str, *, is_sampled: bool) -> None:
-    """Of a later version the part that this one has; of the flags the only one that this one has."""
+    """Of a later version only the known part counts, and of the flags only the known one."""
     assert parse_traceparent(field) == TraceParent(TRACE, PARENT, is_sampled)
 
 
@@ -39,5 +39,5 @@ def test_a_valid_field_names_trace_and_span(field: str, *, is_sampled: bool) -> 
     ],
 )
 def test_any_other_field_names_none(field: str) -> None:
-    """Nothing of it counts."""
+    """No part of it is used."""
     assert parse_traceparent(field) is None

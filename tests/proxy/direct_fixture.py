@@ -1,4 +1,4 @@
-"""A whole proxy in front of NameNodes of bytes, with or without calls that need no task."""
+"""A whole proxy in front of raw NameNodes, with or without direct calls."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -42,7 +42,7 @@ LISTED = HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
 
 @dataclass
 class DirectProxy:
-    """The parts, and what they have done."""
+    """The parts of a running proxy."""
 
     server: Server
     upstream: Upstream
@@ -53,25 +53,25 @@ class DirectProxy:
     queries: HeldNameNode
 
     async def learn(self, request: bytes = LIST) -> None:
-        """Have a task take a request, so that a connection to the NameNode is open for the next one."""
+        """Send a request that a task handles, so that the next one finds an open connection to the NameNode."""
         async with self.client() as client:
             client.send(request)
             await client.reply()
         await until(lambda: not self.server.stats().connections_open)
 
     def client(self) -> AbstractAsyncContextManager[RawClient]:
-        """Connect."""
+        """Connect a client."""
         return RawClient.connected(self.server.port)
 
     async def ask(self, request: bytes = LIST) -> RawReply:
-        """Ask on a connection of its own."""
+        """Send a request on a connection of its own."""
         async with self.client() as client:
             client.send(request)
             return await client.reply()
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing of any call is left."""
+        """Whether no call has left anything behind."""
         return (
             not self.calls.under_way
             and not self.front_end.call_limits.under_way
@@ -90,7 +90,7 @@ async def direct_fixture(
     join_wait_s: float = 0.5,
     how: NameNodeWeb = PLAIN,
 ) -> AsyncIterator[DirectProxy]:
-    """Run it; the first NameNode is active, and only paths below /kept may be kept."""
+    """Run a proxy; the first NameNode is active, and only paths below /kept may be cached."""
     limits = limits or limits_of_tests()
     pool = FakePool(tuple(each.namenode for each in namenodes))
     pool.make_active(namenodes[0].namenode, TERM)
@@ -120,9 +120,9 @@ async def direct(
     join_wait_s: float = 0.5,
     authority: Authority | None = None,
 ) -> AsyncIterator[tuple[DirectProxy, RawNameNode]]:
-    """Run it in front of one NameNode of these acts; the first has answered a request by a task.
+    """Run a proxy in front of one NameNode with these acts; the first act has answered a request by a task.
 
-    With an authority the NameNode speaks TLS.
+    With an authority the NameNode uses TLS.
     """
     tls, how = (server_context(authority), web_of(authority)) if authority else (None, PLAIN)
     async with (
@@ -135,7 +135,7 @@ async def direct(
 
 
 class Held:
-    """An act that waits until it may go on, and then sends these parts."""
+    """An act that waits for `goes_on`, and then sends these parts."""
 
     def __init__(self, *parts: bytes) -> None:
         self.came = asyncio.Event()
@@ -143,7 +143,7 @@ class Held:
         self.parts = parts or (LISTED,)
 
     async def __call__(self, heard: Heard) -> None:
-        """Answer later."""
+        """Answer once `goes_on` is set."""
         self.came.set()
         await self.goes_on.wait()
         for part in self.parts:
@@ -151,7 +151,7 @@ class Held:
 
 
 async def under_way(s: DirectProxy, held: Held, client: RawClient, request: bytes = LIST) -> None:
-    """Send a call and have it wait at the NameNode."""
+    """Send a call and wait until the NameNode holds it."""
     client.send(request)
     await held.came.wait()
     assert s.calls.under_way == 1
@@ -159,6 +159,6 @@ async def under_way(s: DirectProxy, held: Held, client: RawClient, request: byte
 
 
 def connection_of(s: DirectProxy) -> ClientConnection:
-    """Return the one connection."""
+    """Return the only open connection."""
     (connection,) = s.server._open  # noqa: SLF001 - nothing outside names it
     return connection

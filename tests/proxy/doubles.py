@@ -1,4 +1,4 @@
-"""Stand-ins for what surrounds the flows: everything waits until the test says how it goes on."""
+"""Fakes around the deciders: each call waits until the test answers it."""
 
 import asyncio
 import json
@@ -75,28 +75,28 @@ HEADERS: Headers = (
 
 @dataclass
 class FakeClock:
-    """A clock that stands still until it is set."""
+    """A clock that advances only when the test sets it."""
 
     now: float = 100.0
 
     def __call__(self) -> float:
-        """Return the time of the test."""
+        """Return the current time of the test."""
         return self.now
 
 
 def fails(*_: object, **__: object) -> NoReturn:
-    """Fail as a bug of ours would."""
+    """Raise an exception, as an internal error would."""
     raise RuntimeError("a bug")
 
 
 async def let_tasks_run(count: int = 20) -> None:
-    """Let every task that can run do so."""
+    """Run every task that is ready, for `count` loop iterations."""
     for _ in range(count):
         await asyncio.sleep(0)
 
 
 def make_cache(clock: FakeClock, **settings: Any) -> MetadataCache:
-    """A cache of three levels with an open stream, covered as of now."""
+    """Return a cache of three levels with an open stream, covered as of now."""
     cache = MetadataCache(CacheSettings(**{"glob": ("/*", "/*/*", "/*/*/*")} | settings))
     cache.open_stream(TERM)
     cache.cover(clock.now, 100)
@@ -104,7 +104,7 @@ def make_cache(clock: FakeClock, **settings: Any) -> MetadataCache:
 
 
 class StubConnection:
-    """As much of a connection as those who answer a request look at."""
+    """The part of a connection that handlers of requests use."""
 
     def __init__(self, peer: str = "127.0.0.1", *, is_over_tls: bool = False) -> None:
         self.peer = peer
@@ -113,31 +113,31 @@ class StubConnection:
         self.on_lost: Callable[[], None] | None = None
 
     def hold(self, *_: object) -> bool:
-        """Hold none."""
+        """Refuse to hold a request."""
         return False
 
 
 def request_of(target: str, *fields: tuple[bytes, bytes], method: str = "GET", **connection: Any) -> Request:
-    """A request without a body."""
+    """Return a request without a body."""
     names = frozenset(name.lower() for name, _ in fields)
     head = Head(method, target, 1, fields, keep_alive=True, length=0, names=names)
     return Request(head, None, cast("ClientConnection", StubConnection(**connection)))
 
 
 def plain_read(path: str, user: str = "alice") -> StatusRequest:
-    """The plain read of a path."""
+    """Return the plain read of a path."""
     plain = parse_plain(f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}")
     assert plain is not None
     return plain
 
 
 def head_of(path: str, user: str = "alice") -> RequestHead:
-    """The head that goes with `plain_read`."""
+    """Return the head of `plain_read`."""
     return RequestHead("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}", ())
 
 
 def read_of(path: str, user: str = "alice", *, refresh: bool = False) -> Read:
-    """One read as the front end makes it."""
+    """Return a read as the front end makes it."""
     plain = plain_read(path, user)
     return Read(
         plain=plain, caller=caller_of(plain, None, "127.0.0.1"), head=head_of(path, user), refresh=refresh
@@ -145,14 +145,14 @@ def read_of(path: str, user: str = "alice", *, refresh: bool = False) -> Read:
 
 
 def caller(user: str = "alice") -> Caller:
-    """The caller of `read_of`."""
+    """Return the caller of `read_of`."""
     return caller_of(plain_read("/x", user), None, "127.0.0.1")
 
 
 def reply(
     status: int, body: bytes, at: float, *, term: int = TERM, namenode: NameNode = NAMENODE
 ) -> UpstreamReply:
-    """A reply that was asked and given at `at`."""
+    """Return a reply to a question that was asked and answered at `at`."""
     return UpstreamReply(
         status=status,
         reason="whatever",
@@ -165,12 +165,12 @@ def reply(
 
 
 def missing(path: str, at: float) -> UpstreamReply:
-    """A true 404."""
+    """Return a true 404."""
     return reply(404, render_missing(path), at)
 
 
 class Held:
-    """Calls that wait for the test's answer, in the order in which they came."""
+    """Calls that wait for the test's answer, in order of arrival."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []  # arguments of every call
@@ -178,7 +178,7 @@ class Held:
         self._came = asyncio.Event()  # set, and replaced, at each call
 
     async def __call__(self, *arguments: Any) -> Any:
-        """Wait for `answer`."""
+        """Wait for `answer`, and return or raise it."""
         self.calls.append(arguments)
         waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiting)
@@ -187,12 +187,12 @@ class Held:
         return await waiting
 
     async def reached(self, waiting: int) -> None:
-        """Wait until so many calls wait."""
+        """Wait until this many calls wait."""
         while self.waiting < waiting:
             await self._came.wait()
 
     def answer(self, result: object) -> None:
-        """Let the oldest call that waits end: by raising if it is an exception."""
+        """End the oldest waiting call with this result, or by raising it if it is an exception."""
         waiting = self._waiting.pop(0)
         if waiting.cancelled():
             return
@@ -203,25 +203,25 @@ class Held:
 
     @property
     def waiting(self) -> int:
-        """How many calls wait."""
+        """Number of calls that wait."""
         return sum(not future.done() for future in self._waiting)
 
 
 @dataclass
 class HeldNameNode:
-    """Fetcher and NameNodeQueries whose every answer the test gives."""
+    """A Fetcher and NameNodeQueries whose answers the test gives."""
 
     fetches: Held = field(default_factory=Held)
     closed: Held = field(default_factory=Held)
     existing: Held = field(default_factory=Held)
-    directories: set[str] = field(default_factory=set)  # said at once
+    directories: set[str] = field(default_factory=set)  # answered immediately
     directory_questions: list[str] = field(default_factory=list)
-    rights: dict[str, WriteRight] = field(default_factory=dict)  # said at once
+    rights: dict[str, WriteRight] = field(default_factory=dict)  # answered immediately
     right_questions: list[tuple[str, RpcUser | None]] = field(default_factory=list)
     txids: Held = field(default_factory=Held)
 
     async def say(self, answer: object, *, closed: object = True) -> None:
-        """Answer the oldest read, and then the question whether the file is closed, if there is one."""
+        """Answer the oldest read, and then isFileClosed if it was asked."""
         await let_tasks_run()
         self.fetches.answer(answer)
         await let_tasks_run()
@@ -229,42 +229,42 @@ class HeldNameNode:
             self.closed.answer(closed)
 
     async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
-        """Wait for the test."""
+        """Wait for the test's answer."""
         answer: UpstreamReply = await self.fetches(head)
         return answer
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
-        """Wait for the test."""
+        """Wait for the test's answer."""
         return bool(await self.closed(namenode, path, caller))
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Wait for the test."""
+        """Wait for the test's answer."""
         return bool(await self.existing(path))
 
     async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
-        """Answer at once."""
+        """Answer immediately."""
         self.right_questions.append((path, caller))
         return self.rights.get(path, WriteRight.UNKNOWN)
 
     async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Answer at once."""
+        """Answer immediately."""
         self.directory_questions.append(path)
         return path in self.directories
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """Wait for the test."""
+        """Wait for the test's answer."""
         return int(await self.txids(namenode))
 
 
 class ManualSignal:
-    """A consumer whose coverage comes when the test says so; its time-outs as well."""
+    """A consumer whose coverage and timeouts the test controls."""
 
     def __init__(self) -> None:
         self.probes = 0
         self._held = Held()
 
     def request_probe(self) -> None:
-        """Count."""
+        """Count the request."""
         self.probes += 1
 
     async def wait_covered(self, timeout_s: float) -> bool:
@@ -272,16 +272,16 @@ class ManualSignal:
         return bool(await self._held(timeout_s))
 
     async def reached(self) -> None:
-        """Wait until somebody waits."""
+        """Wait until a caller waits for coverage."""
         await self._held.reached(1)
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """Number of callers that wait for coverage."""
         return self._held.waiting
 
     def moved(self, *, covered: bool = True) -> None:
-        """Wake all who wait, with coverage or at the end of their patience."""
+        """Wake all callers that wait: with coverage, or as after their timeout."""
         for _ in range(self._held.waiting):
             self._held.answer(covered)
 
@@ -290,7 +290,7 @@ Script = Callable[[Settle], Awaitable[None]]
 
 
 class ScriptedStreamer:
-    """A `Stream` that does what the test's script does with `settle`, then replies."""
+    """A `Stream` that runs the test's script with `settle`, then replies."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -308,7 +308,7 @@ class ScriptedStreamer:
 
 
 def settled(status: int, body: bytes | None = b"{}", *, namenode: NameNode = NAMENODE) -> SettledReply:
-    """What is known of a reply before it is passed on."""
+    """Return a reply as it is known before it is passed on."""
     return SettledReply(
         status=status,
         reason="whatever",
@@ -321,7 +321,7 @@ def settled(status: int, body: bytes | None = b"{}", *, namenode: NameNode = NAM
 
 
 def script(outcome: SettledReply | ProxyError | None) -> Script:
-    """Settle with a reply, or with an unknown outcome; an error is raised before anything was sent."""
+    """Return a script that settles with a reply or an unknown outcome (None), or raises an error before sending."""
 
     async def run(settle: Settle) -> None:
         if isinstance(outcome, ProxyError):
@@ -332,6 +332,6 @@ def script(outcome: SettledReply | ProxyError | None) -> Script:
 
 
 async def ended(work: Coroutine[Any, Any, T]) -> T:
-    """Await with a deadline, so that a test which would hang names itself."""
+    """Await with a deadline, so that a test that hangs fails by itself."""
     async with asyncio.timeout(HANG_S):
         return await work

@@ -1,4 +1,4 @@
-"""A front end that listens, with a NameNode made of a dict behind it, and a client that shows what came."""
+"""A front end that listens, with a NameNode made of a dict, and a client."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ class Hold:
 
 @dataclass
 class DictNameNode:
-    """Knows a few paths; answers GETFILESTATUS as a NameNode does, and anything else with `{}`."""
+    """Knows a few paths; answers GETFILESTATUS as a NameNode does, and other operations with `{}`."""
 
     clock: FakeClock
     statuses: dict[str, bytes] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class DictNameNode:
         return await self._held(answer)
 
     def hold_next(self) -> Hold:
-        """Hold the reply to the next read; it says what is so when the read comes."""
+        """Hold the reply to the next read; the reply shows the state at the time of the read."""
         self._hold = Hold()
         return self._hold
 
@@ -89,28 +89,28 @@ class DictNameNode:
         return RawResponse(answer.status, "", (*answer.headers, *decorate(answer)), body=answer.body)
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
-        """Whether nothing says that it is being written."""
+        """Whether the file is not open for writing."""
         return path not in self.open_files
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Whether it is among the known."""
+        """Whether the path has a status."""
         return path in self.statuses
 
     async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Nothing is known as one."""
+        """Return False: no path is reported as a directory."""
         return False
 
     async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
-        """Nobody can be asked about."""
+        """Return UNKNOWN, for every caller."""
         return WriteRight.UNKNOWN
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """A number."""
+        """Return a fixed txid."""
         return 500
 
 
 def _user_of_fields(head: RequestHead) -> bytes:
-    """Return whom a field names for which a NameNode has a handler (JWTRedirectAuthenticationHandler, a site's own)."""
+    """Return the user in a field that a NameNode's handler reads (JWTRedirectAuthenticationHandler, a site's own)."""
     named = ((b"cookie", b"hadoop-jwt="), (b"x-remote-user", b""))
     return next(
         (
@@ -124,7 +124,7 @@ def _user_of_fields(head: RequestHead) -> bytes:
 
 
 def _user_of(head: RequestHead) -> str:
-    """Return who asks: whom the service asks for, the token, what a field says, or the name."""
+    """Return the caller: from such a field, or else `acts_for`, the token, or `user.name`."""
     if user := _user_of_fields(head):
         return user.decode()
     if head.acts_for or "delegation=" in head.target:
@@ -133,30 +133,30 @@ def _user_of(head: RequestHead) -> str:
 
 
 class NoSignal:
-    """Coverage never comes."""
+    """A signal that never reports coverage."""
 
     def request_probe(self) -> None:
-        """Ignore."""
+        """Ignore the request."""
 
     async def wait_covered(self, timeout_s: float) -> bool:
-        """Say so."""
+        """Return False, immediately."""
         return False
 
 
 class Remembered:
-    """Keeps what it is given to remember."""
+    """Records the bodies that the fast path should remember."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
 
     def remember(self, head: bytes, hit: Hit, body: bytes, until: float, is_last: bool) -> None:
-        """Keep it."""
+        """Record the body."""
         self.bodies.append(body)
 
 
 @dataclass
 class Fixture:
-    """A front end that listens."""
+    """A front end that listens, and its parts."""
 
     clock: FakeClock
     cache: MetadataCache
@@ -168,7 +168,7 @@ class Fixture:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port on which it listens."""
         return self.server.port
 
     async def ask(self, target: str, *fields: str, method: str = "GET", body: str = "") -> RawReply:
@@ -176,15 +176,15 @@ class Fixture:
         return await ask(self.port, target, *fields, method=method, body=body)
 
     async def status(self, path: str, *fields: str, user: str = "alice") -> RawReply:
-        """Ask for a status."""
+        """Send a GETFILESTATUS request."""
         return await self.ask(f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}", *fields)
 
     def client(self) -> AbstractAsyncContextManager[RawClient]:
-        """Connect."""
+        """Connect a client."""
         return RawClient.connected(self.port)
 
     def appear(self, path: str, txid: int = 101) -> None:
-        """Let there be a file."""
+        """Create a file, and apply its event."""
         self.namenode.statuses[path] = FILE
         self.cache.apply(Appeared(path), self.clock.now, txid)
 

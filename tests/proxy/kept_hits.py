@@ -1,4 +1,4 @@
-"""Hits as the cache makes them, without a lookup."""
+"""Hits for tests, made without a lookup."""
 
 from collections.abc import Callable
 
@@ -13,12 +13,12 @@ JOE = Caller("user=joe")
 
 
 def good(_hit: Hit, _now: float) -> bool:
-    """Do as a cache for which all is good."""
+    """Act as a cache in which every hit is valid."""
     return True
 
 
 def kept_hit(store: Store, path: str, reply: Reply, *, caller: Caller = JOE, replied_at: float = 0.0) -> Hit:
-    """Keep a reply, unless there is one of the path already, and the caller's right; return the hit."""
+    """Store a reply, unless the path has one, and the caller's right; return the hit."""
     ticket = store.take_ticket(path, caller, replied_at, joinable=True)
     store.return_ticket(ticket)
     directory = ticket.directory
@@ -31,5 +31,5 @@ def kept_hit(store: Store, path: str, reply: Reply, *, caller: Caller = JOE, rep
 
 
 def fast_path_alone(clock: Callable[[], float]) -> FastPath:
-    """A fast path over a store of its own, for servers that have no cache."""
+    """Return a fast path with its own store, for servers without a cache."""
     return FastPath(good, Store(max_bytes=2**20, max_items=1_000), clock, LimitSettings())

@@ -1,4 +1,4 @@
-"""Which request headers let the cache take part in a read."""
+"""Which request headers let the cache answer or store a read."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from nncache.proxy.reading import CacheDirective, cache_directive_of
     ],
 )
 def test_headers_that_change_no_answer_leave_the_read_ordinary(headers: list[tuple[bytes, bytes]]) -> None:
-    """A header to which a NameNode pays no heed must not cost a hit."""
+    """A header that a NameNode ignores must not cost a hit."""
     assert cache_directive_of(headers) is CacheDirective.ORDINARY
 
 
@@ -34,7 +34,7 @@ def test_headers_that_change_no_answer_leave_the_read_ordinary(headers: list[tup
     ],
 )
 def test_no_cache_asks_for_a_refresh(headers: list[tuple[bytes, bytes]]) -> None:
-    """RFC 9111, 5.2.1.4: no-cache wants an answer from the origin, which may be kept."""
+    """RFC 9111, 5.2.1.4: no-cache asks for a reply of the origin, which may be stored."""
     assert cache_directive_of(headers) is CacheDirective.REFRESH
 
 
@@ -62,5 +62,5 @@ def test_pragma_yields_to_cache_control() -> None:
     ],
 )
 def test_headers_that_may_change_the_answer_leave_no_trace(headers: list[tuple[bytes, bytes]]) -> None:
-    """ProvenGrant: whatever may say who asks, or shape the reply, keeps the cache out of the read."""
+    """ProvenGrant: a header that may identify the caller, or change the reply, bypasses the cache."""
     assert cache_directive_of(headers) is CacheDirective.NO_TRACE

@@ -1,4 +1,4 @@
-"""Every reason has its own words in `Cache-Status`, for those who may read them."""
+"""`Cache-Status` tells every reason apart, for callers who may see the path."""
 
 import re
 
@@ -29,7 +29,7 @@ OF_THE_PATH: tuple[ForwardReason, ...] = (
 
 @pytest.mark.parametrize("why", REASONS)
 def test_every_reason_is_in_the_table(why: ForwardReason) -> None:
-    """A reason that is added to the cache must not make a reply fail."""
+    """A new reason in the cache must not make a reply fail."""
     for is_stored in (False, True):
         name, text = forwarded(why, is_shown=True, is_stored=is_stored)
         assert name == b"Cache-Status"
@@ -38,14 +38,14 @@ def test_every_reason_is_in_the_table(why: ForwardReason) -> None:
 
 
 def test_no_two_reasons_look_the_same() -> None:
-    """A caller to whom the path is shown can tell every reason from every other."""
+    """A caller who may see the path can tell all reasons apart."""
     fields = [HIT, COLLAPSED, *(forwarded(why, is_shown=True) for why in REASONS)]
     assert len(set(fields)) == len(fields)
     assert all(_MEMBER.fullmatch(text) for _, text in fields)
 
 
 def test_cache_status_leaks_nothing_of_a_hidden_path() -> None:
-    """ProvenGrant: all reasons that follow from the state of a path look the same."""
+    """ProvenGrant: all reasons that depend on the state of a path have the same text."""
     assert {forwarded(why, is_shown=False) for why in OF_THE_PATH} == {
         (b"Cache-Status", b"nncache; fwd=miss")
     }
@@ -53,7 +53,7 @@ def test_cache_status_leaks_nothing_of_a_hidden_path() -> None:
 
 @pytest.mark.parametrize("why", sorted(set(REASONS) - set(OF_THE_PATH)))
 def test_what_follows_from_request_and_settings_is_shown_to_all(why: ForwardReason) -> None:
-    """Operators and clients see why a whole kind of call is never a hit."""
+    """Operators and clients can see why a kind of call is never a hit."""
     assert forwarded(why, is_shown=False) == forwarded(why, is_shown=True)
 
 
@@ -73,5 +73,5 @@ def test_what_follows_from_request_and_settings_is_shown_to_all(why: ForwardReas
     ],
 )
 def test_only_a_status_and_a_true_404_show_a_path(status: int, body: bytes | None, shown: bool) -> None:
-    """A refusal, an error or a reply of something else says nothing of the path."""
+    """A refusal, an error or a reply of another server says nothing about the path."""
     assert shows_path(status, body) is shown

@@ -1,4 +1,4 @@
-"""Which fields travel on: RFC 9110, section 7.6.1, and what the NameNode makes of an address."""
+"""Which header fields are forwarded: RFC 9110, section 7.6.1, and what the NameNode makes of an address."""
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ from nncache.proxy.headers import (
 
 
 def test_fields_of_the_hop_stay_behind() -> None:
-    """The known ones, and those that Connection names, in any case."""
+    """These are the known ones and those that Connection names, in any case."""
     fields = (
         (b"A", b"1"),
         (b"CONNECTION", b"X-Hop , close"),
@@ -34,13 +34,13 @@ def test_fields_of_the_hop_stay_behind() -> None:
 
 
 def test_a_length_can_not_be_named_away() -> None:
-    """Without its length a body would be read as the next request."""
+    """Without its length, a body would be parsed as the next request."""
     fields = ((b"Connection", b"content-length, host"), (b"Content-Length", b"4"), (b"Host", b"nn"))
     assert end_to_end_of_request(fields) == fields[1:]
 
 
 def test_the_address_of_the_client_is_the_one_that_we_see() -> None:
-    """The NameNode believes the first element, so what the client says of itself is dropped."""
+    """The NameNode trusts the first element, so the client's own X-Forwarded-For is dropped."""
     fields = (
         (b"x-forwarded-for", b"10.0.0.1"),
         (b"X-Forwarded-For", b"10.0.0.2, 10.0.0.3"),
@@ -52,7 +52,7 @@ def test_the_address_of_the_client_is_the_one_that_we_see() -> None:
 
 
 def test_a_cached_reply_repeats_no_secret_and_no_date() -> None:
-    """And no framing, no age of another cache."""
+    """It has no framing, and no Age of another cache either."""
     fields = (
         (b"Date", b"x"),
         (b"Cache-Control", b"no-cache"),
@@ -78,7 +78,7 @@ VALUES = st.sampled_from([b"1", b"x-hop", b"close, A", b"", b"host"])
 
 @given(st.lists(st.tuples(NAMES, VALUES)))
 def test_dropping_keeps_order_and_is_done_once(fields: list[tuple[bytes, bytes]]) -> None:
-    """What is left is a subsequence, and nothing more goes the second time."""
+    """The result is a subsequence, and a second pass drops nothing more."""
     kept = end_to_end_of_request(fields)
     rest = iter(fields)
     assert all(field in rest for field in kept)
@@ -94,7 +94,7 @@ def test_dropping_keeps_order_and_is_done_once(fields: list[tuple[bytes, bytes]]
     ],
 )
 def test_a_known_kind_of_reply_is_passed_on_as_any_other(fields: bytes) -> None:
-    """Field by field and as it goes on the wire, the second time too."""
+    """Its fields are equal, one by one and encoded, the second time too."""
     head = b"HTTP/1.1 200 OK\r\n%b\r\n" % fields
     read_reply_head(head, is_to_head=False, max_fields=9)
     read = read_reply_head(head, is_to_head=False, max_fields=9)
@@ -108,6 +108,6 @@ def test_a_known_kind_of_reply_is_passed_on_as_any_other(fields: bytes) -> None:
 
 
 def test_of_other_replies_nothing_is_known_beforehand() -> None:
-    """They are read field by field each time."""
+    """Such replies are parsed field by field each time."""
     read = read_reply_head(b"HTTP/1.1 200 OK\r\nX-Odd: 1\r\n\r\n", is_to_head=False, max_fields=9)
     assert passed_on(read) == (((b"X-Odd", b"1"),), None)

@@ -1,4 +1,4 @@
-"""What authenticates a read, what a reply proves of it (docs/decisions/0018), and whom the NameNode can tell apart."""
+"""What authenticates a read, what its reply proves (docs/decisions/0018), and how the NameNode tells callers apart."""
 
 import hashlib
 import itertools
@@ -33,14 +33,14 @@ from tests.hadoop.made_credentials import cookie, token
 
 
 def plain(query: str = "") -> StatusRequest:
-    """The read with this query."""
+    """Return the read with this query."""
     read = parse_plain(f"/webhdfs/v1/w/f?op=GETFILESTATUS{query}")
     assert read is not None
     return read
 
 
 def test_who_asks_is_the_user_name() -> None:
-    """With SIMPLE authentication nothing else counts: neither path nor address nor spelling of the op."""
+    """With SIMPLE authentication nothing else counts: not the path, the address or the spelling of the op."""
     assert caller_of(plain("&user.name=alice"), None, "10.0.0.1") == caller_of(
         plain("&user.name=alice"), None, "10.0.0.2"
     )
@@ -48,19 +48,19 @@ def test_who_asks_is_the_user_name() -> None:
 
 
 def test_nobody_can_be_named_so_that_he_is_the_anonymous_caller() -> None:
-    """Without a name the NameNode sees its static user, whatever that is called."""
+    """Without a name the NameNode uses its static user, whatever its name."""
     assert caller_of(plain(""), None, "") != caller_of(plain("&user.name=anonymous"), None, "")
     assert caller_of(plain(""), None, "") != caller_of(plain("&user.name=dr.who"), None, "")
 
 
 def test_the_address_counts_for_a_proxy_user() -> None:
-    """`hadoop.proxyuser.X.hosts`: the same claim is true from one host and false from another."""
+    """`hadoop.proxyuser.X.hosts`: a proxy user may be allowed on one host and refused on another."""
     query = "&user.name=knox&doas=alice"
     assert caller_of(plain(query), None, "10.0.0.1") != caller_of(plain(query), None, "10.0.0.2")
 
 
 def test_what_a_doas_proves_in_one_case_is_nothing_in_another() -> None:
-    """ProvenGrant: without Kerberos 3.4.1 answers `doAs` for knox, and `doas` for alice."""
+    """ProvenGrant: without Kerberos, Hadoop 3.4.1 answers `doAs` as knox and `doas` as alice."""
     exact, *others = (plain(f"&user.name=knox&{name}=alice") for name in ("doas", "doAs", "DOAS"))
     assert len({caller_of(each, None, "10.0.0.1") for each in (exact, *others)}) == 2
     assert caller_of(exact, None, "10.0.0.1") not in {caller_of(each, None, "10.0.0.1") for each in others}
@@ -69,7 +69,7 @@ def test_what_a_doas_proves_in_one_case_is_nothing_in_another() -> None:
 
 
 def test_all_spellings_of_a_name_are_one_caller() -> None:
-    """No client library sends a raw `@` or `$` (mtth/hdfs #140)."""
+    """Client libraries percent-encode `@` and `$` (mtth/hdfs #140)."""
     names = ("jane@corp.example", "jane%40corp.example", "jane%40corp%2eexample")
     for query in ("&user.name={}", "&user.name=knox&doas={}", "&user.name=knox&doAs={}"):
         reads = [plain(query.format(name)) for name in names]
@@ -79,7 +79,7 @@ def test_all_spellings_of_a_name_are_one_caller() -> None:
 
 
 def test_a_credential_says_who_asks() -> None:
-    """By its name, whatever else the request says; with `doas` that and the address count as well."""
+    """Only its name counts, whatever else the request says; with `doas`, that and the address count as well."""
     one, other = (Credential(name, "alice", 1) for name in ("cookie=1", "cookie=2"))
     assert caller_of(plain(""), one, "") != caller_of(plain(""), other, "")
     assert caller_of(plain(""), one, "10.0.0.1") == caller_of(plain(""), one, "10.0.0.2")
@@ -99,7 +99,7 @@ values = st.none() | st.text("ab=@:/$.-", min_size=1, max_size=6)
     )
 )
 def test_the_name_tells_all_parts_apart(parts: list[tuple[str | None, str | None, str | None, str]]) -> None:
-    """ProvenGrant: no value can be written so that it looks like another part."""
+    """ProvenGrant: no value can be spelled so that it looks like another part."""
     for (one_user, one_doas, one_token, one_peer), (user, doas, of_token, peer) in itertools.combinations(
         parts, 2
     ):
@@ -117,13 +117,13 @@ def _of(token: str | None) -> Credential | None:
 
 
 def test_over_rpc_the_same_caller_is_the_same_user() -> None:
-    """With `doas` the user who is acted for asks, through the one who acts (IpcConnectionContext)."""
+    """With `doas` the caller is the user acted for, through the real user (IpcConnectionContext)."""
     assert rpc_user_of(plain("&user.name=alice"), None) == RpcUser("alice")
     assert rpc_user_of(plain("&user.name=oozie&doas=alice"), None) == RpcUser("alice", real_name="oozie")
 
 
 def test_who_is_not_named_cannot_be_asked_as() -> None:
-    """A token does not say whose it is, and the NameNode's configuration who the anonymous caller is."""
+    """A token does not prove its owner, and only the NameNode's configuration names the anonymous caller."""
     assert rpc_user_of(plain(""), None) is None
     assert rpc_user_of(plain("&doas=alice"), None) is None
     assert rpc_user_of(plain("&user.name=alice"), Credential("cookie=1", "alice", 1)) is None
@@ -139,7 +139,7 @@ def test_who_is_not_named_cannot_be_asked_as() -> None:
     ],
 )
 def test_what_a_call_says_of_its_caller(query: str, claimed: str) -> None:
-    """For limits alone: the first of each, whatever it proves."""
+    """Only limits use it: the first value of each parameter, even if it proves nothing."""
     assert claimed_caller(parse_call("GET", f"/webhdfs/v1/f?{query}")) == claimed
 
 
@@ -163,19 +163,19 @@ def test_what_a_call_says_of_its_caller(query: str, claimed: str) -> None:
     ],
 )
 def test_queries_name_a_caller_if_all_releases_agree(query: str, user: RpcUser | None) -> None:
-    """OwnWrites: the right of another says nothing of the caller's."""
+    """OwnWrites: another user's right says nothing about the caller's."""
     assert rpc_user_of_head(RequestHead("GET", f"/webhdfs/v1/a?{query}", ())) == user
 
 
 @pytest.mark.parametrize("field", [(b"Authorization", b"Negotiate YII="), (b"Cookie", cookie("bob"))])
 def test_what_header_fields_may_say_is_not_guessed_over_rpc(field: tuple[bytes, bytes]) -> None:
-    """HitsKept: with a cookie of bob's, `user.name=alice` must not be asked about as alice."""
+    """HitsKept: with bob's cookie, `user.name=alice` must not be asked about as alice."""
     head = RequestHead("PUT", "/webhdfs/v1/a?op=CREATE&user.name=alice", (field,))
     assert rpc_user_of_head(head) is None
 
 
 def test_a_cookie_claims_a_caller() -> None:
-    """For limits, before `user.name`, to which a NameNode with Kerberos pays no heed."""
+    """Limits use the cookie's user before `user.name`, which a NameNode with Kerberos ignores."""
     call = parse_call("GET", "/webhdfs/v1/f?op=OPEN&user.name=alice")
     assert claimed_caller(call, [(b"Cookie", cookie("bob"))]) == "user.name=bob"
 
@@ -186,7 +186,7 @@ SIMPLE, ALICE, BOB = cookie(kind="simple"), cookie("alice"), cookie("bob")
 
 
 def of_cookies(*values: bytes, query: str = "") -> Authentication:
-    """What authenticates a read with these `Cookie` fields."""
+    """Return the authentication of a read with these `Cookie` fields."""
     return authentication_of(plain(query), [(b"Cookie", value) for value in values])
 
 
@@ -194,19 +194,19 @@ def of_cookies(*values: bytes, query: str = "") -> Authentication:
     "values", [(), (b"a=b",), (SIMPLE,), (b"a=b; " + SIMPLE + b"; c=d",), (b"a=b", SIMPLE)]
 )
 def test_without_a_credential_the_target_says_who_asks(values: tuple[bytes, ...]) -> None:
-    """A cookie of the type `simple` says nothing beside it: the NameNode goes by `user.name`."""
+    """A cookie of type `simple` adds nothing: the NameNode uses `user.name`."""
     assert of_cookies(*values, query="&user.name=alice") is None
 
 
 def test_a_simple_cookie_is_the_credential_of_who_names_nobody() -> None:
-    """Without it the NameNode may refuse what it lets in with it (simple.anonymous.allowed)."""
+    """The NameNode may refuse such a request without the cookie (simple.anonymous.allowed)."""
     assert isinstance(of_cookies(SIMPLE), Credential)
     assert of_cookies(SIMPLE) == of_cookies(SIMPLE)
     assert of_cookies(b"a=b") is None
 
 
 def test_a_cookie_is_a_credential() -> None:
-    """It is known by a digest; what it claims is no proof."""
+    """The credential is named by a digest; the user that the cookie claims is not proven."""
     found = of_cookies(ALICE)
     assert isinstance(found, Credential)
     assert found.claims == "alice"
@@ -221,7 +221,7 @@ def test_a_cookie_is_a_credential() -> None:
     ids=["alice", "long", "escapes"],
 )
 def test_a_credentials_name_says_whom_it_claims(owner: str, shown: str) -> None:
-    """For who reads it: in bounds, and steering no terminal. A cancel ends just this name."""
+    """Operators read the claim: it is short and has no control characters. A cancel ends exactly this name."""
     of_token = authentication_of(plain(f"&delegation={token(owner)}"), ())
     assert isinstance(of_token, Credential)
     assert of_token.name[len("token=") + 64 :] == shown
@@ -233,7 +233,7 @@ def test_a_credentials_name_says_whom_it_claims(owner: str, shown: str) -> None:
 
 
 def test_each_byte_of_the_cookies_counts() -> None:
-    """A parser may take what stands beside it into account; so a proof is one of exactly these fields."""
+    """A parser may depend on the bytes beside it, so a proof holds for exactly these fields."""
     names = {found.name for found in map(of_cookies, (ALICE, b"a=b; " + ALICE, ALICE + b"; a=b")) if found}
     forged = of_cookies(cookie(signature="c2lo"))
     assert isinstance(forged, Credential)
@@ -256,13 +256,13 @@ def test_each_byte_of_the_cookies_counts() -> None:
     ],
 )
 def test_several_or_odd_cookies_are_unclear(values: tuple[bytes, ...]) -> None:
-    """Which of them counts is the NameNode's to say."""
+    """Only the NameNode knows which of them counts."""
     assert of_cookies(*values) is Unclear.UNCLEAR
     assert is_authenticated_by_fields([(b"Cookie", value) for value in values])
 
 
 def test_a_token_is_a_credential_in_all_its_spellings() -> None:
-    """A NameNode pays no heed to kind and service."""
+    """A NameNode ignores kind and service."""
     found = authentication_of(plain(f"&delegation={token()}"), ())
     assert isinstance(found, Credential)
     assert found.claims == "alice"
@@ -282,7 +282,7 @@ def test_a_token_is_a_credential_in_all_its_spellings() -> None:
     ],
 )
 def test_a_token_beside_anything_else_is_unclear(query: str, values: tuple[bytes, ...]) -> None:
-    """One credential only: what counts may depend on the release."""
+    """Only a single credential is clear: the release decides which of several counts."""
     assert of_cookies(*values, query=query) is Unclear.UNCLEAR
 
 
@@ -299,7 +299,7 @@ def test_a_token_beside_anything_else_is_unclear(query: str, values: tuple[bytes
 def test_whom_the_fields_of_any_call_name(
     headers: list[Header], is_authenticated: bool, user: str | None
 ) -> None:
-    """A cookie's user is a claim, for limits."""
+    """A cookie's user is a claim, which limits use."""
     assert is_authenticated_by_fields(headers) is is_authenticated
     assert claimed_user(headers) == user
 
@@ -309,7 +309,7 @@ def _credential(ends_at_ms: int) -> Credential:
 
 
 def test_a_proof_ends_before_its_credential() -> None:
-    """By the NameNode's own clock, as this reply tells it; the later where it tells it twice."""
+    """The `Date` of the reply is the NameNode's clock; of two dates the later counts."""
     credential = _credential(DATE_MS + 60_000)
     assert proven_for_s(credential, [DATE]) == 60 - MARGIN_S
     later = (b"date", b"Sun, 22 Nov 2026 00:00:10 GMT")
@@ -331,7 +331,7 @@ def test_a_proof_ends_before_its_credential() -> None:
     ],
 )
 def test_replies_that_prove_nothing_of_a_credential(ends_in_ms: int, headers: list[Header]) -> None:
-    """No clock, no time left, or a cookie that is set: another credential was accepted, or this one is renewed."""
+    """No date, no time left, or a new cookie: another credential was accepted, or this one was renewed."""
     assert proven_for_s(_credential(DATE_MS + ends_in_ms), headers) is None
 
 
@@ -351,17 +351,17 @@ def test_replies_that_prove_nothing_of_a_credential(ends_in_ms: int, headers: li
     ],
 )
 def test_a_cookie_set_without_a_credential_is_simple(value: bytes, proves: bool) -> None:
-    """Else the NameNode accepted something that is not known here, such as another server's cookie (JWT)."""
+    """Otherwise the NameNode accepted a credential unknown here, such as another server's cookie (JWT)."""
     assert proven_for_s(None, [DATE, (b"Set-Cookie", value)]) == (inf if proves else None)
 
 
 def test_without_a_credential_the_proof_never_ends() -> None:
-    """Neither a cookie nor a time."""
+    """It depends on no cookie and no date."""
     assert proven_for_s(None, []) == inf
 
 
 def test_a_call_cancels_the_tokens_that_it_names() -> None:
-    """However they are spelled; other calls cancel none."""
+    """All spellings of a token count; other calls cancel none."""
     held = authentication_of(plain(f"&delegation={token()}"), ())
     assert isinstance(held, Credential)
     for spelled in (token(), token(service="s"), token().replace("-", "+") + "%3D"):
@@ -382,13 +382,13 @@ def test_a_call_cancels_the_tokens_that_it_names() -> None:
     ],
 )
 def test_a_claim_names_who_asks_and_for_whom(user: str | None, doas: str | None, claim: str) -> None:
-    """It proves nothing, and a long one is known by its digest."""
+    """It proves nothing, and a long one is replaced by its digest."""
     assert claim_of(user, doas) == claim
     assert len(claim_of(999 * "a", doas)) == 40
 
 
 def test_the_caller_of_a_head_is_read_of_its_fields() -> None:
-    """For figures of tenants alone; a call that is no plain read has none."""
+    """Only figures of tenants use it; a call that is not a plain read has none."""
     head = b"GET /f HTTP/1.1\r\nHost: nn\r\nCookie: " + cookie("bob") + b"\r\n\r\n"
     assert caller_in(head, "/webhdfs/v1/f?op=GETFILESTATUS&user.name=joe") == "user.name=bob"
     assert (
@@ -399,13 +399,13 @@ def test_the_caller_of_a_head_is_read_of_its_fields() -> None:
 
 
 def test_whom_the_proxy_has_authenticated_it_knows_by_itself() -> None:
-    """Whatever the target says."""
+    """The target does not count then."""
     head = RequestHead("GET", "/webhdfs/v1/f?op=LISTSTATUS&user.name=joe", (), acts_for="alice")
     assert rpc_user_of_head(head) == RpcUser("alice")
 
 
 def test_fields_that_may_say_who_asks_tell_requests_apart() -> None:
-    """Whatever their order among others; what a NameNode itself sets is known otherwise, and traces name no one."""
+    """Their order does not matter. A NameNode's own cookie and trace fields are left out."""
     own = (b"Cookie", b'hadoop.auth="u=a&p=a&t=simple&e=1&s=c2ln"')
     trace = (b"TraceParent", b"00-1-1-01")
     assert (

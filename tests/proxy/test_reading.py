@@ -1,4 +1,4 @@
-"""What a request is, by itself, by a token, or as one of an authenticated user."""
+"""How requests are read: with a user name, a token, or a user whom the proxy has authenticated."""
 
 from math import inf
 
@@ -18,7 +18,7 @@ ADDS = ((b"Set-Cookie", b"hadoop.auth=x"),)
 
 
 def admitted(*headers: Header, target: str = f"{TARGET}&user.name=alice") -> Admitted:
-    """Return a request of alice's."""
+    """Return an admitted request of alice's."""
     return Admitted(
         user="alice",
         target="/webhdfs/v1/a/b?doas=alice&op=GETFILESTATUS",
@@ -31,7 +31,7 @@ def admitted(*headers: Header, target: str = f"{TARGET}&user.name=alice") -> Adm
 
 
 def test_a_request_that_says_who_asks() -> None:
-    """By its name, or by a credential; the address travels on."""
+    """The name or the credential counts; the address is forwarded."""
     reading = read_request("GET", f"{TARGET}&user.name=joe", ((b"Host", b"nn"),), "10.0.0.1")
     assert (reading.caller, reading.credential, reading.repeatable_until) == ("user=joe", None, inf)
     assert reading.head.headers == ((b"Host", b"nn"), (b"X-Forwarded-For", b"10.0.0.1"))
@@ -42,7 +42,7 @@ def test_a_request_that_says_who_asks() -> None:
 
 
 def test_who_asks_is_read_of_what_goes_on() -> None:
-    """`Connection` takes a cookie away (RFC 9110, section 7.6.1): the NameNode answers who has none."""
+    """`Connection` removes a cookie (RFC 9110, section 7.6.1), so the NameNode sees none."""
     headers = ((b"Cookie", cookie()), (b"Connection", b"cookie"))
     reading = read_request("GET", TARGET, headers, "10.0.0.1")
     assert (reading.credential, reading.caller) == (None, "anonymous")
@@ -60,18 +60,18 @@ def test_who_asks_is_read_of_what_goes_on() -> None:
     ],
 )
 def test_what_passes_through_without_a_trace(method: str, target: str, headers: tuple[Header, ...]) -> None:
-    """Writes, odd questions, and those of whom it is not certain who asks."""
+    """This covers writes, requests that are not plain, and uncertain callers."""
     assert read_request(method, target, headers, "").plain is None
 
 
 def test_doas_is_looked_at_each_time() -> None:
-    """The fast path does not see the address."""
+    """The fast path does not check the address."""
     reading = read_request("GET", f"{TARGET}&user.name=joe&doas=alice", (), "10.0.0.1")
     assert reading.repeatable_until is None
 
 
 def test_an_authenticated_user_asks_through_the_service() -> None:
-    """With what they are told beside their answer."""
+    """The reply gets the fields of the authentication as well."""
     reading = read_admitted("GET", admitted(), "10.0.0.1")
     assert (reading.caller, reading.head.acts_for, reading.head.caller) == (
         "user=alice",
@@ -89,7 +89,7 @@ def test_an_authenticated_user_asks_through_the_service() -> None:
     ids=["no-store", "odd"],
 )
 def test_their_odd_questions_pass_through_as_well(one: Admitted) -> None:
-    """As the service, with what they are told."""
+    """They are sent as the service, and the fields of the authentication are added to the reply."""
     reading = read_admitted("GET", one, "")
     assert (reading.plain, reading.head.acts_for, reading.adds) == (None, "alice", ADDS)
 
@@ -104,8 +104,8 @@ def test_their_odd_questions_pass_through_as_well(one: Admitted) -> None:
     ],
 )
 def test_no_secret_and_no_long_fields_are_remembered(headers: Headers, *, is_kept: bool) -> None:
-    """What clients send may not fill the memory."""
-    reading._FIELDS.clear()  # noqa: SLF001 - what is kept
+    """Requests cannot fill the memory."""
+    reading._FIELDS.clear()  # noqa: SLF001 - the remembered fields
     read_request("GET", f"{TARGET}&user.name=alice", headers, "10.0.0.1")
-    assert len(reading._FIELDS) == is_kept  # noqa: SLF001 - what is kept
+    assert len(reading._FIELDS) == is_kept  # noqa: SLF001 - the remembered fields
     assert len(read_request("GET", TARGET, headers, "10.0.0.1").head.headers) == len(headers) + 1

@@ -1,4 +1,4 @@
-"""A cookie that is for TLS alone goes to clients over TLS, and to no others."""
+"""A cookie with `Secure` is sent to clients over TLS, and to no others."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ DATE: Header = (b"Date", b"Tue, 24 Nov 2026 00:00:00 GMT")
 
 
 def test_a_secure_cookie_crosses_no_plain_connection(caplog: pytest.LogCaptureFixture) -> None:
-    """Other fields do, in their order; the log says once what to do, each is counted."""
+    """Other fields pass, in their order. The log says once what to do, and each removal is counted."""
     cookies = SecureCookies()
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
@@ -30,7 +30,7 @@ def test_a_secure_cookie_crosses_no_plain_connection(caplog: pytest.LogCaptureFi
 
 
 def test_over_tls_all_fields_pass() -> None:
-    """As the NameNode gave them."""
+    """They are passed on unchanged."""
     cookies = SecureCookies()
     assert cookies.for_client((DATE, SECURE), is_secure=True) == (DATE, SECURE)
     assert cookies.removed == 0
@@ -39,7 +39,7 @@ def test_over_tls_all_fields_pass() -> None:
 @pytest.mark.parametrize("is_secure", [False, True])
 @pytest.mark.parametrize("cookie", [None, OPEN, SECURE])
 def test_fields_on_the_wire_keep_the_rule(cookie: Header | None, *, is_secure: bool) -> None:
-    """As those that are passed on one by one."""
+    """The encoded fields are those of the field-by-field path."""
     one, other = SecureCookies(), SecureCookies()
     fields = (DATE, DATE) if cookie is None else (DATE, cookie, DATE)
     wire = WireFields(encode_fields((DATE,)), cookie, encode_fields((DATE,)), ())
@@ -75,7 +75,7 @@ KEPT = b"GET /webhdfs/v1/kept/%d?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\n" + 
 
 
 def https_reply(body: bytes) -> bytes:
-    """A NameNode's reply over HTTPS."""
+    """Return a NameNode's reply over HTTPS."""
     return b"HTTP/1.1 200 OK\r\n%b: %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (
         *SECURE,
         len(body),
@@ -85,7 +85,7 @@ def https_reply(body: bytes) -> bytes:
 
 @pytest.mark.parametrize("is_secure", [False, True])
 async def test_every_way_through_the_proxy_keeps_the_rule(tmp_path: Path, *, is_secure: bool) -> None:
-    """A call that is passed on and one that fills the cache, each first with a task and then without."""
+    """A forwarded call and one that fills the cache are each tried with a task and without."""
     authority = Authority(tmp_path)
     shown = server_context(authority)
     async with RawNameNode(says(https_reply(DIRECTORY))) as namenode, direct_fixture(namenode) as s:

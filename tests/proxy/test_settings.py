@@ -1,4 +1,4 @@
-"""Addresses and waits are read strictly, and a wrong one is named."""
+"""Addresses and waits are parsed strictly, and an error names the setting."""
 
 import re
 import resource
@@ -17,7 +17,7 @@ from nncache.tls_server.certificate import CertificateFiles
 
 
 def test_the_defaults_are_on_loopback() -> None:
-    """Nothing is open to a network before somebody says so."""
+    """Nothing is open to a network by default."""
     settings = ProxySettings()
     assert settings.listen_at == ListenAddress("127.0.0.1", 9871)
     assert settings.admin_at == ListenAddress("127.0.0.1", 9872)
@@ -38,19 +38,19 @@ def test_the_defaults_are_on_loopback() -> None:
     ],
 )
 def test_each_address_has_a_port_of_its_own(addresses: dict[str, str], message: str) -> None:
-    """Two servers cannot listen on one."""
+    """Two servers cannot listen on one port."""
     with pytest.raises(SettingError, match=re.escape(message)):
         ProxySettings(**addresses)  # type: ignore[arg-type] # none of these is a number
 
 
 def test_one_port_at_two_addresses_is_two_ports() -> None:
-    """So are two that the system chooses."""
+    """Two ports chosen by the system (port 0) are distinct as well."""
     assert ProxySettings(listen="h:1", admin="127.0.0.1:1").listen_at.port == 1
     assert ProxySettings(listen="h:0", admin="h:0").listen_at.port == 0
 
 
 def with_principal(**changes: Any) -> TerminationSettings:
-    """Return settings that are good but for these."""
+    """Return valid settings with these changes."""
     good: dict[str, Any] = {
         "spnego_principal": ("HTTP/_HOST@EXAMPLE.COM",),
         "spnego_keytab": "/k",
@@ -60,7 +60,7 @@ def with_principal(**changes: Any) -> TerminationSettings:
 
 
 def test_it_is_off_unless_a_principal_is_named() -> None:
-    """By default."""
+    """It is off by default."""
     assert not TerminationSettings().is_on
     assert with_principal().is_on
 
@@ -95,28 +95,28 @@ def test_it_is_off_unless_a_principal_is_named() -> None:
 def test_a_value_that_makes_no_sense_is_refused(
     settings: Callable[..., object], key: str, value: object
 ) -> None:
-    """Each key says what it allows; negative numbers and NaN are wrong everywhere."""
+    """The error says what the key allows; negative numbers and NaN are refused everywhere."""
     with pytest.raises(SettingError, match=rf"^{key}: .*must be "):
         settings(**{key: value})
 
 
 @pytest.mark.parametrize("key", ["spnego_keytab", "cookie_secret_file"])
 def test_a_file_without_a_principal_is_a_mistake(key: str) -> None:
-    """Clients would not be authenticated, and the operator would think so."""
+    """The operator would believe that clients are authenticated."""
     with pytest.raises(SettingError, match=f"^{key}: .*spnego_principal"):
         TerminationSettings(**dict[str, Any]({key: "/f"}))
 
 
 @pytest.mark.parametrize("key", ["backlog", "max_head_bytes"])
 def test_what_becomes_a_c_int_is_bounded(key: str) -> None:
-    """Else the start, or each connection, would end in an OverflowError."""
+    """Otherwise the start, or each connection, would end in an OverflowError."""
     values: dict[str, Any] = {key: 2**31}
     with pytest.raises(SettingError, match=rf"^{key}: {2**31}: must be at most "):
         LimitSettings(**values)
 
 
 def test_open_files_are_reserved_or_refused() -> None:
-    """The limit is met at the start, not at the busiest moment."""
+    """The limit is checked at the start, not at the busiest moment."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
@@ -131,7 +131,7 @@ def test_open_files_are_reserved_or_refused() -> None:
 
 
 def test_a_port_for_tls_has_the_certificate_of_its_keys() -> None:
-    """Without one none is looked for."""
+    """Without a TLS port no certificate is read."""
     assert ProxySettings().certificate is None
     settings = ProxySettings(tls_listen="h:0", tls_certificate="/c", tls_key="/k", tls_client_ca="/ca")
     assert settings.certificate == CertificateFiles(certificate="/c", key="/k", client_ca="/ca")

@@ -1,4 +1,4 @@
-"""Each request counts once, by what became of it; observers see those that stand for all."""
+"""Each request is counted once, by its result; a sampled request represents as many as its weight."""
 
 from collections import Counter
 
@@ -28,7 +28,7 @@ def _exchange(result: Result, started: float = 100.0, operation: str = "GETFILES
 
 
 def test_a_request_is_counted_by_result_and_operation() -> None:
-    """Observers see it with its duration."""
+    """Observers get it with its duration."""
     clock, seen = _Clock(), list[Exchange]()
     traffic = Traffic(clock)
     traffic.observers = (seen.append,)
@@ -49,7 +49,7 @@ def test_a_request_is_counted_by_result_and_operation() -> None:
 
 
 def test_a_duration_equal_to_a_bound_is_within_it() -> None:
-    """As Prometheus has it: `le` is less or equal."""
+    """Prometheus defines `le` as less than or equal."""
     clock = _Clock()
     traffic = Traffic(clock)
     traffic.ended(_exchange(Result.HIT, started=99.0))
@@ -57,7 +57,7 @@ def test_a_duration_equal_to_a_bound_is_within_it() -> None:
 
 
 def test_fast_path_hits_are_counted_there() -> None:
-    """A sample is no request more; its duration stands for as many as it says."""
+    """A sample adds no request; its duration counts as often as its weight."""
     clock, seen = _Clock(), list[Exchange]()
     traffic = Traffic(clock, lambda: 640)
     traffic.observers = (seen.append,)
@@ -83,12 +83,12 @@ def test_fast_path_hits_are_counted_there() -> None:
     ],
 )
 def test_an_error_says_what_became_of_the_request(error: Exception, result: Result) -> None:
-    """Whose fault it is decides, so that no client of its own pages the operators."""
+    """Client errors and proxy errors are told apart, so that a client's fault does not page the operators."""
     assert result_of(error) is result
 
 
 def test_what_is_refused_unread_is_counted_as_well() -> None:
-    """It has no operation."""
+    """Such a request has no operation."""
     seen = list[Exchange]()
     traffic = Traffic(_Clock())
     traffic.observers = (seen.append,)
@@ -98,7 +98,7 @@ def test_what_is_refused_unread_is_counted_as_well() -> None:
 
 
 def test_every_result_is_explained_and_there_from_the_start() -> None:
-    """A first error is an increase then; the number of series is bounded."""
+    """A series that exists from the start makes the first error an increase; the number of series is bounded."""
     traffic = Traffic(_Clock())
     assert {result for result, _ in traffic.stats().requests} == set(Result) == set(MEANINGS)
     assert len(OPERATION_NAMES) == len(set(OPERATION_NAMES)) < 80

@@ -1,4 +1,4 @@
-"""Raw HTTP on real sockets: a client that sends bytes, a NameNode that records and answers bytes."""
+"""Raw HTTP on real sockets: a client that sends bytes, and a NameNode that records and answers bytes."""
 
 import asyncio
 import socket
@@ -29,9 +29,9 @@ from tests.proxy.kept_hits import fast_path_alone
 from tests.tls import server_context, web_of
 
 HEAD_END = b"\r\n\r\n"
-DEADLINE_S = 40.0  # of anything that a test waits for
+DEADLINE_S = 40.0  # for anything that a test waits for
 GET = b"GET /webhdfs/v1/f?op=GETFILESTATUS HTTP/1.1\r\nHost: nn\r\n\r\n"
-CREATE = b"PUT /webhdfs/v1/f?op=CREATE HTTP/1.1\r\nHost: nn\r\n"  # its head goes on
+CREATE = b"PUT /webhdfs/v1/f?op=CREATE HTTP/1.1\r\nHost: nn\r\n"  # more fields follow
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 REDIRECT = (
     b"HTTP/1.1 307 Temporary Redirect\r\nDate: Sun, 22 Nov 2026 00:00:00 GMT\r\n"
@@ -50,7 +50,7 @@ STANDBY_REPLY = (
 
 @dataclass(frozen=True)
 class RawReply:
-    """A reply as it came."""
+    """A reply as it arrived."""
 
     line: bytes
     fields: tuple[tuple[bytes, bytes], ...]
@@ -62,26 +62,26 @@ class RawReply:
         return int(self.line.split()[1])
 
     def all(self, name: bytes) -> list[bytes]:
-        """Return the values of every field of that name."""
+        """Return the values of every field with that name."""
         return [value for key, value in self.fields if key.lower() == name.lower()]
 
     def __getitem__(self, name: str) -> str:
-        """Return the value of the only field of that name."""
+        """Return the value of the only field with that name."""
         (value,) = self.all(name.encode())
         return value.decode()
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is such a field."""
+        """Whether the reply has such a field."""
         return bool(self.all(name.encode()))
 
     @property
     def made(self) -> str:
-        """How the reply was made."""
+        """The value of Cache-Status."""
         return self["Cache-Status"]
 
     @property
     def fields_but_the_time(self) -> list[tuple[bytes, bytes | bool]]:
-        """Without `Age` and `Date`; of `Expires`, whether it is `Date`, as in each answer from memory."""
+        """The fields without `Age` and `Date`. `Expires` becomes whether it equals `Date`, as in each hit."""
         dates = self.all(b"Date")
         return [
             (name, value in dates if name == b"Expires" else value)
@@ -91,7 +91,7 @@ class RawReply:
 
 
 class RawClient:
-    """One connection, on which a test sends what it likes."""
+    """A connection on which a test sends arbitrary bytes."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -102,7 +102,7 @@ class RawClient:
     async def connected(
         cls, port: int, local: str = "127.0.0.1", *, receive_buffer: int = 0
     ) -> AsyncIterator[Self]:
-        """Connect from the address `local`, with a receive buffer of so many bytes (0: the system's choice)."""
+        """Connect from the address `local`, with a receive buffer of this many bytes (0: the system's default)."""
         sock = socket.socket()
         sock.setblocking(False)
         if receive_buffer:
@@ -116,16 +116,16 @@ class RawClient:
             writer.close()
 
     def send(self, data: bytes) -> None:
-        """Send."""
+        """Send bytes."""
         self.writer.write(data)
 
     def pause(self) -> None:
-        """Read nothing more: what comes stays in the buffers of the hosts."""
+        """Stop reading: further bytes stay in the hosts' buffers."""
         transport: Any = self.writer.transport  # uvloop's is no asyncio.ReadTransport
         transport.pause_reading()
 
     async def interim(self) -> bytes:
-        """Receive a head without a body."""
+        """Receive the head of an interim reply."""
         async with asyncio.timeout(DEADLINE_S):
             return await self.reader.readuntil(HEAD_END)
 
@@ -155,7 +155,7 @@ class RawClient:
         return b"".join(parts)
 
     async def rest(self) -> bytes:
-        """Receive until the other side closes."""
+        """Receive until the peer closes."""
         async with asyncio.timeout(DEADLINE_S):
             try:
                 return await self.reader.read()
@@ -165,7 +165,7 @@ class RawClient:
 
 @dataclass
 class Heard:
-    """One call as it reached the NameNode, and the means to answer it."""
+    """A call as it reached the NameNode, and the means to answer it."""
 
     head: bytes
     reader: asyncio.StreamReader
@@ -178,7 +178,7 @@ class Heard:
         await self.writer.drain()
 
     def cut(self) -> None:
-        """End the connection."""
+        """Abort the connection."""
         self.writer.transport.abort()
 
 
@@ -191,11 +191,11 @@ async def ask(port: int, target: str, *fields: str, method: str = "GET", body: s
 
 
 Act = Callable[[Heard], Awaitable[None]]
-"""What the NameNode does about one call."""
+"""The NameNode's reaction to a call."""
 
 
 def says(*parts: bytes) -> Act:
-    """Answer with these bytes."""
+    """Return an act that answers with these bytes."""
 
     async def act(heard: Heard) -> None:
         for part in parts:
@@ -205,20 +205,20 @@ def says(*parts: bytes) -> Act:
 
 
 async def cuts(heard: Heard) -> None:
-    """End the connection without a word."""
+    """Abort the connection without a reply."""
     heard.cut()
 
 
 async def is_silent(heard: Heard) -> None:
-    """Say nothing until the other side leaves."""
+    """Send nothing until the peer leaves."""
     await heard.reader.read()
 
 
 class RawNameNode:
-    """Answers its n-th call by its n-th act; the last act is repeated."""
+    """Answers its n-th call with its n-th act; the last act is repeated."""
 
     def __init__(self, *acts: Act, tls: ssl.SSLContext | None = None) -> None:
-        """Answer so; over TLS with a server's context."""
+        """Set the acts; with a TLS context, serve over TLS."""
         self._tls = tls
         self.acts = acts or (says(OK),)
         self.heard: list[Heard] = []
@@ -270,7 +270,7 @@ class RawNameNode:
 
 @dataclass
 class FakePool:
-    """A pool that believes what the test says."""
+    """A pool whose active NameNode the test sets."""
 
     namenodes: tuple[NameNode, ...]
     active: Active | None = None
@@ -279,11 +279,11 @@ class FakePool:
 
     @property
     def pool(self) -> NameNodePool:
-        """Itself, for those who ask a real one."""
+        """Itself, typed as a real pool."""
         return cast("NameNodePool", self)
 
     def make_active(self, namenode: NameNode, term: int = 1) -> None:
-        """Say who is active."""
+        """Set the active NameNode."""
         self.active = Active(namenode=namenode, started_ms=1, transition_ms=1, term=term)
 
     def order(self) -> tuple[NameNode, ...]:
@@ -292,12 +292,12 @@ class FakePool:
         return tuple(sorted(self.namenodes, key=lambda namenode: namenode != active))
 
     def suspect(self, namenode: NameNode, why: str) -> None:
-        """Take note."""
+        """Record the suspicion."""
         self.suspected.append(namenode)
         self.on_suspect(namenode)
 
     async def wait_active(self, timeout_s: float) -> Active:
-        """Return the active one, if there is one by then."""
+        """Return the active NameNode; wait for it up to `timeout_s`."""
         if self.active is None:
             await asyncio.sleep(timeout_s)
         if self.active is None:
@@ -314,7 +314,7 @@ def pool_of(*namenodes: RawNameNode) -> FakePool:
 
 @dataclass
 class Proxy:
-    """A server that forwards everything, and what it was told of the replies."""
+    """A server that forwards everything, and records the settled replies."""
 
     upstream: Upstream
     pool: FakePool
@@ -337,21 +337,21 @@ class Proxy:
 
 
 def reset(client: RawClient) -> None:
-    """Leave with a reset: a client whose connection ends in order may still read."""
+    """Reset the connection: after an orderly close a client could still be reading."""
     end = client.writer.get_extra_info("socket")
     end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     client.writer.transport.abort()
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for the other tasks to bring something about."""
+    """Wait until other tasks make the condition true."""
     async with asyncio.timeout(DEADLINE_S):
         while not condition():  # noqa: ASYNC110 - what is waited for is a fact of the code under test
             await asyncio.sleep(0.005)
 
 
 def limits_of_tests(**changes: float) -> LimitSettings:
-    """Return limits that no test waits for long."""
+    """Return limits that keep the waits of tests short."""
     values: dict[str, Any] = {"failover_wait_s": 2.0, "drain_timeout_s": 5.0, **changes}
     return LimitSettings(**values)
 
@@ -379,7 +379,7 @@ async def forwarding(
     local: str = "127.0.0.1",
     receive_buffer: int = 0,
 ) -> AsyncIterator[tuple[RawClient, Proxy, RawNameNode]]:
-    """Run a NameNode of these acts, over TLS with an authority, and a proxy in front of it; connect a client."""
+    """Run a NameNode with these acts, over TLS with an authority, and a proxy in front of it; connect a client."""
     tls, how = (server_context(authority), web_of(authority)) if authority else (None, PLAIN)
     async with (
         RawNameNode(*acts, tls=tls) as namenode,

@@ -1,4 +1,4 @@
-"""Writes above a real cache, with a NameNode that waits for the test."""
+"""Writes over a real cache, with a NameNode that waits for the test."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -25,12 +25,12 @@ from tests.proxy.doubles import (
 )
 
 METHOD = forwarded(Bypass.METHOD, is_shown=False)
-"""What these writes say of themselves."""
+"""The Cache-Status field of these writes."""
 
 
 @dataclass
 class Fixture:
-    """Writes above a real cache that holds a few paths."""
+    """Writes over a real cache that holds a few paths."""
 
     clock: FakeClock
     cache: MetadataCache
@@ -41,7 +41,7 @@ class Fixture:
     _writes: Writes | None = None
 
     def fill(self, *paths: str, kind: EntryKind = EntryKind.MISSING) -> None:
-        """Let the cache know these paths."""
+        """Cache these paths."""
         for path in paths:
             decision = self.cache.lookup(path, caller(), self.clock(), may_wait=False)
             assert isinstance(decision, Fetch)
@@ -51,38 +51,38 @@ class Fixture:
             assert self.is_hit(path)
 
     def is_hit(self, path: str) -> bool:
-        """Whether the path would be served."""
+        """Whether the path is answered from memory."""
         return isinstance(self.cache.lookup(path, caller(), self.clock(), may_wait=False), Serve)
 
     @property
     def writes(self) -> Writes:
-        """What has done the last write."""
+        """The `Writes` of the last write."""
         assert self._writes is not None
         return self._writes
 
     async def redirected(self, writing: asyncio.Task[object]) -> None:
-        """Say how far the log is when that is asked, and wait until the redirect is passed on."""
+        """Answer the query of the last txid, and wait until the redirect is passed on."""
         await self.namenode.txids.reached(1)
         self.namenode.txids.answer(500)
         await writing
 
     async def cover(self) -> None:
-        """Let all that has been acknowledged by now be applied, once somebody waits for that."""
+        """Cover everything up to now; a call must be waiting for that."""
         await let_tasks_run()
         assert self.signal.waiting
         self.cache.cover(self.clock(), 101)
         self.signal.moved()
 
     def write(self, method: str, target: str, streamer: ScriptedStreamer) -> asyncio.Task[object]:
-        """Let a client write."""
+        """Start a client's write."""
         return self.tasks.create_task(self.writing(method, target, streamer))
 
     def writing(self, method: str, target: str, streamer: ScriptedStreamer) -> Coroutine[Any, Any, object]:
-        """Return what a client does that writes."""
+        """Return the coroutine of a client's write."""
         return self.passing(RequestHead(method, f"/webhdfs/v1{target}", ()), streamer)
 
     def passing(self, head: RequestHead, streamer: ScriptedStreamer) -> Coroutine[Any, Any, object]:
-        """Return what is done with a request whose head this is."""
+        """Return the coroutine that forwards a request with this head."""
         self._writes = writes = Writes(
             self.cache,
             streamer.stream,
@@ -99,7 +99,7 @@ class Fixture:
 
 @asynccontextmanager
 async def fixture(query_timeout_s: float = 5.0) -> AsyncIterator[Fixture]:
-    """Make a scene; leaving it waits for its writes."""
+    """Set up the fixture; its writes are awaited at the end."""
     clock = FakeClock()
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         yield Fixture(

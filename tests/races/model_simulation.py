@@ -67,7 +67,7 @@ class Simulation:
 
     def _label_groups(self) -> None:
         """Have each group of kept requests served in the name of its own lane: one iteration serves those of all."""
-        paced = self.system.front_end.waits._looks  # noqa: SLF001 - as whom it works is known nowhere else
+        paced = self.system.front_end.waits._checks  # noqa: SLF001 - as whom it works is known nowhere else
         work = paced._work  # noqa: SLF001 - as above
 
         def serve(group: Group[Read, ReadAnswer], most: int) -> int:

@@ -102,7 +102,7 @@ async def test_the_leader_is_killed_during_a_thousand_writes(capsys: pytest.Capt
                 working = [tasks.create_task(writer.work(begun, done, written)) for writer in writers]
                 await begun.wait()
                 leader = ensemble.leader()
-                await asyncio.to_thread(leader.kill)
+                await asyncio.to_thread(leader.process.kill)
                 await done.wait()
                 for task in working:
                     await task

@@ -110,12 +110,12 @@ async def test_after_a_gap_all_is_reported(zookeeper_server: ZooKeeperServer) ->
 async def test_a_loss_is_reported_before_the_next_connection(zookeeper_server: ZooKeeperServer) -> None:
     """So that those who wait hear of it."""
     async with following(zookeeper_server) as s:
-        zookeeper_server.kill()
+        zookeeper_server.process.kill()
         try:
             await s.until(None)
             assert s.follower.gaps == 0
         finally:
-            await asyncio.to_thread(zookeeper_server.start_again)
+            await asyncio.to_thread(zookeeper_server.process.start)
         await s.until_gap()
 
 

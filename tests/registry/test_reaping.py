@@ -91,11 +91,11 @@ class Meanwhile(ResourceManagers):
 
     act: Act | None = None
 
-    async def see_unchanged(self, active: ActiveResourceManager) -> None:
+    async def check_unchanged(self, active: ActiveResourceManager) -> None:
         """Act first."""
         if self.act is not None:
             await self.act()
-        await super().see_unchanged(active)
+        await super().check_unchanged(active)
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,7 +28,7 @@ from nncache.registry.registration import (
 from nncache.registry.settings import RegistrySettings
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until_so
 from tests.processes import free_address
 
 DAEMON = RegisteredDaemon(
@@ -50,6 +51,10 @@ class Fixture:
                     return
                 await asyncio.sleep(0.02)  # asked again until the deadline
 
+    async def until_registered(self) -> None:
+        """Wait until it has looked."""
+        await until_so(lambda: self.registration.stats().is_registered)
+
     async def _bound(self) -> ServiceRecord | None:
         try:
             return await self.registry.resolve(DAEMON.path)
@@ -58,9 +63,9 @@ class Fixture:
 
 
 @asynccontextmanager
-async def fixture(address: str) -> AsyncIterator[Fixture]:
-    """Run one."""
-    root = f"/registry-{uuid.uuid4().hex[:12]}"
+async def fixture(address: str, root: str | None = None) -> AsyncIterator[Fixture]:
+    """Run one, in a registry of its own where no root is given."""
+    root = root or f"/registry-{uuid.uuid4().hex[:12]}"
     settings = ZooKeeperSettings(zookeeper=(address,))
     made = Registration(settings, RegistrySettings(registry_root=root), boottime, None, lambda: DAEMON)
     async with connected(address) as session, asyncio.TaskGroup() as tasks:
@@ -86,12 +91,9 @@ async def registered(
 async def test_a_clean_stop_removes_the_entry(registered: Fixture) -> None:
     """And none is made any more; figures say so."""
     assert registered.registration.registry() is not None
+    await registered.until_registered()
     wanted = RegistrationStats(is_wanted=True, is_registered=True, is_connected=True)
-    async with asyncio.timeout(HANG_S):
-        while True:
-            if registered.registration.stats() == wanted:  # once it has looked
-                break
-            await asyncio.sleep(0.01)  # asked again until the deadline
+    assert registered.registration.stats() == wanted
     await registered.registration.withdraw()
     assert registered.registration.stats() == RegistrationStats(is_connected=True)
     await registered.until(None)
@@ -128,6 +130,21 @@ async def test_another_daemon_of_the_same_name_is_named(
     )
 
 
+async def test_what_another_daemon_has_bound_since_then_stays(
+    zookeeper_server: ZooKeeperServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The next one of the same name and with the same record, which began before this one ends."""
+    async with fixture(zookeeper_server.address) as before:
+        await before.until_registered()
+        async with fixture(zookeeper_server.address, before.registration.root) as after:
+            await after.until_registered()
+            await before.registration.withdraw()
+            assert await after.registry.resolve(DAEMON.path) == DAEMON.record
+            assert "left /services/nncache/components/proxy-h-1 in the service registry" in caplog.text
+            await after.registration.withdraw()
+            await after.until(None)
+
+
 async def test_a_registry_that_was_wiped_gets_the_entry_again(registered: Fixture) -> None:
     """It is looked for again and again."""
     await registered.registry.delete("/services", recursive=True)
@@ -155,6 +172,23 @@ async def test_a_zookeeper_that_is_away_costs_a_line_in_the_log(
     assert away.stats().failures >= 1
     assert "left /services/nncache/components/proxy-h-1 in the service registry" in caplog.text
     assert away.registry() is None
+
+
+async def test_a_name_server_that_hangs_does_not_keep_the_process() -> None:
+    """Python waits at its end for all threads but daemons."""
+    asked = list[bool]()
+
+    def daemon() -> RegisteredDaemon:
+        asked.append(threading.current_thread().daemon)
+        return DAEMON
+
+    settings = ZooKeeperSettings(zookeeper=(free_address(),), zookeeper_session_timeout_s=0.2)
+    registering = Registration(settings, RegistrySettings(), boottime, None, daemon)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(registering.run())
+        await until_so(lambda: bool(asked))
+        running.cancel()
+    assert asked == [True]
 
 
 def test_an_ipv6_address_has_brackets_in_a_url() -> None:

@@ -96,17 +96,17 @@ async def test_one_that_is_no_longer_the_same_is_noticed(pair: Pair) -> None:
     active, _ = pair
     async with managers(active.url) as client:
         found = await client.find()
-        await client.see_unchanged(found)
+        await client.check_unchanged(found)
         active.ha_state = "STANDBY"
         with pytest.raises(ResourceManagerError, match="became standby"):
-            await client.see_unchanged(found)
+            await client.check_unchanged(found)
         active.ha_state = "ACTIVE"
         active.started_on += 1
         with pytest.raises(ResourceManagerError, match="was restarted"):
-            await client.see_unchanged(found)
+            await client.check_unchanged(found)
         active.odd["/info"] = (200, b"{}")
         with pytest.raises(ResourceManagerError, match="no ResourceManager"):
-            await client.see_unchanged(found)
+            await client.check_unchanged(found)
 
 
 async def test_what_is_no_answer(pair: Pair) -> None:
@@ -194,7 +194,7 @@ async def test_with_kerberos_it_logs_in_once() -> None:
         return web.Response(status=401, headers={"WWW-Authenticate": "Negotiate"})
 
     async with logging_in(page, identity) as (url, client):
-        await client.see_unchanged(await client.find())
+        await client.check_unchanged(await client.find())
         assert tokens == [None, "Negotiate token1"]
     async with logging_in(refusal, identity) as (url, client):
         refused = await client.ask(url, "/info")

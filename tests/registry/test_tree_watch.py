@@ -176,8 +176,8 @@ async def test_a_zookeeper_that_goes_and_comes_back(zookeeper_server: ZooKeeperS
         await registry.bind("/services/hdfs", WEBHDFS)
         view = View(registry, "/")
         await view.until_current()
-        zookeeper_server.kill()
-        zookeeper_server.start_again()
+        zookeeper_server.process.kill()
+        zookeeper_server.process.start()
         async with connected(zookeeper_server.address) as other:
             by_another = Registry(other, registry.root, AccessPolicy())
             await by_another.delete("/services/hdfs")

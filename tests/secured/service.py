@@ -18,10 +18,8 @@ NAMENODES = f"nn/_HOST@{REALM}"
 
 
 def keytab_of(kdc: Kdc, name: str) -> str:
-    """Return a keytab that only its owner may read."""
-    file = keytab(kdc.directory, name)
-    file.chmod(0o400)
-    return str(file)
+    """Return a keytab; only its owner may read it."""
+    return str(keytab(kdc.directory, name))
 
 
 def identity_flags(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nncache.testbed import Cluster, ClusterSpec, Kerberos, NameNode, Tls
+from nncache.testbed.asker import Asker
 from tests.cluster import HADOOP, webhdfs
 from tests.kerberos import clients_of, need_kdc, negotiate
 from tests.secured.test_cluster import COOKIE
@@ -17,13 +18,9 @@ pytestmark = pytest.mark.long
 
 def ask(namenode: NameNode, **headers: str) -> tuple[int, str, bytes]:
     """Ask who the caller is; returns the status, Set-Cookie and the body."""
-    connection = namenode.access.connect(namenode.web, timeout_s=30)
-    try:
-        connection.request("GET", "/webhdfs/v1/?op=GETHOMEDIRECTORY&user.name=root", headers=headers)
-        response = connection.getresponse()
-        return response.status, response.getheader("Set-Cookie", ""), response.read()
-    finally:
-        connection.close()
+    with Asker(namenode.web, namenode.access.context) as asker:
+        reply = asker.ask("GET", "/webhdfs/v1/?op=GETHOMEDIRECTORY&user.name=root", headers=headers)
+    return reply.status, reply.header("Set-Cookie"), reply.body
 
 
 @pytest.mark.parametrize("one_http_secret", [True, False])

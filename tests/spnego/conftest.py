@@ -1,4 +1,4 @@
-"""Tests of this room run on the event loop that the proxy runs on."""
+"""The tests of this room run on the proxy's event loop."""
 
 from tests.proxy.conftest import pytest_asyncio_loop_factories
 

@@ -1,4 +1,4 @@
-"""A start that would let in the wrong clients fails, and says what to change."""
+"""A configuration that would admit the wrong clients fails at the start, and the error says what to change."""
 
 import time
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Build = Callable[..., ClientsAuthentication | None]
 
 
 class NoIdentity(KerberosIdentity):
-    """One that is never asked."""
+    """An identity that is never used."""
 
     def __init__(self) -> None:
         self.name = "none"
@@ -30,7 +30,7 @@ class NoIdentity(KerberosIdentity):
 
 @pytest.fixture(autouse=True)
 def realm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A host in the realm EXAMPLE.COM."""
+    """Set up a host in the realm EXAMPLE.COM."""
     need_gssapi()
     file = tmp_path / "krb5.conf"
     file.write_text("[libdefaults]\n default_realm = EXAMPLE.COM\n")
@@ -41,7 +41,7 @@ def realm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def build(tmp_path: Path) -> Build:
-    """Build it with good settings, but for those that a test gives; a value for `site` is a file's."""
+    """Return a builder with valid settings, apart from a test's; `configuration` becomes core-site.xml."""
     keys = keytab_of("HTTP/proxy.example.com@EXAMPLE.COM", "HTTP/lb@OTHER.REALM")
     for name, content in (("keytab", keys), ("secret", b"x" * 40)):
         (tmp_path / name).touch(mode=0o600)
@@ -75,12 +75,12 @@ def build(tmp_path: Path) -> Build:
 
 
 def test_it_is_off_unless_it_is_wanted(build: Build) -> None:
-    """By `spnego_principal`."""
+    """`spnego_principal` enables it."""
     assert build(spnego_principal=(), spnego_keytab="", cookie_secret_file="") is None
 
 
 def test_services_have_their_host_and_realm(build: Build) -> None:
-    """As the KDC knows them."""
+    """The names are those that the KDC uses."""
     made = build(spnego_principal=("HTTP/proxy.example.com", "HTTP/lb@OTHER.REALM"))
     assert made is not None
     handshakes = made.terminator._handshakes  # noqa: SLF001 - what it was built with
@@ -95,7 +95,7 @@ def test_services_have_their_host_and_realm(build: Build) -> None:
 
 
 def test_a_keytab_without_the_key_is_refused(build: Build, tmp_path: Path) -> None:
-    """Each ticket would be: the principal is named, and the command that shows what the file holds."""
+    """No ticket could be accepted. The error names the principal, and the command that lists the keytab."""
     with pytest.raises(SettingError, match=r"holds no key of HTTP/other@EXAMPLE.COM, .*klist -kt"):
         build(spnego_principal=("HTTP/proxy.example.com", "HTTP/other"))
     (tmp_path / "keytab").write_bytes(b"garbage")
@@ -104,7 +104,7 @@ def test_a_keytab_without_the_key_is_refused(build: Build, tmp_path: Path) -> No
 
 
 def test_who_is_a_proxy_user_is_logged(build: Build, caplog: pytest.LogCaptureFixture) -> None:
-    """So that an operator sees which rules were read."""
+    """The operator sees which rules were read."""
     caplog.set_level("INFO")
     assert build(configuration={"hadoop.proxyuser.knox.users": "*"}) is not None
     assert "proxy users: knox" in caplog.text
@@ -120,13 +120,13 @@ def test_who_is_a_proxy_user_is_logged(build: Build, caplog: pytest.LogCaptureFi
 def test_rules_that_are_not_understood_are_refused(
     build: Build, configuration: dict[str, str], key: str
 ) -> None:
-    """With their key."""
+    """The error names their key."""
     with pytest.raises(SettingError, match=f"^{key}: "):
         build(configuration=configuration)
 
 
 def test_a_configuration_that_cannot_be_read_is_refused(build: Build, tmp_path: Path) -> None:
-    """Its rules are not known."""
+    """Its rules are unknown."""
     (tmp_path / "core-site.xml").write_text("<")
     with pytest.raises(SettingError, match=r"^hadoop_conf_dir: .*not XML"):
         build(hadoop_conf_dir=str(tmp_path))
@@ -134,7 +134,7 @@ def test_a_configuration_that_cannot_be_read_is_refused(build: Build, tmp_path: 
 
 @pytest.mark.parametrize(("name", "value"), [("KRB5RCACHENAME", "none:"), ("KRB5RCACHETYPE", "none")])
 def test_replays_must_be_found(build: Build, monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    """An environment in which they are not is refused."""
+    """An environment that disables the replay cache is refused."""
     monkeypatch.setenv(name, value)
     with pytest.raises(SettingError, match=f"^{name}: "):
         build()
@@ -142,7 +142,7 @@ def test_replays_must_be_found(build: Build, monkeypatch: pytest.MonkeyPatch, na
 
 @pytest.mark.parametrize("name", ["keytab", "secret"])
 def test_a_secret_that_others_may_read_is_refused(build: Build, tmp_path: Path, name: str) -> None:
-    """With the mode to set."""
+    """The error has the mode to set."""
     (tmp_path / name).chmod(0o644)
     with pytest.raises(SettingError, match=r"^(spnego_keytab|cookie_secret_file): .*chmod 0400"):
         build()
@@ -151,7 +151,7 @@ def test_a_secret_that_others_may_read_is_refused(build: Build, tmp_path: Path, 
 def test_without_a_realm_no_ticket_can_be_judged(
     build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file to look at is named."""
+    """The error names the file to check."""
     file = tmp_path / "other.conf"
     file.write_text("[libdefaults]\n dns_lookup_realm = false\n")
     monkeypatch.setenv("KRB5_CONFIG", str(file))

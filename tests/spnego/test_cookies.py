@@ -1,4 +1,4 @@
-"""A cookie is good if one of our keys has signed it and it has not ended."""
+"""A cookie is valid if one of the proxy's keys has signed it and it has not expired."""
 
 import base64
 import hashlib
@@ -29,12 +29,12 @@ def cookie(session: LoginSession = ALICE, key: bytes = KEY) -> bytes:
 
 
 def good(*cookies: bytes, now_ms: float = 0.0, keys: tuple[bytes, ...] = (KEY,)) -> LoginSession | None:
-    """Return whose these values of `Cookie` fields are."""
+    """Return the session of these `Cookie` values."""
     return session_of(cookies, Keys(keys), now_ms)
 
 
 def test_a_cookie_says_whose_it_is() -> None:
-    """With or without quotes, beside others, by any key that is in use."""
+    """This holds with or without quotes, with other cookies beside it, and for any key in use."""
     assert good(cookie()) == ALICE
     assert good(cookie().replace(b'"', b"")) == ALICE
     assert good(b"a=b; " + cookie() + b"; c=d") == ALICE
@@ -43,7 +43,7 @@ def test_a_cookie_says_whose_it_is() -> None:
 
 
 def test_clients_can_read_when_it_ends() -> None:
-    """As they read Hadoop's."""
+    """The format is that of Hadoop's cookie."""
     read = parse_auth_cookie(cookie().partition(b"=")[2])
     assert read is not None
     assert (read.user, read.kind, read.ends_at_ms) == ("alice", "nncache", 1_000_000)
@@ -51,7 +51,7 @@ def test_clients_can_read_when_it_ends() -> None:
 
 @pytest.mark.parametrize("is_secure", [True, False])
 def test_it_is_kept_from_scripts_and_over_tls_from_the_clear(*, is_secure: bool) -> None:
-    """By its attributes."""
+    """Its attributes: HttpOnly always, Secure over TLS."""
     name, value = encode_cookie(ALICE, Keys((KEY,)), is_secure=is_secure)
     attributes = [each.strip() for each in value.split(b";")[1:]]
     assert name == b"Set-Cookie"
@@ -79,13 +79,13 @@ def test_it_is_kept_from_scripts_and_over_tls_from_the_clear(*, is_secure: bool)
     ],
 )
 def test_another_one_is_nobodys(forged: bytes) -> None:
-    """Altered, signed by others, or odd."""
+    """The cookie is altered, signed with another key, or malformed."""
     assert good(forged) is None
 
 
 @pytest.mark.parametrize("foreign", [b"hadoop.auth=x", b'hadoop.auth="u=eve&p=eve&t=kerberos&e=9&s=c2ln"'])
 def test_a_good_one_beside_a_foreign_one_is_good(foreign: bytes) -> None:
-    """In either order, in one field or two: NameNodes set theirs for a whole domain (aws-cli #1386, mtth/hdfs #127)."""
+    """Any order works, in one field or two: NameNodes set theirs for a whole domain (aws-cli #1386, mtth/hdfs #127)."""
     for cookies in (
         (cookie() + b"; " + foreign,),
         (foreign + b"; " + cookie(),),
@@ -100,7 +100,7 @@ def test_a_good_one_beside_a_foreign_one_is_good(foreign: bytes) -> None:
 
 
 def test_two_good_ones_of_two_users_are_nobodys() -> None:
-    """Another reader may take the other one; one that has ended is none."""
+    """Another reader may pick the other one. An expired cookie does not count."""
     bob = encode_cookie(replace(ALICE, user="bob"), Keys((KEY,)), is_secure=False)[1].split(b";")[0]
     assert good(bob) is not None
     assert good(cookie(), bob) is None
@@ -109,13 +109,13 @@ def test_two_good_ones_of_two_users_are_nobodys() -> None:
 
 
 def test_it_ends() -> None:
-    """To the millisecond."""
+    """It expires to the millisecond."""
     assert good(cookie(), now_ms=999_999.0) == ALICE
     assert good(cookie(), now_ms=1_000_000.0) is None
 
 
 def test_a_namenode_cookie_with_our_secret_is_not_ours() -> None:
-    """Nor is one with our type that is signed as a NameNode signs."""
+    """One with the proxy's type that is signed as a NameNode signs is refused as well."""
     theirs = signed_cookie(KEY, "alice", expires_s=1000.0).encode()
     assert good(b'hadoop.auth="' + theirs + b'"') is None
     typed = signed_cookie(KEY, "alice", expires_s=1000.0, kind="nncache").encode()
@@ -123,19 +123,19 @@ def test_a_namenode_cookie_with_our_secret_is_not_ours() -> None:
 
 
 def test_our_cookie_with_a_namenodes_secret_is_not_its() -> None:
-    """What it would sign is another text."""
+    """The proxy signs another text than a NameNode does."""
     text, _, signature = cookie().partition(b'="')[2].rstrip(b'"').rpartition(b"&s=")
     assert base64.b64decode(signature) != hmac.digest(KEY, text, hashlib.sha256)
 
 
 def test_keys_are_one_a_line() -> None:
-    """The first signs; empty lines and spaces around count for nothing."""
+    """The first key signs; empty lines and whitespace around keys are ignored."""
     assert parse_keys(b" " + KEY + b"\n\n" + OTHER + b"\r\n" + KEY + b"\n").keys == (KEY, OTHER)
 
 
 @pytest.mark.parametrize("text", [b"", b"\n \n", b"short", KEY + b"\nshort"])
 def test_keys_that_can_be_guessed_are_refused(text: bytes) -> None:
-    """None, or one that is too short."""
+    """There is no key, or one that is too short."""
     with pytest.raises(ValueError, match="openssl"):
         parse_keys(text)
 
@@ -152,5 +152,5 @@ def test_keys_that_can_be_guessed_are_refused(text: bytes) -> None:
     ],
 )
 def test_names_that_a_cookie_can_hold(principal: str, *, expected: bool) -> None:
-    """Nothing that ends a field."""
+    """A name must not contain a character that ends a field."""
     assert may_be_named(principal) is expected

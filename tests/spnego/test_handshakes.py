@@ -1,4 +1,4 @@
-"""Tickets are judged in threads, a bounded number at a time."""
+"""Tickets are verified in threads, a bounded number at a time."""
 
 import asyncio
 import base64
@@ -21,12 +21,12 @@ ALICE = Accepted("alice@EXAMPLE.COM", HTTP, b"reply")
 
 
 def handshakes(accept: Accept = lambda _: ALICE, *, limit: int = 8) -> Handshakes:
-    """Return what judges tickets for one service."""
+    """Return handshakes for one service."""
     return Handshakes(frozenset({HTTP}), accept, limit)
 
 
 async def test_a_ticket_is_judged_away_from_the_event_loop() -> None:
-    """Its bytes, as they were before Base64."""
+    """The thread gets its bytes, decoded from Base64."""
     seen = []
 
     def accept(token: bytes) -> Accepted:
@@ -44,14 +44,14 @@ async def test_a_ticket_is_judged_away_from_the_event_loop() -> None:
     "value", [b"Negotiate", b"Negotiate ", b"Negotiate !!!", b"Negotiate YQ", b"Negotiate ===="]
 )
 async def test_what_is_no_token_is_not_judged(value: bytes) -> None:
-    """Of an empty one GSS-API says neither yes nor no."""
+    """GSS-API neither accepts nor refuses an empty token."""
     asked = handshakes(lambda _: pytest.fail("it was judged"))
     assert isinstance(await asked.judge(value, ""), RefusedToken)
     assert asked.counts[TicketOutcome.REFUSED] == 1
 
 
 async def test_a_ticket_for_another_service_is_refused() -> None:
-    """Although the keytab has its key."""
+    """This holds even if the keytab has its key."""
     asked = handshakes(lambda _: Accepted("alice@EXAMPLE.COM", "nncache/proxy@EXAMPLE.COM", b""))
     verdict = await asked.judge(GOOD, "")
     assert isinstance(verdict, RefusedToken)
@@ -60,7 +60,7 @@ async def test_a_ticket_for_another_service_is_refused() -> None:
 
 
 async def test_an_address_has_its_share_and_leaves_the_rest() -> None:
-    """What comes beyond it is not looked at; others still are."""
+    """Tickets beyond the share are not verified; those of other addresses are."""
     go_on = threading.Event()
 
     def accept(_: bytes) -> Accepted:
@@ -91,7 +91,7 @@ async def test_an_address_has_its_share_and_leaves_the_rest() -> None:
 
 
 async def test_a_crowd_behind_one_address_waits_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is refused, and no more are judged at a time than there are threads."""
+    """None is refused, and no more are verified at a time than there are threads."""
     monkeypatch.setattr(module, "AT_ONCE", 2)
     lock, running, most = threading.Lock(), 0, 0
     pair = threading.Barrier(2)
@@ -115,7 +115,7 @@ async def test_a_crowd_behind_one_address_waits_its_turn(monkeypatch: pytest.Mon
 
 
 async def test_one_that_waits_too_long_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And leaves its place to others."""
+    """Its place becomes free."""
     monkeypatch.setattr(module, "AT_ONCE", 1)
     go_on = threading.Event()
 
@@ -126,7 +126,7 @@ async def test_one_that_waits_too_long_is_not_looked_at(monkeypatch: pytest.Monk
     asked = handshakes(accept)
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as running:
         first = running.create_task(asked.judge(GOOD, ""))
-        await asyncio.sleep(0)  # it has its turn, and its own deadline is the ordinary one
+        await asyncio.sleep(0)  # it is being verified, with the ordinary deadline
         monkeypatch.setattr(module, "TIMEOUT_S", 0.01)
         with pytest.raises(TooManyHandshakesError, match="has waited"):
             await asked.judge(GOOD, "")
@@ -138,7 +138,7 @@ async def test_one_that_waits_too_long_is_not_looked_at(monkeypatch: pytest.Monk
 
 
 async def test_one_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After its time, with an error that blames nobody."""
+    """It is given up after the timeout, with an error that blames no client."""
     monkeypatch.setattr(module, "TIMEOUT_S", 0.01)
     go_on = threading.Event()
 
@@ -154,7 +154,7 @@ async def test_one_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 async def test_a_keytab_that_cannot_be_used_is_our_fault(tmp_path: Path) -> None:
-    """It says nothing of the ticket."""
+    """The error says nothing about the ticket."""
     file = tmp_path / "keytab"
     file.touch(mode=0o644)
     for path in (file, tmp_path / "none"):

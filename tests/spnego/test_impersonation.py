@@ -1,4 +1,4 @@
-"""A client's `doas` is judged by the rules and the client's own address."""
+"""A client's `doas` is checked against the proxy-user rules and the client's own address."""
 
 import asyncio
 import socket
@@ -26,20 +26,20 @@ RULES = {
 
 
 class Names:
-    """A resolver that counts."""
+    """A resolver that records its calls."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.addresses: list[Address] | None = [address_of("10.0.0.5")]
 
     async def __call__(self, name: str) -> Collection[Address] | None:
-        """Return the addresses of any name."""
+        """Return the same addresses for any name."""
         self.asked.append(name)
         return self.addresses
 
 
 def judged(clock: FakeClock, names: Names) -> Impersonation:
-    """Return what judges by RULES."""
+    """Return an `Impersonation` with RULES."""
     return Impersonation(parse_proxy_users(Configuration(RULES)), clock, names)
 
 
@@ -58,14 +58,14 @@ def judged(clock: FakeClock, names: Names) -> Impersonation:
     ],
 )
 async def test_who_may_act_for_whom_from_where(real: str, user: str, peer: str, fault: str | None) -> None:
-    """In the NameNode's words where they may not."""
+    """A refusal has the NameNode's own message."""
     impersonation = judged(FakeClock(), Names())
     assert await impersonation.fault_of(real, user, peer) == fault
     assert impersonation.refused == (fault is not None)
 
 
 async def test_a_host_name_is_resolved_when_needed_and_cached() -> None:
-    """Another address of it holds when that is over."""
+    """After the cache time, the name's new address counts."""
     clock, names = FakeClock(), Names()
     impersonation = judged(clock, names)
     assert await impersonation.fault_of("knox", "alice", "10.0.0.1") is None
@@ -79,7 +79,7 @@ async def test_a_host_name_is_resolved_when_needed_and_cached() -> None:
 
 
 async def test_a_resolver_that_fails_for_a_moment_costs_nothing_that_was_known() -> None:
-    """Nor is its silence about a name remembered for as long as an answer is."""
+    """A missing answer is cached for a shorter time than an answer."""
     clock, names = FakeClock(), Names()
     impersonation = judged(clock, names)
     known, names.addresses = names.addresses, None
@@ -99,7 +99,7 @@ async def test_a_resolver_that_fails_for_a_moment_costs_nothing_that_was_known()
 
 
 async def test_a_name_that_is_not_resolved_for_long_counts_no_more() -> None:
-    """Its address may be another host's by then."""
+    """Its address may belong to another host by then."""
     clock, names = FakeClock(), Names()
     impersonation = judged(clock, names)
     assert await impersonation.fault_of("knox", "alice", "10.0.0.5") is None
@@ -111,7 +111,7 @@ async def test_a_name_that_is_not_resolved_for_long_counts_no_more() -> None:
 
 
 async def test_a_name_that_was_known_counts_while_another_is_resolved() -> None:
-    """Though it expires before the other has its addresses."""
+    """It counts although it expires before the other name is resolved."""
     clock, asked, may_answer = FakeClock(), asyncio.Event(), asyncio.Event()
     addresses = {"gate.example.com": "10.0.0.5", "fence.example.com": "10.0.0.7"}
 
@@ -128,7 +128,7 @@ async def test_a_name_that_was_known_counts_while_another_is_resolved() -> None:
         "hadoop.proxyuser.oozie.hosts": "gate.example.com",
     }
     impersonation = Impersonation(parse_proxy_users(Configuration(rules)), clock, resolve)
-    assert await impersonation.fault_of("oozie", "alice", "10.0.0.5") is None  # now that name is known
+    assert await impersonation.fault_of("oozie", "alice", "10.0.0.5") is None  # now this name is cached
     async with asyncio.TaskGroup() as group:
         asking = group.create_task(impersonation.fault_of("knox", "alice", "10.0.0.5"))
         await asked.wait()
@@ -155,7 +155,7 @@ async def test_a_name_without_an_address_lets_in_nobody(caplog: pytest.LogCaptur
 async def test_what_a_resolver_says_without_an_address(
     monkeypatch: pytest.MonkeyPatch, error: Exception, addresses: Collection[Address] | None
 ) -> None:
-    """That there is none, or that it does not know."""
+    """Either the name has no address, or the resolver does not know."""
 
     async def getaddrinfo(*_: object, **__: object) -> object:
         raise error

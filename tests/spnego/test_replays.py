@@ -1,4 +1,4 @@
-"""Clients' tickets are judged once it is known that one which has come before is refused."""
+"""No client's ticket is accepted before a replayed ticket is known to be refused."""
 
 import asyncio
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ Verdict = Accepted | RefusedToken
 
 
 class Kerberos:
-    """A KDC, and a keytab; a ticket is good as often as is said of its service."""
+    """A KDC and a keytab; a ticket is accepted as often as `good` says for its service."""
 
     def __init__(self, good: dict[str, int], away: Iterable[str] = ()) -> None:
         self.good = good
@@ -29,14 +29,14 @@ class Kerberos:
         self.seen: dict[bytes, int] = {}
 
     async def ticket_for(self, service: str) -> bytes:
-        """Return another one each time."""
+        """Return a new ticket each time."""
         if service in self.away:
             raise KerberosError(f"no ticket for {service}")
         self.made += 1
         return f"{service} {self.made}".encode()
 
     def accept(self, token: bytes) -> Verdict:
-        """Judge it."""
+        """Accept or refuse a token."""
         service = token.decode().split()[0]
         self.seen[token] = self.seen.get(token, 0) + 1
         if self.seen[token] > self.good.get(service, 0):
@@ -45,12 +45,12 @@ class Kerberos:
 
 
 def check_of(kerberos: Kerberos) -> ReplayCheck:
-    """Return what looks."""
+    """Return a replay check over this Kerberos."""
     return ReplayCheck((ONE, OTHER), kerberos.ticket_for, kerberos.accept)
 
 
 async def test_tickets_are_judged_once_a_replay_was_refused() -> None:
-    """Not before; the first principal will do for which a ticket is accepted at all."""
+    """They are refused before. The first principal with an accepted ticket is enough."""
     for kerberos in (Kerberos({ONE: 1}), Kerberos({OTHER: 1}), Kerberos({OTHER: 1}, away=[ONE])):
         check = check_of(kerberos)
         fault = partial(getattr, check, "fault")
@@ -64,7 +64,7 @@ async def test_tickets_are_judged_once_a_replay_was_refused() -> None:
 
 @pytest.mark.parametrize("good", [{ONE: 2}, {OTHER: 2}, {ONE: 9, OTHER: 1}])
 async def test_a_ticket_that_is_good_twice_refutes_it(good: dict[str, int]) -> None:
-    """No ticket is judged from then on, and it is not looked at again."""
+    """No ticket is accepted from then on, and the check is not repeated."""
     check = check_of(Kerberos(good))
     await check.look()
     assert check.is_refuted
@@ -73,7 +73,7 @@ async def test_a_ticket_that_is_good_twice_refutes_it(good: dict[str, int]) -> N
 
 
 async def test_what_is_not_known_is_logged_with_its_reason(caplog: pytest.LogCaptureFixture) -> None:
-    """Of each principal, and once."""
+    """The log has the reason for each principal, once."""
     kerberos = Kerberos({}, away=[OTHER])
     check = check_of(kerberos)
     for _ in range(2):
@@ -87,7 +87,7 @@ async def test_what_is_not_known_is_logged_with_its_reason(caplog: pytest.LogCap
 
 
 async def test_it_is_looked_at_again_until_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And never again."""
+    """A known result is not checked again."""
     monkeypatch.setattr(module, "LOOK_S", 0.0)
     kerberos = Kerberos({ONE: 1}, away=[ONE, OTHER])
     check = check_of(kerberos)

@@ -1,4 +1,4 @@
-"""The secrets are read again when their file changes, and a file that others may read is none."""
+"""The secrets are read again when their file changes; a file that other users may read is refused."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ FIRST, SECOND = b"1" * 32, b"2" * 32
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A file with one secret."""
+    """Return a file with one secret."""
     made = tmp_path / "secret"
     made.touch(mode=0o600)
     made.write_bytes(FIRST + b"\n")
@@ -20,7 +20,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def replace(file: Path, text: bytes, mode: int = 0o600) -> None:
-    """Put another file in its place, as an operator would."""
+    """Replace the file, as an operator would."""
     new = file.with_name("new")
     new.touch(mode=mode)
     new.write_bytes(text)
@@ -28,7 +28,7 @@ def replace(file: Path, text: bytes, mode: int = 0o600) -> None:
 
 
 def test_a_new_key_signs_and_the_old_one_is_good(file: Path) -> None:
-    """Until it is retired, which those are told of who remember what it was good for."""
+    """It is valid until it is removed; then the callbacks of `on_retired` are called."""
     keys, retired = SigningKeys(str(file)), []
     keys.on_retired.append(lambda: retired.append(keys.keys.keys))
     keys.look()
@@ -46,7 +46,7 @@ def test_a_new_key_signs_and_the_old_one_is_good(file: Path) -> None:
 def test_one_that_cannot_be_used_changes_nothing(
     file: Path, caplog: pytest.LogCaptureFixture, text: bytes, mode: int
 ) -> None:
-    """It is logged once, without what stands in it."""
+    """It is logged once, without its content."""
     keys = SigningKeys(str(file))
     replace(file, text, mode)
     for _ in range(2):
@@ -61,13 +61,13 @@ def test_one_that_cannot_be_used_changes_nothing(
     ("text", "mode"), [(b"", 0o600), (b"short", 0o600), (SECOND, 0o644), (SECOND, 0o640)]
 )
 def test_a_start_with_one_fails(file: Path, text: bytes, mode: int) -> None:
-    """And names the setting."""
+    """The error names the setting."""
     replace(file, text, mode)
     with pytest.raises(SettingError, match=r"^cookie_secret_file: "):
         SigningKeys(str(file))
 
 
 def test_a_file_must_be_there(tmp_path: Path) -> None:
-    """At the start."""
+    """The start fails otherwise."""
     with pytest.raises(SettingError, match=r"^cookie_secret_file: .*No such file"):
         SigningKeys(str(tmp_path / "none"))

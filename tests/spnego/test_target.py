@@ -1,4 +1,4 @@
-"""A NameNode sees the one name for which the proxy vouches."""
+"""A NameNode gets exactly one user name: the one that the proxy has checked."""
 
 from urllib.parse import parse_qsl
 
@@ -26,12 +26,12 @@ PREFIX = "/webhdfs/v1"
     ],
 )
 def test_it_is_first_and_alone(query: str, sent: str) -> None:
-    """Every other one is gone, and the rest stands as it stood."""
+    """Every other one is removed, and the rest of the query is unchanged."""
     assert read_target(f"{PREFIX}/a%20b{query}").for_user("alice") == f"{PREFIX}/a%20b{sent}"
 
 
 def test_the_roots_slash_may_be_missing() -> None:
-    """FailToNameNode: a NameNode answers it, and fsspec asks for tokens and the home directory so."""
+    """FailToNameNode: NameNodes accept this, and fsspec requests tokens and the home directory so."""
     target = read_target(f"{PREFIX}?op=GETDELEGATIONTOKEN")
     assert target.for_user("alice") == f"{PREFIX}?doas=alice&op=GETDELEGATIONTOKEN"
     plain = read_target(f"{PREFIX}?op=GETFILESTATUS").plain_for("alice")
@@ -43,7 +43,7 @@ def test_the_roots_slash_may_be_missing() -> None:
     "user", ["jane@corp.example", "a&user.name=hdfs", "CORP\\jane", "m\u00fcller", "a b+c%41"]
 )
 def test_a_name_cannot_add_a_parameter(user: str) -> None:
-    """ProvenGrant: whatever a user may be called, the NameNode reads that one name."""
+    """ProvenGrant: whatever the user's name, the NameNode reads exactly this name."""
     query = read_target(f"{PREFIX}/?op=X").for_user(user).partition("?")[2]
     assert parse_qsl(query) == [("doas", user), ("op", "X")]
 
@@ -53,7 +53,7 @@ def test_a_name_cannot_add_a_parameter(user: str) -> None:
     [("?op=X", None), ("?doas=bob", "bob"), ("?DOAS=b%6Fb", "bob"), ("?doas=", ""), ("?user.name=bob", None)],
 )
 def test_whom_the_client_names(query: str, doas: str | None) -> None:
-    """In any spelling."""
+    """This holds for any spelling."""
     assert read_target(f"{PREFIX}/{query}").doas == doas
 
 
@@ -62,7 +62,7 @@ def test_whom_the_client_names(query: str, doas: str | None) -> None:
     [("?delegation=x", True), ("?DELEGATION=", True), ("?d%65legation=x", True), ("?token=x", False)],
 )
 def test_whether_a_token_says_who_asks(query: str, *, expected: bool) -> None:
-    """In any spelling."""
+    """This holds for any spelling."""
     assert read_target(f"{PREFIX}/{query}").has_token is expected
 
 
@@ -83,13 +83,13 @@ def test_whether_a_token_says_who_asks(query: str, *, expected: bool) -> None:
     ],
 )
 def test_what_readers_could_differ_about_is_refused(target: str) -> None:
-    """It does not go to a NameNode with the service's own right."""
+    """Such a target is not sent to a NameNode with the service's rights."""
     with pytest.raises(ClientError):
         read_target(target)
 
 
 def test_what_it_asks_of_the_cache_is_of_the_user() -> None:
-    """As if they had said `user.name`; odd questions ask nothing."""
+    """The read is one with `user.name`; a request that is not plain has none."""
     plain = read_target(f"{PREFIX}/a?op=GETFILESTATUS&user.name=bob&doas=carol").plain_for("alice")
     assert plain is not None
     assert (plain.path, plain.user_name, plain.doas) == ("/a", "alice", None)

@@ -1,4 +1,4 @@
-"""Who is admitted, as whom, and what they are told."""
+"""Which clients are admitted, as which user, and the replies to others."""
 
 import base64
 from typing import Any
@@ -30,7 +30,7 @@ RULES = {"hadoop.proxyuser.knox.users": "alice,a\nb,11100215", "hadoop.proxyuser
 
 
 def accept(token: bytes) -> Accepted | RefusedToken:
-    """Take a token for the principal that it names; `fail` cannot be judged."""
+    """Accept a token for the principal that it names; `fail` raises an error, and `forged` is refused."""
     text = token.decode()
     if text == "fail":
         raise KerberosError("spnego_keytab: /secret/place: gone")
@@ -38,7 +38,7 @@ def accept(token: bytes) -> Accepted | RefusedToken:
 
 
 class Fixture:
-    """A terminator, and requests."""
+    """A terminator with a fixed time, and its requests."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -75,7 +75,7 @@ def cookie(user: str = "alice", *, ends_s: float = NOW_S + 60.0) -> Header:
 
 
 def rejection(admission: object) -> tuple[int, Headers, bytes]:
-    """Return what a rejected request is told."""
+    """Return status, fields and body of a rejection."""
     assert isinstance(admission, Rejected)
     response = admission.response
     assert isinstance(response, RawResponse)
@@ -85,7 +85,7 @@ def rejection(admission: object) -> tuple[int, Headers, bytes]:
 
 
 async def test_a_ticket_brings_a_cookie_that_is_good_next_time() -> None:
-    """And the service's own proof; neither goes on to the NameNode."""
+    """The reply also has the service's proof; neither ticket nor cookie is passed on to the NameNode."""
     fixture = Fixture()
     first = await fixture.admit(ticket("alice@EXAMPLE.COM"), (b"Accept", b"*/*"))
     assert isinstance(first, Admitted)
@@ -101,7 +101,7 @@ async def test_a_ticket_brings_a_cookie_that_is_good_next_time() -> None:
 
 
 async def test_without_anything_there_is_a_challenge() -> None:
-    """For every method; a cookie that is not good is taken back."""
+    """This holds for every method; an invalid cookie is cleared."""
     fixture = Fixture()
     for fields in (
         (),
@@ -121,7 +121,7 @@ async def test_without_anything_there_is_a_challenge() -> None:
     "principal", ["forged", "alice@OTHER.REALM", "a b@ODD", "1a@AT", "x/y/z@EXAMPLE.COM"]
 )
 async def test_a_ticket_that_names_no_user_is_refused(principal: str) -> None:
-    """Without a challenge, as a NameNode does: the same one would not do better."""
+    """There is no challenge, as at a NameNode: the same ticket would fail again."""
     status, reported, _ = rejection(await Fixture().admit(ticket(principal)))
     assert status == 403
     assert not {b"WWW-Authenticate", b"Set-Cookie"} & {name for name, _ in reported}
@@ -130,7 +130,7 @@ async def test_a_ticket_that_names_no_user_is_refused(principal: str) -> None:
 async def test_a_ticket_that_cannot_be_judged_is_not_the_clients_fault(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The reason is for the log alone."""
+    """Only the log has the reason."""
     fixture = Fixture()
     status, _, body = rejection(await fixture.admit(ticket("fail")))
     assert status == 503
@@ -140,7 +140,7 @@ async def test_a_ticket_that_cannot_be_judged_is_not_the_clients_fault(
 
 
 async def test_a_good_cookie_precedes_a_ticket() -> None:
-    """As at a NameNode."""
+    """A NameNode does the same."""
     fixture = Fixture()
     good = await fixture.admit(cookie("alice"), ticket("bob@EXAMPLE.COM"))
     assert isinstance(good, Admitted)
@@ -153,14 +153,14 @@ async def test_a_good_cookie_precedes_a_ticket() -> None:
 
 
 async def test_a_retired_key_is_good_for_nothing() -> None:
-    """From the next request on."""
+    """This holds from the next request on."""
     fixture = Fixture()
     fixture.keys = Keys((b"n" * 32,))
     assert rejection(await fixture.admit(cookie()))[0] == 401
 
 
 async def test_a_token_is_for_the_namenode() -> None:
-    """With no other credential beside it."""
+    """The request is passed on without other credentials."""
     target = f"{TARGET}&delegation=abc"
     admission = await Fixture().admit(cookie("carol"), ticket("carol"), (b"Accept", b"*/*"), target=target)
     assert admission == ByToken(((b"Accept", b"*/*"),))
@@ -181,7 +181,7 @@ async def test_a_token_is_for_the_namenode() -> None:
     ],
 )
 async def test_doas_is_judged_here(user: str, doas: str, remote: str, status: int) -> None:
-    """By the connection's address, whatever a field says; and each time."""
+    """The connection's address counts, not a header field, and each request is checked."""
     fields = (cookie(user), (b"X-Forwarded-For", b"10.0.0.1"))
     fixture = Fixture()
     admission = await fixture.admit(*fields, target=f"{TARGET}&doas={doas}", peer=remote)
@@ -195,7 +195,7 @@ async def test_doas_is_judged_here(user: str, doas: str, remote: str, status: in
 
 
 async def test_a_refused_impersonator_still_gets_a_cookie() -> None:
-    """They are who they are; the body is the NameNode's."""
+    """The client is authenticated; the body is the NameNode's."""
     target = f"{TARGET}&doas=bob"
     status, reported, body = rejection(await Fixture().admit(ticket("carol@EXAMPLE.COM"), target=target))
     assert status == 403
@@ -204,12 +204,12 @@ async def test_a_refused_impersonator_still_gets_a_cookie() -> None:
 
 
 async def test_a_target_that_readers_could_differ_about_is_refused() -> None:
-    """Before anything else is looked at."""
+    """The target is checked first."""
     assert rejection(await Fixture().admit(cookie(), target=f"{TARGET}#x"))[0] == 400
 
 
 async def test_only_a_get_asks_the_cache() -> None:
-    """With the user's name."""
+    """The plain read has the user's name."""
     fixture = Fixture()
     got, put = await fixture.admit(cookie()), await fixture.admit(cookie(), method="HEAD")
     assert isinstance(got, Admitted)
@@ -227,7 +227,7 @@ async def test_only_a_get_asks_the_cache() -> None:
 )
 @pytest.mark.parametrize("target", [TARGET, f"{TARGET}&delegation=abc"])
 async def test_no_body_is_a_form_at_the_namenode(content_type: bytes, target: str) -> None:
-    """It would read parameters there, such as another doas. A ticket, a cookie or a token: the same."""
+    """The NameNode would read parameters from it, such as another doas. Ticket, cookie and token are treated alike."""
     admitted = await Fixture().admit(
         cookie(), (b"content-TYPE", content_type), (b"A", b"b"), method="PUT", target=target
     )

@@ -1,4 +1,4 @@
-"""Certificates, of an authority of each test's own."""
+"""A certificate authority for each test."""
 
 from tests.proxy.conftest import authority
 

@@ -1,4 +1,4 @@
-"""The certificate of the proxy: what is refused at the start, and what is taken up later."""
+"""The proxy's certificate: what is refused at the start, and how a new one is loaded."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from nncache.tls_server.certificate import CertificateFiles, ServerCertificate
 
 
 def files_of(certificate: Certificate, client_ca: Path | None = None) -> CertificateFiles:
-    """Return where it is."""
+    """Return the settings for its files."""
     return CertificateFiles(
         certificate=str(certificate.chain),
         key=str(certificate.key),
@@ -21,7 +21,7 @@ def files_of(certificate: Certificate, client_ca: Path | None = None) -> Certifi
 
 
 def test_it_is_known_until_when_it_holds(authority: Authority) -> None:
-    """To the second; that is what an alert goes by."""
+    """The time is exact to the second; an alert uses it."""
     ends = datetime.now(UTC).replace(microsecond=0) + timedelta(days=3)
     made = ServerCertificate(files_of(authority.issue("proxy", not_after=ends)))
     assert made.ends_at == ends.timestamp()
@@ -31,14 +31,14 @@ def test_it_is_known_until_when_it_holds(authority: Authority) -> None:
 
 
 def test_text_beside_a_certificate_is_passed_over(authority: Authority) -> None:
-    """As `openssl x509 -text` and authorities write it, in any language."""
+    """`openssl x509 -text` and authorities write such text, in any language."""
     issued = authority.issue("proxy")
     issued.chain.write_bytes("Prüfstelle: Zürich\n".encode() + issued.chain.read_bytes())
     assert ServerCertificate(files_of(issued)).ends_at > 0
 
 
 def test_clients_may_have_to_show_one(authority: Authority) -> None:
-    """Of the authorities that are named."""
+    """It must be issued by the configured authorities."""
     made = ServerCertificate(files_of(authority.issue("proxy"), authority.ca))
     assert made.context.verify_mode is ssl.CERT_REQUIRED
 
@@ -57,7 +57,7 @@ def test_clients_may_have_to_show_one(authority: Authority) -> None:
     ],
 )
 def test_what_cannot_be_used_is_named(authority: Authority, tmp_path: Path, spoil: object, text: str) -> None:
-    """With the key and the file, and what would be right."""
+    """The message has the setting, the file and what is expected."""
     client_ca = tmp_path / "clients.pem"
     client_ca.write_bytes(authority.ca.read_bytes())
     files = files_of(authority.issue("proxy"), client_ca)
@@ -68,7 +68,7 @@ def test_what_cannot_be_used_is_named(authority: Authority, tmp_path: Path, spoi
 
 
 def test_the_key_of_another_is_refused(authority: Authority) -> None:
-    """The pair is tried before anybody has to."""
+    """The pair is checked before any client connects."""
     one, other = authority.issue("one"), authority.issue("other")
     with pytest.raises(
         StartError, match=r"with the key of tls_key: .*issued together .*openssl x509 -pubkey"
@@ -84,7 +84,7 @@ def test_the_key_of_another_is_refused(authority: Authority) -> None:
     ],
 )
 def test_one_that_does_not_hold_now_is_refused(authority: Authority, from_day: int, text: str) -> None:
-    """No client would trust one that has ended; one that does not hold yet may be a matter of a wrong clock."""
+    """No client trusts an expired certificate; one that is not yet valid may be due to a wrong clock."""
     begins = datetime.now(UTC) + timedelta(days=from_day)
     issued = authority.issue("proxy", not_before=begins, not_after=begins + timedelta(days=1))
     with pytest.raises(StartError, match=text):
@@ -94,7 +94,7 @@ def test_one_that_does_not_hold_now_is_refused(authority: Authority, from_day: i
 def test_a_new_one_is_taken_up_and_a_bad_one_is_not(
     authority: Authority, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The one before stays in use, and the log says so once."""
+    """The previous certificate stays in use, and the log says so once."""
     made = ServerCertificate(files_of(authority.issue("proxy")))
     first = made.context
     made.look()

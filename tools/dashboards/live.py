@@ -90,8 +90,8 @@ FAULTS: Final[Mapping[str, tuple[str, Act, Act]]] = {
     ),
     "zookeeper-outage": (
         "ZooKeeper is stopped, and started again",
-        lambda stand: stand.cluster.zookeeper.stop(),
-        lambda stand: stand.cluster.zookeeper.start_again(),
+        lambda stand: stand.cluster.zookeeper.process.stop(),
+        lambda stand: stand.cluster.zookeeper.process.start(),
     ),
     "publisher-killed": (
         "the only publisher is killed, and started again",

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Final
 
 from nncache.auditing.audit_judge import AuditOutcome
@@ -54,7 +53,6 @@ _PATH: Final = "/services/nncache/proxy7-9871"
 _STATUS: Final = EntryStatus(path=_PATH, time_ms=1_795_298_171_446, size_bytes=203, children=0, version=1)
 _WEBHDFS: Final = Endpoint(api="webhdfs", protocol="REST", address_type="uri", addresses=({"uri": _URL},))
 _RECORD: Final = ServiceRecord(description="nncache proxy", external=(_WEBHDFS,))
-_MADE_AT: Final = datetime(2026, 11, 24, tzinfo=UTC)
 
 
 def shapes() -> Iterator[tuple[str, str]]:

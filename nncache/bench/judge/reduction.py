@@ -91,6 +91,8 @@ def reduce(
         changes = spark.sql(_CHANGES, args={"duration_s": float(duration_s)}, states=known).first()
         assert summary is not None
         assert changes is not None
+        wrong = spark.sql(_WRONG, args={"named": NAMED}, judged=judged).collect()
+        hosts = pq.read_table(mode_directory / "hosts.parquet")
         late_starts = _histogram(spark, spark.sql(_LATE_STARTS, judged=judged)).quantiles()
         latency = _histogram(spark, spark.sql(_LATENCY, judged=judged))
         (mode_directory / "latency.hdr").write_bytes(latency.encoded())
@@ -111,9 +113,9 @@ def reduce(
             first_lateness_s=_histogram(spark, spark.sql(FIRST_LATENESS, lateness=late)).quantiles(),
             stale=summary.stale,
             oldest_s=summary.oldest_s,
-            wrong=_wrong(spark, judged),
+            wrong=tuple(WrongAnswer(**row.asDict()) for row in wrong),
             wrong_count=summary.wrong,
-            clock_error_s=_clock_error(mode_directory),
+            clock_error_s=max(hosts["clock_error_s"].to_pylist(), default=0.0),
             **_counted(mode_directory),
             others=others(mode_directory),
         )
@@ -145,15 +147,6 @@ def _histogram(spark: SparkSession, values: DataFrame) -> Histogram:
     """Count the column `value_s`."""
     counts = spark.sql(_DISTRIBUTION, args={"most_s": float(MOST_S)}, values=values).toArrow()
     return Histogram(zip(counts["microseconds"].to_pylist(), counts["times"].to_pylist(), strict=True))
-
-
-def _wrong(spark: SparkSession, judged: DataFrame) -> tuple[WrongAnswer, ...]:
-    rows = spark.sql(_WRONG, args={"named": NAMED}, judged=judged).collect()
-    return tuple(WrongAnswer(**row.asDict()) for row in rows)
-
-
-def _clock_error(mode_directory: Path) -> float:
-    return max(pq.read_table(mode_directory / "hosts.parquet")["clock_error_s"].to_pylist(), default=0.0)
 
 
 def others(mode_directory: Path) -> OthersFigures | None:

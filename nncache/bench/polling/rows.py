@@ -5,7 +5,6 @@ Arrays of numbers, since one process gathers millions of polls: about 60 bytes e
 
 from array import array
 from collections.abc import Iterator
-from math import nan
 from typing import Any, Final
 
 import pyarrow as pa
@@ -39,13 +38,9 @@ class Rows:
     def add_failure(
         self, poller: int, path_id: int, due_s: float, sent_s: float, failed_s: float, error: str
     ) -> None:
-        """Add a poll that got no reply."""
+        """Add a poll that got no reply; `sent_s` is NaN of one that was due and never sent."""
         self._errors[self.polls] = error
         self._add(poller, path_id, due_s, sent_s, failed_s, FAILED, 0, 0, 0)
-
-    def add_unsent(self, poller: int, path_id: int, due_s: float, given_up_s: float) -> None:
-        """Add a poll that was due, but was never sent."""
-        self.add_failure(poller, path_id, due_s, nan, given_up_s, "not sent")
 
     def batches(self, clock_error_s: float) -> Iterator[pa.RecordBatch]:
         """Yield all rows with the columns of `POLLS`."""

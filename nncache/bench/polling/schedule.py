@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from math import nan
 from typing import Any, Final
 
 from nncache.bench.polling.client import Client, resolved
@@ -49,11 +50,6 @@ class Polling:
         self._first_s = begins_s + poller.phase_s
         self._count = 0  # polls that were due
         self.next_s = self._first_s  # when the next one is due
-
-    def skip_to(self, now_s: float) -> None:
-        """Leave out what would have been due before."""
-        while self.next_s < now_s:
-            self.advance()
 
     def advance(self) -> bytes:
         """Go on to the next poll and return its request."""
@@ -100,7 +96,8 @@ class Schedule:
             now_s = self._now()
             for polling in self._polled:
                 polling.client = Client(address, tasks, self._taker(polling))
-                polling.skip_to(now_s)
+                while polling.next_s < now_s:
+                    polling.advance()
             self._running = sum(polling.next_s < self._ends_s for polling in self._polled)
             for polling in self._polled:
                 self._go_on(polling)
@@ -145,7 +142,8 @@ class Schedule:
                 polling.client.give_up("no reply before the end")
             while polling.next_s < self._ends_s:
                 polling.advance()
-                self._rows.add_unsent(polling.poller.number, polling.path_id, polling.due_s, self._now())
+                of_it = polling.poller.number, polling.path_id, polling.due_s
+                self._rows.add_failure(*of_it, nan, self._now(), "not sent")
         self._running = 0
 
     def _go_on(self, polling: Polling) -> None:

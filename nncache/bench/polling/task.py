@@ -55,6 +55,11 @@ class Orders:
     # pollers wait for another answer in place of polling (`nncache.bench.polling.waiting`)
     is_waiting: bool = False
 
+    @property
+    def ends_s(self) -> float:
+        """When the measured time ends, on the driver's clock."""
+        return self.zero_s + self.duration_s
+
     def pollers(self, task: int) -> tuple[Poller, ...]:
         """Return the pollers of a task."""
         numbers = range(task, self.plan.workload.pollers, self.tasks)

@@ -10,6 +10,7 @@ due, and sent, when it was answered. A 304 says what the answer before it said.
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Final
 
 from nncache.bench.polling.client import Client, resolved
@@ -22,8 +23,6 @@ WAIT_S: Final = 20  # for which is waited at most in one request
 PAUSE_S: Final = 1.0  # before a wait that was not granted, or failed, is asked for again
 _LATE_S: Final = 10.0  # A wait whose answer is later than its end by more than this has failed
 
-_FOUND: Final = 200
-_UNCHANGED: Final = 304
 _UNKNOWN_TAG: Final = b'"none"'
 """That of no status: the first answer comes at once."""
 
@@ -54,6 +53,8 @@ class Waiting:
         until_found: bool = False,
     ) -> None:
         """Lay them out, each with its request (of several the first); `until_found`: only until its path exists."""
+        self.found: dict[int, float] = {}  # with `until_found`: when each poller was answered that it does
+        self.all_found = asyncio.Event()
         self._until_found = until_found
         self._pollers = tuple(pollers)
         self._times = times
@@ -104,13 +105,17 @@ class Waiting:
                 self._ask_at(waiter, now_s + PAUSE_S)
                 return
             at_s = now_s if outcome.is_applied else waiter.sent_s
-            if outcome.status == _UNCHANGED and waiter.reply is not None:
+            if outcome.status == HTTPStatus.NOT_MODIFIED and waiter.reply is not None:
                 outcome = waiter.reply._replace(served=outcome.served, head=outcome.head)
             else:
                 waiter.reply = outcome
             waiter.tag = outcome.tag or _UNKNOWN_TAG
             self._rows.add_reply(number, path_id, at_s, at_s, now_s, outcome)
-            if not (self._until_found and outcome.status == _FOUND):
+            if not (self._until_found and outcome.status == HTTPStatus.OK):
                 self._ask_at(waiter, now_s if outcome.is_applied else now_s + PAUSE_S)
+                return
+            self.found[number] = now_s
+            if len(self.found) == len(self._pollers):
+                self.all_found.set()
 
         return take

@@ -3,7 +3,7 @@
 import io
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,6 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 from nncache.bench.report.finding import SAVED, Modes, load, schedule, ways, workload_name
 from nncache.bench.report.rounding import counted, duration, number, ratio, saved
 from nncache.bench.report.savings import (
-    UNPOLLED,
     Saving,
     all_calls_per_s,
     cores,
@@ -28,16 +27,16 @@ from nncache.bench.report.savings import (
     savings,
     share_saved,
 )
-from nncache.bench.shared.figures import ModeFigures, RunFigures, RunInfo
+from nncache.bench.shared.figures import Mode, ModeFigures, RunFigures, RunInfo
 
 STYLE: Final = str(Path(__file__).with_name("charts.mplstyle"))
 
-COLOURS: Final = {
-    "direct": "#000000",
-    "nncache": "#0072B2",
-    "waiting": "#009E73",
-    "nginx": "#D55E00",
-    "unpolled": "#999999",
+COLOURS: Final[Mapping[str, str]] = {
+    Mode.DIRECT: "#000000",
+    Mode.NNCACHE: "#0072B2",
+    Mode.WAITING: "#009E73",
+    Mode.NGINX: "#D55E00",
+    Mode.UNPOLLED: "#999999",
 }
 """By mode. Source: M. Okabe, K. Ito, "Color Universal Design", 2008."""
 
@@ -112,8 +111,11 @@ def _draw_lateness(axes: Axes, info: RunInfo, modes: list[ModeFigures]) -> None:
         return
     for above, mode in enumerate(modes):
         p50, p99 = duration(mode.lateness_s.p50), duration(mode.lateness_s.p99)
-        label = f"\np50 {p50}, p99 {p99}\n{counted(mode.wrong_count, 'wrong answer')}"
-        _plot(axes, mode, mode.lateness_s.cdf, len(modes) - above, label)
+        # What lies below others is broader, so that all are seen.
+        style: dict[str, Any] = {"color": colour(mode.mode), "linewidth": 2.5 * (len(modes) - above)}
+        wrong = counted(mode.wrong_count, "wrong answer")
+        style["label"] = f"{plain(mode.mode)}\np50 {p50}, p99 {p99}\n{wrong}"
+        axes.plot(*zip(*mode.lateness_s.cdf, strict=True), **style)
     axes.axvline(info.period_s, label=f"poll period {info.period_s:,g} s", **ASKED)
     seen = [value for mode in modes for value, share in mode.lateness_s.cdf if share <= _LAST]
     axes.set(ylim=(0, 1.005), xlim=(0, 1.05 * max([*seen, info.period_s])))
@@ -124,19 +126,15 @@ def _draw_lateness(axes: Axes, info: RunInfo, modes: list[ModeFigures]) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), labelspacing=0.8)
 
 
-def _plot(
-    axes: Axes, mode: ModeFigures, curve: Sequence[tuple[float, float]], below: int, label: str
-) -> None:
-    """Draw a curve; what lies below others is broader, so that all are seen."""
-    style: dict[str, Any] = {"color": colour(mode), "linewidth": 2.5 * below}
-    axes.plot(*zip(*curve, strict=True), label=f"{plain(mode.mode)}{label}", **style)
-
-
 def _draw_calls(axes: Axes, info: RunInfo, modes: Modes) -> None:
     """Draw all calls that the NameNode answered, by what they are for, beside the polls that were asked for."""
     asked = polls_asked_per_s(info, info.period_s)
-    modes = tuple(mode for mode in modes if mode.mode != UNPOLLED)
-    bars = [_kinds(mode) for mode in modes]
+    modes = tuple(mode for mode in modes if mode.mode != Mode.UNPOLLED)
+    rates = [
+        {name: ratio(calls, mode.duration_s) for name, calls in own_calls(mode).items() if calls}
+        for mode in modes
+    ]
+    bars = [*map(by_kind, rates)]
     most = max([*map(math.fsum, bars), asked if asked > 0 else 0.0], default=0.0)
     if not modes or not most:
         empty(axes, "no calls")
@@ -144,13 +142,12 @@ def _draw_calls(axes: Axes, info: RunInfo, modes: Modes) -> None:
     axes.set(xlabel="calls per second", xlim=(0, most * _ROOM))
     axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.xaxis.set_major_formatter(lambda rate, _: f"{rate:,.10g}")
-    for place, (mode, parts) in enumerate(zip(modes, bars, strict=True)):
+    for place, (mode, named, parts) in enumerate(zip(modes, rates, bars, strict=True)):
         total = f"{number(all_calls_per_s(mode))} calls/s"
-        rates = {name: ratio(calls, mode.duration_s) for name, calls in own_calls(mode).items() if calls}
-        below = " + ".join(f"{number(rate)} {plain(name)}" for name, rate in rates.items())
+        below = " + ".join(f"{number(rate)} {plain(name)}" for name, rate in named.items())
         _bars(axes, place, mode, dict(zip(SHADES, parts, strict=True)))
         head = _head(total, share_saved(all_calls_per_s, mode, modes))
-        _texts(axes, place, mode, head, below if len(rates) > 1 else "")
+        _texts(axes, place, mode, head, below if len(named) > 1 else "")
     lines = [axes.axvline(asked, label=f"{number(asked)} polls/s\nasked for", **ASKED)] if asked > 0 else []
     axes.set(ylim=(len(modes) - 0.45, -0.55), yticks=[])
     legend_of(axes, dict(zip(KINDS.values(), SHADES, strict=True)), *lines)
@@ -176,12 +173,10 @@ def _draw_cpu(axes: Axes, modes: Modes) -> None:
     legend_of(axes, _OF_SERVERS)
 
 
-def _kinds(mode: ModeFigures) -> tuple[float, ...]:
-    """Return calls a second, by kind, in the order of `KINDS`."""
-    named = own_calls(mode)
-    known = [named.get(kind, 0) for kind in KINDS if kind]
-    rates = (*known, sum(named.values()) - sum(known))
-    return tuple(ratio(calls, mode.duration_s) for calls in rates)
+def by_kind(named: Mapping[str, float]) -> tuple[float, ...]:
+    """Return calls by kind, in the order of `KINDS`."""
+    known = [named.get(kind, 0.0) for kind in KINDS if kind]
+    return (*known, sum(rate for name, rate in named.items() if name not in KINDS))
 
 
 def _head(amount: str, share: float) -> str:
@@ -192,7 +187,7 @@ def _bars(axes: Axes, place: int, mode: ModeFigures, parts: Mapping[float, float
     """Draw the parts, by their shades, one behind the other."""
     left = 0.0
     for shade, part in parts.items():
-        axes.barh(place, part, left=left, height=_BAR, color=tinted(colour(mode), shade))
+        axes.barh(place, part, left=left, height=_BAR, color=tinted(colour(mode.mode), shade))
         left += part
     axes.grid(visible=False, axis="y")
 
@@ -201,7 +196,7 @@ def _texts(axes: Axes, place: int, mode: ModeFigures, total: str, below: str) ->
     """Name a bar and its total above it, its parts below."""
     above, under = place - _BAR / 2 - 0.04, place + _BAR / 2 + 0.05
     head = plain(f"{plain(mode.mode, 12)}: {total}", _LINE)
-    axes.text(0, above, head, color=colour(mode), weight="bold", size=13, va="bottom")
+    axes.text(0, above, head, color=colour(mode.mode), weight="bold", size=13, va="bottom")
     axes.text(0, under, plain(below, _LINE), color="#555555", size=11, va="top")
 
 
@@ -212,7 +207,7 @@ def _draw_savings(axes: Axes, rows: list[Saving]) -> None:
         return
     lowest = 0.0
     for place, row in enumerate(rows):
-        tint = COLOURS.get(row.mode, OTHER)
+        tint = colour(row.mode)
         for place_in, share in enumerate((row.share, row.share_of_all, row.share_of_cpu)):
             at, known = place + (place_in - 1) * _SAVED_BAR, 0.0 if math.isnan(share) else share
             lowest = min(lowest, known)
@@ -258,9 +253,9 @@ def plain(text: str, most: int = 16) -> str:
     return known if len(known) <= most else f"{known[: most - 1]}…"
 
 
-def colour(mode: ModeFigures) -> str:
+def colour(mode: str) -> str:
     """Return the colour of a mode in all charts."""
-    return COLOURS.get(mode.mode, OTHER)
+    return COLOURS.get(mode, OTHER)
 
 
 def tinted(name: str, shade: float) -> tuple[float, float, float]:

@@ -1,19 +1,18 @@
 """What a run found, in a sentence made from its figures."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, repeat
 from typing import Final
 
 from nncache.bench.report.rounding import counted, duration, number
 from nncache.bench.report.savings import (
-    UNPOLLED,
     all_calls_per_s,
     cores,
     foreign_upkeep_per_s,
     polls_asked_per_s,
 )
-from nncache.bench.shared.figures import AtPeriod, ModeFigures, RunInfo
+from nncache.bench.shared.figures import AtPeriod, Mode, ModeFigures, RunInfo
 
 Modes = tuple[ModeFigures, ...]
 
@@ -32,6 +31,12 @@ OTHERS: Final = (
 )
 """What must be known to read the chart of other clients."""
 
+_WAYS: Final[Mapping[str, str]] = {
+    Mode.DIRECT: "directly",
+    Mode.WAITING: "by waiting",
+    Mode.UNPOLLED: "without polls",
+}
+
 
 def pollers_of(info: RunInfo) -> str:
     """Return `10,000 pollers`."""
@@ -49,7 +54,7 @@ def load(info: RunInfo, modes: Modes) -> str:
     head = f"{pollers_of(info)}, {number(polls_asked_per_s(info, info.period_s))} polls/s"
     if not modes:
         return f"{head}: nothing was measured"
-    polled = [mode for mode in modes if mode.mode != UNPOLLED]
+    polled = [mode for mode in modes if mode.mode != Mode.UNPOLLED]
     answers = f"{head}: the NameNode answers {_each(polled, all_calls_per_s, 'calls/s')}"
     if any(math.isnan(cores(mode)) for mode in modes):
         return answers
@@ -60,7 +65,7 @@ def load(info: RunInfo, modes: Modes) -> str:
 
 def verdict(modes: Modes) -> str:
     """Say in one sentence, without a full stop, that nncache does not pay at this load; empty if it does."""
-    direct, through = ([mode for mode in modes if mode.mode == name] for name in ("direct", "nncache"))
+    direct, through = ([mode for mode in modes if mode.mode == name] for name in (Mode.DIRECT, Mode.NNCACHE))
     if not direct or not through or all_calls_per_s(through[0]) <= all_calls_per_s(direct[0]):
         return ""
     upkeep = sum(through[0].upkeep.values()) / through[0].duration_s
@@ -84,13 +89,13 @@ def meanwhile(modes: Modes) -> str:
 
 def ways(info: RunInfo, modes: Modes) -> str:
     """Say what the modes are to a reader who does not know them."""
-    known = {
-        "direct": "direct: it asks the NameNode itself.",
-        "nncache": "nncache: through its proxy, which answers from memory and reads from the NameNode what changes.",
-        "waiting": "waiting: through the same proxy, which holds each request until its answer differs (Prefer: wait); "
-        "each asks again at once, without a period.",
-        "nginx": f"nginx: through a cache that keeps each answer for {info.nginx_valid_s:g} s.",
-        UNPOLLED: "unpolled: no one asks; what is left is the changes and the NameNode's own work.",
+    known: dict[str, str] = {
+        Mode.DIRECT: "direct: it asks the NameNode itself.",
+        Mode.NNCACHE: "nncache: through its proxy, which answers from memory and reads from the NameNode what changes.",
+        Mode.WAITING: "waiting: through the same proxy, which holds each request until its answer differs "
+        "(Prefer: wait); each asks again at once, without a period.",
+        Mode.NGINX: f"nginx: through a cache that keeps each answer for {info.nginx_valid_s:g} s.",
+        Mode.UNPOLLED: "unpolled: no one asks; what is left is the changes and the NameNode's own work.",
     }
     described = [known[mode.mode] for mode in modes if mode.mode in known]
     return " ".join(
@@ -107,7 +112,7 @@ def freshness(modes: Modes) -> str:
     """Say in one sentence, without a full stop, how late changes are seen, and how many answers were wrong."""
     seen = [f"{duration(mode.lateness_s.p99)} {way(mode)}" for mode in modes if mode.lateness_s.count]
     late = f"99 % of pollers see a change within {', '.join(seen)}" if seen else "No change was seen"
-    wrong = ", ".join(f"{mode.wrong_count:,} {way(mode)}" for mode in modes if mode.mode != UNPOLLED)
+    wrong = ", ".join(f"{mode.wrong_count:,} {way(mode)}" for mode in modes if mode.mode != Mode.UNPOLLED)
     return f"{late}; wrong answers: {wrong}" if wrong else late
 
 
@@ -128,9 +133,7 @@ def late_periods(also: tuple[AtPeriod, ...]) -> tuple[str, ...]:
 
 def way(mode: ModeFigures) -> str:
     """Return `directly`, or through what, or how."""
-    return {"direct": "directly", "waiting": "by waiting", UNPOLLED: "without polls"}.get(
-        mode.mode, f"through {mode.mode}"
-    )
+    return _WAYS.get(mode.mode, f"through {mode.mode}")
 
 
 def _each(modes: Iterable[ModeFigures], value: Callable[[ModeFigures], float], unit: str) -> str:

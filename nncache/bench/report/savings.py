@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nncache.bench.report.rounding import ratio
-from nncache.bench.shared.figures import AtPeriod, ModeFigures, RunInfo
+from nncache.bench.shared.figures import AtPeriod, Mode, ModeFigures, RunInfo
 
 PERIODS: Final = (1.0, 5.0, 30.0)  # poll periods of the table, seconds
 
@@ -21,9 +21,7 @@ FORMULA: Final = (
 """How the computed rows are computed."""
 
 
-UNPOLLED: Final = "unpolled"  # the mode in which no one asks: it saves nothing
-
-_WITHOUT_UPKEEP: Final = ("direct", "nginx", UNPOLLED)
+_WITHOUT_UPKEEP: Final = (Mode.DIRECT, Mode.NGINX, Mode.UNPOLLED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +73,7 @@ def own_calls(mode: ModeFigures) -> dict[str, int]:
 
 def foreign_upkeep_per_s(modes: tuple[ModeFigures, ...]) -> float:
     """Return how many calls of upkeep a second were seen while polls went straight to the NameNode; 0 of none."""
-    direct = [mode for mode in modes if mode.mode == "direct"]
+    direct = [mode for mode in modes if mode.mode == Mode.DIRECT]
     return sum(ratio(sum(mode.upkeep.values()), mode.duration_s) for mode in direct)
 
 
@@ -93,13 +91,13 @@ def share_saved(
     measure: Callable[[ModeFigures], float], mode: ModeFigures, modes: tuple[ModeFigures, ...]
 ) -> float:
     """Return the share that `mode` saves of what `measure` finds of `direct`; NaN for `direct`, or without it."""
-    direct = next((measure(each) for each in modes if each.mode == "direct"), math.nan)
-    return math.nan if mode.mode in {"direct", UNPOLLED} else 1 - ratio(measure(mode), direct)
+    direct = next((measure(each) for each in modes if each.mode == Mode.DIRECT), math.nan)
+    return math.nan if mode.mode in {Mode.DIRECT, Mode.UNPOLLED} else 1 - ratio(measure(mode), direct)
 
 
 def cores_for_polls(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
     """Return the NameNode's CPU seconds a second beyond those it takes without polls; NaN if these are not known."""
-    return next((cores(mode) - cores(each) for each in modes if each.mode == UNPOLLED), math.nan)
+    return next((cores(mode) - cores(each) for each in modes if each.mode == Mode.UNPOLLED), math.nan)
 
 
 def share_of_poll_cpu_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
@@ -131,11 +129,11 @@ def savings(
     for period in sorted({*run, *others}):
         kept = {mode.mode: calls_per_s(mode) for mode in run.get(period, ()) if mode.kept_schedule}
         for mode in modes:
-            is_measured = "direct" in kept and mode.mode in kept
-            by_period_alone = mode.mode in {"nginx", "waiting"}
-            if mode.mode == "direct" or not mode.sent or (by_period_alone and not is_measured):
+            is_measured = Mode.DIRECT in kept and mode.mode in kept
+            by_period_alone = mode.mode in {Mode.NGINX, Mode.WAITING}
+            if mode.mode == Mode.DIRECT or not mode.sent or (by_period_alone and not is_measured):
                 continue
-            direct = kept["direct"] if is_measured else polls_asked_per_s(info, period)
+            direct = kept[Mode.DIRECT] if is_measured else polls_asked_per_s(info, period)
             # The calls of the run are changes/s times calls per change, also where nothing changed.
             calls = kept[mode.mode] if is_measured else min(calls_per_s(mode), direct)
             beside = all_calls_per_s(mode) - calls_per_s(mode)
@@ -146,9 +144,9 @@ def savings(
                     period_s=period,
                     direct_calls_per_s=direct,
                     calls_per_s=calls,
-                    direct_all_per_s=all_calls_per_s(there["direct"]) if is_measured else direct,
+                    direct_all_per_s=all_calls_per_s(there[Mode.DIRECT]) if is_measured else direct,
                     all_per_s=all_calls_per_s(there[mode.mode]) if is_measured else calls + beside,
-                    direct_cores=_cores_of_all(there.get("direct")),
+                    direct_cores=_cores_of_all(there.get(Mode.DIRECT)),
                     cores=_cores_of_all(there.get(mode.mode)),
                     is_measured=is_measured,
                 )

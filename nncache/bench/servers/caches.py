@@ -4,9 +4,7 @@ Debian's packages; `apt-get install nginx-light haproxy`. (bench/servers/caches.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
@@ -27,8 +25,9 @@ _CONFIGURATIONS: Final = jinja2.Environment(
 _STATUS: Final = "/nginx_status"
 
 
-@contextmanager
-def nginx(namenode: str, *, valid_s: int | None, certificate: Certificate | None = None) -> Iterator[Running]:
+def nginx(
+    namenode: str, *, valid_s: int | None, certificate: Certificate | None = None
+) -> AbstractContextManager[Running]:
     """Run one before a NameNode ("host:port") that keeps every 200 and 404 for `valid_s` seconds; None: nothing.
 
     With a certificate it speaks TLS.
@@ -49,8 +48,7 @@ def nginx(namenode: str, *, valid_s: int | None, certificate: Certificate | None
         )
         return program, "-p", str(place), "-e", "stderr", "-c", file
 
-    with server("nginx", command) as running:
-        yield replace(running, progress=lambda: progress_of(page_of(running.address, _STATUS)))
+    return server("nginx", command, lambda address: progress_of(page_of(address, _STATUS)))
 
 
 def haproxy(namenode: str) -> AbstractContextManager[Running]:

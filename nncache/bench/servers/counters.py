@@ -1,6 +1,7 @@
 """What servers use up, by their own word and the operating system's."""
 
 import json
+import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +13,7 @@ import psutil
 
 TIMEOUT_S: Final = 60.0
 """For a page: a NameNode that is overloaded is slow, and a proxy's waits behind some laps round all connections."""
+_AGE_S: Final = 2.0  # what the NameNode says of its calls is not older than that (seen: 1 s)
 _NAMENODE_ACTIVITY: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
 _RPC_ACTIVITY: Final = "Hadoop:service=NameNode,name=RpcDetailedActivityForPort"
 _RPC_METHODS: Final = {
@@ -117,18 +119,13 @@ def beans(http: str, query: str) -> list[dict[str, Any]]:
     return found
 
 
-AGE_S: Final = 2.0  # what the NameNode says of its calls is not older than that (seen: 1 s)
+def settled_calls(http: str) -> Counter[str]:
+    """Return what a NameNode has counted, once that is not older than this call.
 
-
-def file_calls(http: str) -> int:
-    """Return how many operations of files a NameNode has counted, over RPC or WebHDFS (TotalFileOps).
-
-    A listing of many directories is one; reading attributes does not count.
+    By method over RPC, at any port (RpcDetailedMetrics: GetXAttrsNumOps), and operations of files over RPC or WebHDFS
+    (TotalFileOps): a listing of many directories is one; reading attributes does not count.
     """
-    (activity,) = beans(http, _NAMENODE_ACTIVITY)
-    return int(activity["TotalFileOps"])
-
-
-def rpc_calls(http: str) -> Counter[str]:
-    """Return how often each of its methods was called over RPC, at any port (RpcDetailedMetrics: GetXAttrsNumOps)."""
-    return _rpc_calls(beans(http, f"{_RPC_ACTIVITY}*"))
+    time.sleep(_AGE_S)
+    found = beans(http, "Hadoop:service=NameNode,name=*")
+    (files,) = (bean["TotalFileOps"] for bean in found if bean["name"] == _NAMENODE_ACTIVITY)
+    return _rpc_calls(found) + Counter(TotalFileOps=int(files))

@@ -7,9 +7,8 @@ Asks the NameNode once for each head that it has not seen, and keeps the reply f
 
 import asyncio
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, cast
@@ -89,15 +88,13 @@ async def serve(address: str, namenode: str) -> None:
     await listener.serve_forever()
 
 
-@contextmanager
-def floor(namenode: str) -> Iterator[Running]:
+def floor(namenode: str) -> AbstractContextManager[Running]:
     """Run it before a NameNode ("host:port"), in a process of its own."""
 
     def command(_place: Path, address: str) -> tuple[str, ...]:
         return sys.executable, "-m", "nncache.bench.servers.floor", address, namenode
 
-    with server("floor", command) as running:
-        yield replace(running, progress=lambda: _progress(running.address))
+    return server("floor", command, _progress)
 
 
 def _progress(address: str) -> Progress:

@@ -17,10 +17,8 @@ from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster, NameNode
 from nncache.testbed.daemon import Daemon, Proxy, Publisher
 
-AUDIT_SHARE: Final = 0.05
-"""Of the hits of a measured proxy, compared with the NameNode's own answers: at most one for 100 forwarded calls."""
-
-AUDITING: Final = ("--audit-share", str(AUDIT_SHARE))  # arguments of a proxy that does
+AUDITING: Final = ("--audit-share", "0.05")
+"""Hits of a measured proxy that it compares with the NameNode's own answers: at most one for 100 forwarded calls."""
 
 
 class Channel(StrEnum):
@@ -44,52 +42,41 @@ def nncache(
     With ZooKeeper as its channel it is registered there, and found by name. `edits_flags` are further arguments of the
     one that reads edits: the publisher, or else the proxy.
     """
-    common = [*cluster.flags]
+    common, name = cluster.flags, uuid.uuid4().hex[:12]
+    filters_path, registry_root = f"/filters-{name}", f"/registry-{name}"
     with ExitStack() as running:
         daemons: dict[str, Daemon] = {}
-        place: dict[str, str] = {}  # of the service registry
         if channel is Channel.ZOOKEEPER:
-            name = uuid.uuid4().hex[:12]
-            filters_path = f"/filters-{name}"
-            place = {"zookeeper": cluster.zookeeper.address, "registry_root": f"/registry-{name}"}
-            common += ["--zookeeper", cluster.zookeeper.address, "--zookeeper-root", f"/inotify-{name}"]
-            names = (f"f{number:05}" for number in range(len(globs)))
-            filters = (Filter(*each, cluster.superuser) for each in zip(names, globs, strict=True))
+            common += ("--zookeeper", cluster.zookeeper.address, "--zookeeper-root", f"/inotify-{name}")
+            filters = (Filter(f"f{number:05}", glob, cluster.superuser) for number, glob in enumerate(globs))
             asyncio.run(add_filters(cluster, filters_path, filters))
             publisher = running.enter_context(
                 Publisher(*common, "--filters-path", filters_path, *edits_flags)
             )
             publisher.await_publishing()
             daemons["publisher"] = publisher
+            own: tuple[str, ...] = ("--registry", "--registry-root", registry_root)
         else:
-            common += [
-                *(word for glob in globs for word in ("--glob", glob)),
-                "--channel",
-                "direct",
-                *edits_flags,
-            ]
-        registering = ("--registry", "--registry-root", place["registry_root"]) if place else ()
-        proxy = running.enter_context(Proxy(*common, *registering, *proxy_flags))
+            kept = (word for glob in globs for word in ("--glob", glob))
+            own = ("--channel", "direct", *kept, *edits_flags)
+        proxy = running.enter_context(Proxy(*common, *own, *proxy_flags))
         proxy.await_gate()
+        address = proxy.address
         if channel is Channel.ZOOKEEPER:
             proxy.process.await_that(
                 lambda: proxy.metrics()["nncache_channel_filters"] == len(globs), "does not have all filters"
             )
             proxy.process.await_that(lambda: proxy.metrics()["nncache_registered"] == 1, "has not registered")
+            with connect(zookeeper=cluster.zookeeper.address, registry_root=registry_root) as proxies:
+                address = urlsplit(proxies.url()).netloc
         daemons["proxy"] = proxy
         yield Running(
-            address=_registered(place) if place else proxy.address,
+            address=address,
             processes={source: daemon.process.running_pid for source, daemon in daemons.items()},
             upkeep=lambda: _probes(daemons, cluster.namenodes[0]),
             progress=lambda: _progress(proxy.metrics(TIMEOUT_S)),
             metrics=lambda: proxy.metrics(TIMEOUT_S),
         )
-
-
-def _registered(place: Mapping[str, str]) -> str:
-    """Return the address of the proxy that has registered, as any client finds it."""
-    with connect(**place) as proxies:
-        return urlsplit(proxies.url()).netloc
 
 
 def _progress(metrics: Mapping[str, float]) -> Progress:

@@ -46,10 +46,14 @@ class Running:
 
 
 @contextmanager
-def server(name: str, command: Callable[[Path, str], Sequence[str]]) -> Iterator[Running]:
+def server(
+    name: str,
+    command: Callable[[Path, str], Sequence[str]],
+    progress: Callable[[str], Progress] = lambda _: Progress(),
+) -> Iterator[Running]:
     """Run a program of one process, perhaps with children, until the end of the block.
 
-    Its command is made of a directory of its own and the address that it is to listen on.
+    Its command is made of a directory of its own and the address that it is to listen on, where `progress` looks at it.
     """
     with ExitStack() as close:
         place = Path(close.enter_context(tempfile.TemporaryDirectory(prefix=f"nncache-{name}-")))
@@ -58,4 +62,5 @@ def server(name: str, command: Callable[[Path, str], Sequence[str]]) -> Iterator
         with Program(
             program=words, name=name, is_up=lambda: accepts(address), start_timeout_s=20.0
         ) as program:
-            yield Running(address=address, processes={name: program.process.running_pid})
+            processes = {name: program.process.running_pid}
+            yield Running(address=address, processes=processes, progress=lambda: progress(address))

@@ -170,8 +170,8 @@ async def add_filters(of: Cluster, path: str, filters: Iterable[Filter]) -> None
         await at_once(store.add_unseen(each) for each in filters)
 
 
-async def at_once(work: Iterable[Coroutine[Any, Any, object]]) -> None:
-    """Await all, AT_ONCE at a time; the first error ends it."""
+async def at_once(work: Iterable[Coroutine[Any, Any, object]], number: int = AT_ONCE) -> None:
+    """Await all, so many at a time; the first error ends it."""
     waiting = iter(work)
 
     async def go_on() -> None:
@@ -179,7 +179,7 @@ async def at_once(work: Iterable[Coroutine[Any, Any, object]]) -> None:
             await each
 
     async with asyncio.TaskGroup() as tasks:
-        for _ in range(AT_ONCE):
+        for _ in range(number):
             tasks.create_task(go_on())
 
 

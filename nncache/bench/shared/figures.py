@@ -1,9 +1,20 @@
 """What a run comes out as: the figures of each mode, and what they must be at least."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 SCHEDULE_S: Final = 0.05  # by how much a generator that keeps its schedule may be late, p99, s
+
+
+class Mode(StrEnum):
+    """Whom the pollers ask."""
+
+    DIRECT = "direct"  # the NameNode itself
+    NNCACHE = "nncache"
+    WAITING = "waiting"  # nncache, by clients that wait for another answer in place of polling
+    NGINX = "nginx"  # proxy_cache with a time limit
+    UNPOLLED = "unpolled"  # no one: what the NameNode does anyway, for the changes and for itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +64,7 @@ class OthersFigures:
 class ModeFigures:
     """What one mode did in its measured time."""
 
-    mode: str  # "direct", "nncache", "waiting", "nginx" or "unpolled"
+    mode: str  # a `Mode`
     duration_s: float  # of the measured time
     due: int  # polls that were due; `sent` of them were sent, `failed` of them got no reply, or one of 5xx
     sent: int

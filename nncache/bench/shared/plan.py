@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.bench.shared.workload import NEEDS, Callers, ChangeKind, Workload
+from nncache.bench.shared.workload import NEEDS, OF_A_DIRECTORY, Callers, ChangeKind, Workload
 
 ROOT: Final = "/bench"
 
@@ -69,6 +69,10 @@ class Plan:
         per_directory = self.workload.paths_per_directory
         first = path_id % globs + path_id // globs // per_directory * per_directory * globs
         return tuple(range(first, min(first + globs * per_directory, self.workload.paths), globs))
+
+    def touched(self, kind: ChangeKind, path_id: int) -> tuple[int, ...]:
+        """Return the paths that may be another thing after a change of this one."""
+        return self.in_directory(path_id) if kind in OF_A_DIRECTORY else (path_id,)
 
     def caller_of(self, path_id: int) -> str:
         """Return one of those who poll this path or might; all see the same of it."""
@@ -162,18 +166,12 @@ class _State:
         if not self.fits(kind, path_id):
             return False
         match kind:
-            case ChangeKind.CREATE | ChangeKind.RENAME:
-                self._there.add(path_id)
-            case ChangeKind.COMMIT:
-                self._there.update(self._plan.in_directory(path_id))
-            case ChangeKind.DELETE:
-                self._there.remove(path_id)
-            case ChangeKind.RETRACT:
-                self._there.difference_update(self._plan.in_directory(path_id))
+            case ChangeKind.CREATE | ChangeKind.RENAME | ChangeKind.COMMIT:
+                self._there.update(self._plan.touched(kind, path_id))
+            case ChangeKind.DELETE | ChangeKind.RETRACT:
+                self._there.difference_update(self._plan.touched(kind, path_id))
             case ChangeKind.FORBID:
                 self._closed.add(self._plan.directory(path_id))
             case ChangeKind.ALLOW:
                 self._closed.remove(self._plan.directory(path_id))
-            case ChangeKind.TOUCH:
-                pass
         return True

@@ -44,6 +44,11 @@ NEEDS: Final[dict[ChangeKind, bool | None]] = {
 }
 """Whether the path must exist before; None: either way, but FORBID and ALLOW only in turns."""
 
+OF_A_DIRECTORY: Final = frozenset(
+    {ChangeKind.COMMIT, ChangeKind.RETRACT, ChangeKind.FORBID, ChangeKind.ALLOW}
+)
+"""What happens to all paths of a parent at once."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:

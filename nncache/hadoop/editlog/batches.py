@@ -1,7 +1,7 @@
-"""Say which inotify events a transaction of the edit log has.
+"""Translates transactions of the edit log to inotify events.
 
-Source: InotifyFSEditLogOpTranslator of Hadoop 2.10.2 to 3.5.0; the events are those that getEditsFromTxid of a NameNode
-of Hadoop 3.3 or newer gives for the same transaction. Older ones leave `erasure_coded` out.
+Source: InotifyFSEditLogOpTranslator of Hadoop 2.10.2 to 3.5.0. The events are those that getEditsFromTxid of a NameNode
+of Hadoop 3.3 or newer returns for the same transaction. Older NameNodes omit `erasure_coded`.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ _REPLICATED: Final = 0
 
 
 def batch_of(op: Op | UnknownOp) -> EventBatch | None:
-    """Return what a transaction says; None if nothing changes by it that a status shows."""
+    """Return the events and changes of a transaction; None if it changes nothing that a status shows."""
     if isinstance(op, UnknownOp):
         return EventBatch(op.txid, (), (EverythingUnknown(f"transaction {op.txid}: {op.reason}"),))
     translate = _EVENTS.get(op.code)
@@ -42,7 +42,7 @@ def batch_of(op: Op | UnknownOp) -> EventBatch | None:
 
 
 def _add(fields: _Fields) -> tuple[Event, ...]:
-    if fields["blocks"]:  # an append, as layouts before -62 write it
+    if fields["blocks"]:  # an append, in layouts before -62
         return (Append(fields["path"]),)
     created = Create(
         kind=FileType.FILE,
@@ -100,7 +100,7 @@ def _xattrs(fields: _Fields, *, removed: bool) -> tuple[Event, ...]:
 
 
 def _metadata(kind: MetadataKind, *names: str) -> Callable[[_Fields], tuple[Event, ...]]:
-    """Return what makes the event of an operation whose fields have the event's names."""
+    """Return a translator for an operation whose fields have the names of the event's fields."""
 
     def translate(fields: _Fields) -> tuple[Event, ...]:
         return (MetadataUpdate(path=fields["path"], kind=kind, **{name: fields[name] for name in names}),)
@@ -131,6 +131,6 @@ _EVENTS: Final[Mapping[OpCode, Callable[[_Fields], tuple[Event, ...]]]] = {
     ),
     OpCode.TRUNCATE: lambda fields: (Truncate(fields["path"], fields["new_length"], fields["timestamp"]),),
 }
-"""What an operation says by events; none of `BEYOND_EVENTS` is among them."""
+"""The translators to events, by operation; none of `BEYOND_EVENTS` is among them."""
 
 _BEYOND_EVENTS: Final = {OpCode[name]: changes for name, changes in BEYOND_EVENTS.items()}

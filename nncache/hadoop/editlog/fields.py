@@ -1,8 +1,8 @@
-"""Read the types of fields that bodies of transactions are made of.
+"""Reads the field types in the bodies of transactions.
 
 Sans-I/O. Source: FSImageSerialization, FSEditLogOp and WritableUtils of Hadoop 2.10.2 to 3.5.0. A reader takes the body
-and an offset, and returns its values and where the next field begins. Each raises some of `UNREADABLE` where there is
-no such field. It may return an offset behind the end of the body: then the body ended within the field.
+and an offset, and returns the values and the offset of the next field. It raises one of `UNREADABLE` if the field is
+malformed. If the body ends within the field, the reader may instead return an offset after the end of the body.
 """
 
 import struct
@@ -35,14 +35,12 @@ MODE: Final = "H"
 
 _U16: Final = struct.Struct(">H")
 _I32: Final = struct.Struct(">i")
-_I64: Final = struct.Struct(">q")
 _BLOCK: Final = struct.Struct(">qqq")
 
 _MAX_BYTE: Final = 127
-_LEAST_ONE_BYTE: Final = -112  # below it the first byte says how many follow, and the sign
-_LEAST_OF_POSITIVE: Final = -120
+_NO_BYTES: Final = 0x90  # a lone byte from here on is a negative number
 
-# By their numbers in AclEditLogUtil of FSEditLogOp.
+# In the order of their numbers in AclEditLogUtil of FSEditLogOp.
 _ACL_SCOPES: Final = tuple(AclScope)
 _ACL_KINDS: Final = tuple(AclKind)
 _ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
@@ -53,9 +51,9 @@ _ACL_UNUSED: Final = 1 << 7
 
 
 def string(body: bytes, at: int) -> tuple[tuple[str], int]:
-    """Read a length of two bytes, and text as DeprecatedUTF8 writes it: UTF-8 for most, else CESU-8.
+    """Read a length of two bytes, and text in the encoding of DeprecatedUTF8: UTF-8 for most text, else CESU-8.
 
-    A character beyond U+FFFF is two surrogates of three bytes each, and NUL is C0 80.
+    CESU-8 encodes a character beyond U+FFFF as two surrogates of three bytes each, and NUL as C0 80.
     """
     start = at + 2
     end = start + (body[at] << 8 | body[at + 1])
@@ -68,16 +66,16 @@ def string(body: bytes, at: int) -> tuple[tuple[str], int]:
 
 
 def octets(body: bytes, at: int) -> tuple[tuple[bytes], int]:
-    """Read a length of two bytes, and as many bytes."""
+    """Read a length of two bytes, and that number of bytes."""
     end = at + 2 + _U16.unpack_from(body, at)[0]
     return (body[at + 2 : end],), end
 
 
 def text(body: bytes, at: int) -> tuple[tuple[str], int]:
-    """Read a length as a variable number, and UTF-8 (org.apache.hadoop.io.Text)."""
+    """Read a length as a variable-length number, and UTF-8 (org.apache.hadoop.io.Text)."""
     length = body[at]
-    if length > _MAX_BYTE:  # hardly ever
-        length, at = _variable_length(body, at)
+    if length > _MAX_BYTE:  # rare
+        length, at = _long_length(body, at)
     else:
         at += 1
     end = at + length
@@ -85,29 +83,19 @@ def text(body: bytes, at: int) -> tuple[tuple[str], int]:
 
 
 def blocks(body: bytes, at: int) -> tuple[tuple[tuple[Block, ...]], int]:
-    """Read blocks, each in full (ArrayWritable of Block)."""
+    """Read uncompressed blocks (ArrayWritable of Block)."""
     count, at = _count(body, at)
     end = at + count * _BLOCK.size
     return (tuple(_BLOCK.iter_unpack(body[at:end])),), end
 
 
-def compact_blocks(body: bytes, at: int) -> tuple[tuple[tuple[Block, ...]], int]:
-    """Read blocks, each as what it differs in from the one before (FSImageSerialization.readCompactBlockArray)."""
-    count, at = _variable_length(body, at)
-    found = []
-    length = stamp = 0
-    for _ in range(count):
-        (number,) = _I64.unpack_from(body, at)
-        more, at = _variable(body, at + _I64.size)
-        newer, at = _variable(body, at)
-        length += more
-        stamp += newer
-        found.append((number, length, stamp))
-    return (tuple(found),), at
+def rest(body: bytes, _at: int) -> tuple[tuple[()], int]:
+    """Skip the rest of the body: each edit repeats all blocks of its file, which takes long to read for a large one."""
+    return (), len(body)
 
 
 def strings(body: bytes, at: int) -> tuple[tuple[tuple[str, ...]], int]:
-    """Read a count of four bytes, and as many strings."""
+    """Read a count of four bytes, and that number of strings."""
     count, at = _count(body, at)
     found = []
     for _ in range(count):
@@ -116,19 +104,8 @@ def strings(body: bytes, at: int) -> tuple[tuple[tuple[str, ...]], int]:
     return (tuple(found),), at
 
 
-def string_pairs(body: bytes, at: int) -> tuple[tuple[tuple[tuple[str, str], ...]], int]:
-    """Read a count of four bytes, and as many keys with their values."""
-    count, at = _count(body, at)
-    found = []
-    for _ in range(count):
-        (key,), at = string(body, at)
-        (value,), at = string(body, at)
-        found.append((key, value))
-    return (tuple(found),), at
-
-
 def rename_options(body: bytes, at: int) -> tuple[tuple[bytes], int]:
-    """Read a count of four bytes, and as many options: 0 NONE, 1 OVERWRITE, 2 TO_TRASH."""
+    """Read a count of four bytes, and that number of options: 0 NONE, 1 OVERWRITE, 2 TO_TRASH."""
     count, at = _count(body, at)
     end = at + count
     return (body[at:end],), end
@@ -179,35 +156,6 @@ def path_and_acl(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
     return (message.src.decode(), decode_acl(message.entries)), end
 
 
-def optional(*types: FieldType) -> Reader:
-    """Return a reader of flags (four bytes) and of a field for each, from the lowest on; None where it is not set."""
-    readers = tuple(each if callable(each) else _fixed(each) for each in types)
-
-    def read(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
-        (flags,) = _I32.unpack_from(body, at)
-        if flags >> len(readers):
-            raise ValueError("a flag is not known")
-        at += _I32.size
-        found: list[Any] = []
-        for bit, reader in enumerate(readers):
-            value: tuple[Any, ...] = (None,)
-            if flags >> bit & 1:
-                value, at = reader(body, at)
-            found += value
-        return tuple(found), at
-
-    return read
-
-
-def _fixed(code: str) -> Reader:
-    packed = struct.Struct(f">{code}")
-
-    def read(body: bytes, at: int) -> tuple[tuple[Any, ...], int]:
-        return packed.unpack_from(body, at), at + packed.size
-
-    return read
-
-
 def _count(body: bytes, at: int) -> tuple[int, int]:
     (count,) = _I32.unpack_from(body, at)
     if count < 0:
@@ -215,22 +163,10 @@ def _count(body: bytes, at: int) -> tuple[int, int]:
     return count, at + _I32.size
 
 
-def _variable_length(body: bytes, at: int) -> tuple[int, int]:
-    length, at = _variable(body, at)
-    if length < 0:
+def _long_length(body: bytes, at: int) -> tuple[int, int]:
+    """Read a length beyond `_MAX_BYTE` (WritableUtils.readVLong): the number of its bytes, 1 to 8, then the bytes."""
+    more = _NO_BYTES - body[at]
+    if not 1 <= more <= 8:  # noqa: PLR2004 - as said
         raise ValueError("a length is negative")
-    return length, at
-
-
-def _variable(body: bytes, at: int) -> tuple[int, int]:
-    """Read a number of 1 to 9 bytes (WritableUtils.readVLong)."""
-    first = body[at]
-    at += 1
-    if first > _MAX_BYTE:
-        first -= 1 << 8
-    if first >= _LEAST_ONE_BYTE:
-        return first, at
-    is_negative = first < _LEAST_OF_POSITIVE
-    end = at + (_LEAST_OF_POSITIVE if is_negative else _LEAST_ONE_BYTE) - first
-    number = int.from_bytes(body[at:end], "big")
-    return ~number if is_negative else number, end
+    end = at + 1 + more
+    return int.from_bytes(body[at + 1 : end], "big"), end

@@ -1,11 +1,11 @@
-"""Split the bytes of the edit log into transactions.
+"""Splits the bytes of the edit log into transactions.
 
 Sans-I/O. Source: EditLogFileInputStream, EditLogFileOutputStream and FSEditLogOp.Reader of Hadoop 2.7.7 to 3.5.0.
 
 A segment begins with a header, and so does each reply of getJournaledEdits: the layout version (i32, negative) and the
-count of layout flags (i32, always 0). Then follow the transactions, each in a frame: opcode (u8), length (i32),
-transaction id (i64), body, CRC-32 (u32) of all before it. The length counts itself, the transaction id and the body.
-Behind the last frame an open file holds padding, which its writer allocated in advance: bytes 0xFF.
+number of layout flags (i32, always 0). Each transaction follows in a frame: opcode (u8), length (i32), transaction id
+(i64), body, CRC-32 (u32) of the frame's preceding bytes. The length counts itself, the transaction id and the body.
+After the last frame an open file has padding, which its writer preallocated: bytes 0xFF.
 """
 
 import struct
@@ -23,25 +23,25 @@ MAX_FRAME_BYTES: Final = 50 * 1024 * 1024
 """The default of `dfs.namenode.max.op.size`."""
 
 FRAMES_SINCE_LAYOUT: Final = -56
-"""The first layout whose frames hold their length (LayoutVersion.Feature.EDITLOG_LENGTH); Hadoop 2.7 writes -63."""
+"""The first layout whose frames contain their length (LayoutVersion.Feature.EDITLOG_LENGTH); Hadoop 2.7 writes -63."""
 
 PADDING: Final = 0xFF
 """The opcode OP_INVALID: no frame begins here."""
 
 _HEADER: Final = struct.Struct(">ii")
-_UNWRITTEN: Final = -1  # in the place of the flags is still padding
+_UNWRITTEN: Final = -1  # the flags are still padding
 _START: Final = struct.Struct(">BIq")  # opcode, length, transaction id
 _CRC: Final = struct.Struct(">I")
-_LENGTH_END: Final = 5  # where the length ends, counted from the opcode
+_LENGTH_END: Final = 5  # offset of the end of the length, from the opcode
 _NOT_IN_LENGTH: Final = 1 + _CRC.size  # opcode and CRC
 _MIN_FRAME_BYTES: Final = _START.size + _CRC.size
-_FILL: Final = b"\xff\0"  # what may follow the last frame (FSEditLogOp.Reader.verifyTerminator)
+_FILL: Final = b"\xff\0"  # bytes that may follow the last frame (FSEditLogOp.Reader.verifyTerminator)
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
     """One transaction, not decoded. Two frames are equal if all their bytes are.
 
-    The body can hold secret keys: it is not shown, and must not be logged.
+    The body can contain secret keys: `repr` omits it, and it must not be logged.
     """
 
     txid: int
@@ -50,39 +50,39 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     crc: int
 
     def __repr__(self) -> str:
-        """Show all but the body."""
+        """Return the fields without the body."""
         return f"Frame(txid={self.txid}, opcode={self.opcode}, {len(self.body)} bytes, crc={self.crc:08x})"
 
 
 class Stop(Enum):
-    """Why no frame was read at some offset."""
+    """The reason why no frame was read at an offset."""
 
     END = "end"
     """The bytes end there."""
 
     PADDING = "padding"
-    """Padding begins there; in an open file frames will take its place."""
+    """Padding begins there; in an open file further frames will replace it."""
 
     TORN = "torn"
-    """A frame begins there that is not whole, or was not whole when it was read: a write is, or was, under way."""
+    """An incomplete frame begins there: a write is in progress, or was when the bytes were read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """The whole frames from some offset on, without a gap in their transaction ids."""
+    """The complete frames from an offset on, without a gap in their transaction ids."""
 
     frames: tuple[Frame, ...]
     offset: int
-    """Where the next frame begins, or will begin; counted from the first byte given."""
+    """Where the next frame begins, or will begin, from the first byte of the data."""
 
     stop: Stop
 
 
 def read_segment(data: bytes, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> tuple[int | None, Frames]:
-    """Return the layout version and the whole frames of a segment, or of a reply of getJournaledEdits.
+    """Return the layout version and the complete frames of a segment, or of a reply of getJournaledEdits.
 
-    The layout version is None as long as the header is not written. Layouts newer than any known are read as well.
-    Raises MalformedEditsError: as `read_header` and `read_frames`.
+    The layout version is None until the header is written. Layouts newer than all known ones are accepted as well.
+    Raises MalformedEditsError as `read_header` and `read_frames` do.
     """
     layout_version = read_header(data)
     if layout_version is None:
@@ -93,9 +93,9 @@ def read_segment(data: bytes, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> tupl
 
 
 def read_header(data: bytes) -> int | None:
-    """Return the layout version; None if the header is not written yet, or not whole.
+    """Return the layout version; None if the header is not written completely yet.
 
-    Raises MalformedEditsError: this is no edit log, or one of a layout before `FRAMES_SINCE_LAYOUT`.
+    Raises MalformedEditsError if this is not an edit log, or its layout precedes `FRAMES_SINCE_LAYOUT`.
     """
     if len(data) < HEADER_BYTES:
         return None
@@ -114,13 +114,13 @@ def read_header(data: bytes) -> int | None:
 def read_frames(
     data: bytes, start: int = 0, *, after_txid: int | None = None, max_frame_bytes: int = MAX_FRAME_BYTES
 ) -> Frames:
-    """Return the whole frames from `start` on, where one begins; the first follows on `after_txid`, if that is given.
+    """Return the complete frames from `start` on, where one begins; if `after_txid` is given, the first follows it.
 
-    A frame that is not whole is a torn tail if nothing but padding is behind it, else an error. In an open file, a
-    read beside a write can show an error that is gone a moment later. Cost: linear in the bytes.
+    An incomplete frame is a torn tail if only padding follows it, else an error. In an open file, a read during a write
+    can show an error that disappears a moment later. Cost: linear in the bytes.
 
-    Raises MalformedEditsError: amid the bytes there is a frame whose CRC or length is wrong, or whose transaction id
-    does not follow on the one before.
+    Raises MalformedEditsError if a frame that is followed by more than padding has a wrong CRC or length, or if a
+    transaction id does not follow the one before.
     """
     view = memoryview(data)
     size = len(data)
@@ -155,9 +155,9 @@ def read_frames(
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A finalized segment of a journal: a file with these transactions, all of which are in the log for good.
+    """A finalized segment of a journal: a file of transactions that stay in the log.
 
-    A JournalNode finalizes what a majority has (Journal.finalizeLogSegment).
+    A JournalNode finalizes only transactions that a majority has (Journal.finalizeLogSegment).
     """
 
     first_txid: int
@@ -165,29 +165,29 @@ class Segment:
 
 
 class SegmentReader:
-    """The frames of a finalized segment whose bytes arrive in pieces.
+    """Reads the frames of a finalized segment whose bytes arrive in pieces.
 
-    It holds the bytes of one frame that is not whole. Sans-I/O.
+    It holds the bytes of one incomplete frame at most. Sans-I/O.
     """
 
     def __init__(self, segment: Segment) -> None:
-        """Read it from its first byte on."""
+        """Start at the segment's first byte."""
         self._last_txid = segment.last_txid
         self._through_txid = segment.first_txid - 1  # the last frame that was returned
-        self._rest = bytearray()  # bytes that are no whole frame yet
-        self._wanted = HEADER_BYTES  # as many bytes are needed before anything can be read
+        self._rest = bytearray()  # bytes of an incomplete frame
+        self._wanted = HEADER_BYTES  # bytes needed before anything can be read
         self.layout_version = 0
-        """Known with the first frames; 0 before."""
+        """The segment's layout version; 0 until the header was received."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether the last frame was returned; what follows it means nothing."""
+        """Whether the last frame was returned; bytes after it are ignored."""
         return self._through_txid == self._last_txid
 
     def receive(self, data: bytes) -> tuple[Frame, ...]:
-        """Take the next bytes, and return the frames that are whole now.
+        """Take the next bytes, and return the frames that are complete now.
 
-        Raises MalformedEditsError: as `read_header` and `read_frames`, or this is another segment.
+        Raises MalformedEditsError as `read_header` and `read_frames` do, or if this is another segment.
         """
         self._rest += data
         if self.is_complete or len(self._rest) < self._wanted:
@@ -210,7 +210,7 @@ class SegmentReader:
         return found.frames
 
     def _wanted_of_frame(self) -> int:
-        """Return the size of the frame with which the rest begins, or what is needed to know it."""
+        """Return the size of the incomplete frame, or the number of bytes that contain its size."""
         if len(self._rest) < _START.size or self.is_complete:
             return _START.size
         _, length, _ = _START.unpack_from(self._rest)

@@ -1,8 +1,8 @@
-"""Read from one JournalNode over Hadoop RPC.
+"""Reads from one JournalNode over Hadoop RPC.
 
-Only calls of QJournalProtocol that read exist here: who may read may also write, and a newEpoch would fence the active
-NameNode. Source: QJournalProtocol.proto, JournalNodeRpcServer and Journal of Hadoop 2.10.2 to 3.5.0, measured on 3.3.6
-and 3.5.0.
+Only the read calls of QJournalProtocol exist here. The permission to read includes the permission to write, and a
+newEpoch would fence the active NameNode. Source: QJournalProtocol.proto, JournalNodeRpcServer and Journal of Hadoop
+2.10.2 to 3.5.0, measured on 3.3.6 and 3.5.0.
 """
 
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ _CACHE_MISS: Final = "JournaledEditsCache$CacheMissException"
 
 
 class CacheMissError(RemoteCallError):
-    """The JournalNode has these transactions not in its cache any more, or never had; perhaps on its disk."""
+    """The JournalNode's cache does not contain these transactions; its disk may."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournaledEdits:
-    """Transactions from the one that was asked for on, without a gap; none where there is no later one."""
+    """Transactions from the requested one on, without a gap; empty if there is none yet."""
 
     layout_version: int  # of the edit log; 0 without transactions
     frames: tuple[Frame, ...]
@@ -37,25 +37,25 @@ class JournaledEdits:
 
 @dataclass(frozen=True, slots=True)
 class JournalState:
-    """What a JournalNode says of one journal."""
+    """The state of one journal at a JournalNode."""
 
-    promised_epoch: int  # grows with each NameNode that becomes active
+    promised_epoch: int  # increases with each NameNode that becomes active
     web: str  # the URL of the JournalNode's web server
 
 
 @dataclass(frozen=True, slots=True)
 class EditLogManifest:
-    """The finalized segments that one JournalNode has."""
+    """The finalized segments of one JournalNode."""
 
     segments: tuple[Segment, ...]  # in order
-    web: str  # the URL of the web server where they are
+    web: str  # the URL of the web server that serves them
 
 
 class JournalNodeRpc:
     """One journal at one JournalNode.
 
-    Every method raises `RpcUnavailableError` when no reply came in time, `RemoteCallError` when the JournalNode
-    answered with an exception, and `RpcError` otherwise.
+    Every method raises `RpcUnavailableError` if no reply arrives in time, `RemoteCallError` if the JournalNode
+    answers with an exception, and `RpcError` otherwise.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class JournalNodeRpc:
         timeout_s: float,
         identity: KerberosIdentity | None = None,
     ) -> None:
-        """Connect when the first call comes; `journal_id` is the last part of a qjournal URI."""
+        """Connect at the first call; `journal_id` is the last part of a qjournal URI."""
         self._connection = RpcConnection(address, user, identity=identity, protocol=_PROTOCOL)
         self._journal = pb.JournalId(identifier=journal_id)
         self._nameservice = nameservice
@@ -76,19 +76,19 @@ class JournalNodeRpc:
 
     @property
     def connection_id(self) -> int:
-        """Counts up with every (re)connection; 0 before the first."""
+        """Incremented by each connection; 0 before the first."""
         return self._connection.connection_id
 
     async def edits(self, since_txid: int, max_transactions: int) -> JournaledEdits:
-        """Return the transactions from `since_txid` on that the JournalNode's cache holds.
+        """Return the transactions from `since_txid` on that are in the JournalNode's cache.
 
-        What it returns may not be on its disk yet (HDFS-17710), or be thrown away by the next NameNode. None is the
-        answer also of a JournalNode that does not have the transaction before `since_txid` (NewerTxnIdException since
-        HDFS-16659, an empty reply before), and of one without such a journal: see `state`.
+        They may not be on its disk yet (HDFS-17710), and the next NameNode may discard them. The result is empty, too,
+        if the JournalNode lacks the transaction before `since_txid` (NewerTxnIdException since HDFS-16659, an empty
+        reply before), or has no such journal: see `state`.
 
         Raises:
             CacheMissError: `since_txid` is not in its cache.
-            MalformedReplyError: The reply holds something else than asked for.
+            MalformedReplyError: the reply does not contain the requested transactions.
         """
         request = pb.GetJournaledEditsRequest(
             jid=self._journal,
@@ -114,7 +114,7 @@ class JournalNodeRpc:
         return _decoded(reply, since_txid, self._connection.address)
 
     async def state(self) -> JournalState:
-        """Return the epoch. Raises RemoteCallError: JournalNotFormattedException for a journal that is not there."""
+        """Return the journal's state. Raises RemoteCallError: JournalNotFormattedException if there is no journal."""
         request = pb.GetJournalStateRequest(jid=self._journal, name_service_id=self._nameservice)
         reply = await self._connection.call(
             _GET_JOURNAL_STATE, request, pb.GetJournalStateResponse, self._timeout_s
@@ -122,14 +122,14 @@ class JournalNodeRpc:
         return JournalState(reply.last_promised_epoch, self._web(reply))
 
     async def manifest(self, since_txid: int) -> EditLogManifest:
-        """Return the finalized segments that end with `since_txid` or later.
+        """Return the finalized segments that end at `since_txid` or later.
 
-        Raises RemoteCallError: IllegalStateException where an open segment is left over beside a finalized one.
+        Raises RemoteCallError: IllegalStateException if an open segment was left in addition to a finalized one.
         """
         request = pb.GetEditLogManifestRequest(
             jid=self._journal,
             since_txid=since_txid,
-            in_progress_ok=False,  # an open segment would be scanned, and what is in it is not in the log for good
+            in_progress_ok=False,  # an open segment would be scanned; it can still lose transactions
             name_service_id=self._nameservice,
         )
         reply = await self._connection.call(
@@ -143,13 +143,13 @@ class JournalNodeRpc:
         return EditLogManifest(tuple(sorted(segments, key=lambda each: each.first_txid)), self._web(reply))
 
     async def close(self) -> None:
-        """Close the connection; calls under way fail, later ones as well."""
+        """Close the connection; calls in flight fail, and so do later ones."""
         await self._connection.close()
 
     def _web(self, reply: pb.GetJournalStateResponse | pb.GetEditLogManifestResponse) -> str:
-        """Return the URL that a reply names, by the host that is configured (IPCLoggerChannel.getHttpServerURI).
+        """Return the URL in a reply, with the configured host (IPCLoggerChannel.getHttpServerURI).
 
-        A JournalNode names its HTTP port, and its HTTPS port where it serves HTTPS alone.
+        A JournalNode reports its HTTP port, or its HTTPS port if it serves only HTTPS.
         """
         host, _, _ = self._connection.address.rpartition(":")
         scheme = "https" if reply.from_url.startswith(b"https:") else "http"
@@ -157,7 +157,7 @@ class JournalNodeRpc:
 
 
 def _decoded(reply: pb.GetJournaledEditsResponse, since_txid: int, address: str) -> JournaledEdits:
-    """Return the transactions of a reply, all of them whole; an error says nothing of what they hold."""
+    """Return the transactions of a reply, all of them complete; errors do not reveal their contents."""
     if not reply.txn_count:
         return JournaledEdits(0, ())
     try:

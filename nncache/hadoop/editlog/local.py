@@ -1,8 +1,8 @@
-"""Read the edit log in a NameNode's own directory while the NameNode writes it. Blocking: for a thread.
+"""Reads the edit log in a NameNode's own directory while the NameNode writes it. Blocking: run it in a thread.
 
 Source: NNStorage, FileJournalManager and EditLogFileOutputStream of Hadoop 2.7.7 to 3.5.0. An open segment,
-`edits_inprogress_FIRST`, is allocated ahead; when it ends it is cut off behind its last transaction and renamed to
-`edits_FIRST-LAST`. Its file descriptor stays good.
+`edits_inprogress_FIRST`, is preallocated. When it ends, it is truncated after its last transaction and renamed to
+`edits_FIRST-LAST`. A file descriptor of it remains valid.
 """
 
 import os
@@ -17,13 +17,13 @@ from nncache.hadoop.editlog.frames import HEADER_BYTES, Frame, Frames, Stop, rea
 from nncache.hadoop.namespace import Namespace
 
 END_LOG_SEGMENT: Final = 23
-"""The opcode of the last transaction of a segment, unless its writer died."""
+"""The opcode of a segment's last transaction, unless its writer died."""
 
 _LOOK_BYTES: Final = 1 << 18
-"""Read in one look, but for a longer transaction: what it brings is decoded in one turn of the event loop."""
+"""Bytes of one read, unless a transaction is longer: they are decoded in one iteration of the event loop."""
 
 _SETTLED_NS: Final = 1_000_000_000
-"""A directory that has changed less long ago may change again at the same time, as far as its clock tells."""
+"""A directory that changed less than this ago may change again without a change of its modification time."""
 
 _PROPERTY: Final = re.compile(r"(?m)^(?P<key>\w+)=(?P<value>.*)$")
 _ESCAPED: Final = re.compile(r"\\(.)")
@@ -31,14 +31,14 @@ _NAME: Final = re.compile(r"edits_(?:(?P<first>\d{19})-(?P<last>\d{19})|inprogre
 
 
 class LocalFrames(NamedTuple):
-    """Transactions that follow on each other, with the layout version of their segment."""
+    """Consecutive transactions, with the layout version of their segment."""
 
     layout_version: int
     frames: tuple[Frame, ...]
 
 
 class PurgedSegmentError(Exception):
-    """What comes next is in no segment of the directory, and later transactions are, behind `last_txid`."""
+    """The next transaction is in no segment of the directory, but transactions after `last_txid` are."""
 
     def __init__(self, last_txid: int) -> None:
         super().__init__(last_txid)
@@ -46,9 +46,9 @@ class PurgedSegmentError(Exception):
 
 
 def read_version(directory: Path) -> Namespace | None:
-    """Return the namespace that the file VERSION of a directory of a NameNode names; None if it names none.
+    """Return the namespace in the file VERSION of a NameNode's directory; None if it contains none.
 
-    Raises OSError: it cannot be read.
+    Raises OSError if the file cannot be read.
     """
     text = (directory / "VERSION").read_text(encoding="latin-1")  # java.util.Properties
     found = {match["key"]: _ESCAPED.sub(r"\1", match["value"].strip()) for match in _PROPERTY.finditer(text)}
@@ -59,41 +59,41 @@ def read_version(directory: Path) -> Namespace | None:
 
 class _Segment(NamedTuple):
     first_txid: int
-    last_txid: int | None  # None: it is open, or was left open
+    last_txid: int | None  # None: open, or left open
     path: Path
 
 
 class LogDirectory:
-    """The log of one directory, read from a position on.
+    """Reads the log in one directory from a position on.
 
     Invariants:
-        L1  `look` returns each transaction after the position once, in order, and moves the position over these only.
-        L2  What it returns is on the disk: the reader itself has it written (fdatasync).
+        L1  `look` returns each transaction after the position once, in order, and advances the position over no others.
+        L2  Returned transactions are on the disk: the reader itself calls fdatasync.
     """
 
     def __init__(self, directory: Path, after_txid: int) -> None:
-        """Read what follows on this transaction; `directory` is the `current` of one of `dfs.namenode.edits.dir`."""
+        """Read the transactions after `after_txid`; `directory` is `current` in one of `dfs.namenode.edits.dir`."""
         self._directory = directory
         self._position = after_txid
         self.through_txid: int | None = None
         """The position, once it was found in the directory."""
-        self._lock = Lock()  # a descriptor is not closed under a look
+        self._lock = Lock()  # a descriptor is not closed during a read
         self._is_closed = False
-        self._file: int | None = None  # descriptor of the segment that is read
+        self._file: int | None = None  # descriptor of the current segment
         self._first_txid = 0  # of that segment
         self.last_txid = 0
         """The last transaction that was read, also before the position; 0 for none."""
-        self._layout_version: int | None = None  # of it, once its header is written
-        self._offset = 0  # in it, where the next frame begins
-        self._listed_at = -1  # the modification time of the directory (ns) when it was listed last in vain
-        self._gap: tuple[int, int] | None = None  # what is missing, as it seemed at the last look
+        self._layout_version: int | None = None  # of the segment; None until its header is written
+        self._offset = 0  # of the next frame in the segment
+        self._listed_at = -1  # modification time (ns) of the directory at the last listing without a result
+        self._gap: tuple[int, int] | None = None  # transactions that seemed to be missing at the last listing
 
     def look(self) -> tuple[LocalFrames, bool]:
-        """Return the next transactions, none where there are none yet, and whether there may be more at once.
+        """Return the next transactions, if there are any, and whether more may be available immediately.
 
         Raises:
-            PurgedSegmentError: the next one is not there, and later ones are.
-            MalformedEditsError: the file is damaged there, or was read amid a write.
+            PurgedSegmentError: the next transaction is missing, and later ones exist.
+            MalformedEditsError: the file is damaged there, or was read during a write.
             OSError: the directory, or a file in it, cannot be read.
         """
         try:
@@ -101,10 +101,10 @@ class LogDirectory:
                 return self._look()
         finally:
             if self._is_closed:
-                self.close()  # it could not under this look
+                self.close()  # `close` could not do it during this read
 
     def close(self) -> None:
-        """Close the file; under a look, which may take long on a bad disk, when it has ended."""
+        """Close the file; during a read, which a bad disk can delay, close it after the read."""
         self._is_closed = True
         if self._lock.acquire(blocking=False):
             try:
@@ -126,7 +126,7 @@ class LogDirectory:
             self._file = None
 
     def _read(self) -> tuple[LocalFrames, bool]:
-        """Read the segment on."""
+        """Continue to read the segment."""
         assert self._file is not None
         if self._layout_version is None:
             self._layout_version = read_header(os.pread(self._file, HEADER_BYTES, 0))
@@ -154,12 +154,12 @@ class LogDirectory:
             read = read_frames(data, after_txid=self.last_txid)
             if read.frames or read.stop is not Stop.TORN or len(data) < size:
                 return read
-            size *= 2  # a frame that is longer than that
+            size *= 2  # for a longer frame
 
     def _open_next(self) -> bool:
-        """Open the segment that holds the next transaction, if it is another one; return whether there is one.
+        """Open the segment with the next transaction, if it is not open; return whether one was opened.
 
-        What is missing is found twice before it is believed: segments end and begin while the directory is listed.
+        A gap counts only if two listings show it: segments end and begin while the directory is being listed.
         """
         changed_at = self._directory.stat().st_mtime_ns
         if changed_at == self._listed_at:
@@ -177,7 +177,7 @@ class LogDirectory:
         if found is not None and (self._first_txid == 0 or found.first_txid > self._first_txid):
             try:
                 file = os.open(found.path, os.O_RDONLY | os.O_CLOEXEC)
-            except FileNotFoundError:  # it has been renamed
+            except FileNotFoundError:  # it was renamed in between
                 return False
             self._close()
             self._file = file
@@ -185,7 +185,7 @@ class LogDirectory:
             self._layout_version = self._gap = None
             return True
         if found is not None and found.last_txid is not None:
-            return False  # the one that is read has more by now
+            return False  # it is the current one, which has more transactions by now
         later = [each.first_txid for each in segments if each.first_txid > next_txid]
         gap = (next_txid, later[0] - 1) if later else None
         if gap is not None and gap == self._gap:

@@ -1,4 +1,4 @@
-"""Decode transactions of the edit log: which operation, with which fields.
+"""Decodes transactions of the edit log into operations and their fields.
 
 Sans-I/O. Source: FSEditLogOpCodes, FSEditLogOp and NameNodeLayoutVersion of Hadoop 2.10.2 to 3.5.0. Layout versions are
 negative: -63 is Hadoop 2.7 to 2.10, -64 is 3.0 and 3.1, -65 is 3.2, -66 is 3.3, -67 is 3.4 and 3.5.
@@ -23,14 +23,12 @@ from nncache.hadoop.editlog.fields import (
     FieldType,
     acl,
     blocks,
-    compact_blocks,
     octets,
-    optional,
     path_and_acl,
     path_and_xattrs,
     rename_options,
+    rest,
     string,
-    string_pairs,
     strings,
     text,
     xattrs,
@@ -42,7 +40,7 @@ NEWEST_LAYOUT: Final = -67
 
 
 class OpCode(IntEnum):
-    """FSEditLogOpCodes, without the prefix OP_; 5 and 6 have been obsolete since before the oldest layout."""
+    """FSEditLogOpCodes, without the prefix OP_; 5 and 6 were obsolete before the oldest layout."""
 
     ADD = 0
     RENAME_OLD = 1
@@ -97,21 +95,10 @@ class OpCode(IntEnum):
     REMOVE_ERASURE_CODING_POLICY = 52
 
 
-SECRET: Final = frozenset(
-    {
-        OpCode.GET_DELEGATION_TOKEN,
-        OpCode.RENEW_DELEGATION_TOKEN,
-        OpCode.CANCEL_DELEGATION_TOKEN,
-        OpCode.UPDATE_MASTER_KEY,
-    }
-)
-"""What holds tokens and secret keys, and changes no path: their bodies are not read."""
-
-
 class Op(msgspec.Struct, frozen=True, gc=False):
-    """A transaction; `fields` have Hadoop's names in lower case, and are empty for those of `SECRET`.
+    """A transaction. `fields` have Hadoop's names in lower case; they are empty for operations in `UNREAD`.
 
-    Fields can hold what a user must not see, such as encrypted keys in extended attributes: they are not shown.
+    Field values can be confidential, such as encrypted keys in extended attributes: `repr` omits them.
     """
 
     txid: int
@@ -119,19 +106,19 @@ class Op(msgspec.Struct, frozen=True, gc=False):
     fields: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        """Show all but the values of fields."""
+        """Return the transaction without the values of its fields."""
         return f"Op(txid={self.txid}, {self.code.name}: {', '.join(self.fields)})"
 
 
 class UnknownOp(msgspec.Struct, frozen=True, gc=False):
-    """A transaction that cannot be decoded: nothing is known of what it changed."""
+    """A transaction that cannot be decoded: its changes are unknown."""
 
     txid: int
     reason: str
 
 
 def decode_op(frame: Frame, layout_version: int) -> Op | UnknownOp:
-    """Return a transaction of a segment that has this layout version. Raises nothing, whatever the bytes are."""
+    """Return a decoded transaction of a segment with this layout version. Never raises, whatever the bytes are."""
     plans = _PLANS.get(layout_version)
     if plans is None:
         return UnknownOp(
@@ -144,7 +131,7 @@ def decode_op(frame: Frame, layout_version: int) -> Op | UnknownOp:
             frame.txid, f"opcode {frame.opcode} is not known here in layout version {layout_version}"
         )
     code, names, steps = plan
-    if code in SECRET:
+    if code in UNREAD:
         return Op(frame.txid, code, {})
     body = frame.body
     at = 0
@@ -171,7 +158,7 @@ def decode_op(frame: Frame, layout_version: int) -> Op | UnknownOp:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """Fields of one type that follow each other; one name for each value that is read."""
+    """Consecutive fields of one type, with one name for each value."""
 
     type: FieldType
     names: tuple[str, ...]
@@ -184,7 +171,6 @@ def _field(kind: FieldType, *names: str, since: int = OLDEST_LAYOUT) -> _Field:
 
 _APPEND: Final = -62  # NameNodeLayoutVersion.Feature.APPEND_NEW_BLOCK
 _TRUNCATE: Final = -61
-_QUOTA_BY_STORAGETYPE: Final = -63
 _ERASURE_CODING: Final = -64
 _SNAPSHOT_MTIME: Final = -66  # SNAPSHOT_MODIFICATION_TIME
 
@@ -205,25 +191,8 @@ _FILE: Final = (
     _field(blocks, "blocks"),
     *_PERMISSIONS,
 )
+_BLOCKS: Final = (_PATH, _field(rest))  # blocks of an open file
 _SNAPSHOT: Final = (_field(LONG, "mtime", since=_SNAPSHOT_MTIME), *_RPC)
-_DIRECTIVE: Final = (
-    _field(LONG, "id"),
-    _field(optional(string, SHORT, string, LONG), "path", "replication", "pool", "expiration"),
-    *_RPC,
-)
-_POOL: Final = (
-    _NAME,
-    _field(
-        optional(string, string, SHORT, LONG, LONG, SHORT),
-        "owner",
-        "group",
-        "mode",
-        "limit",
-        "max_relative_expiry",
-        "default_replication",
-    ),
-    *_RPC,
-)
 
 _FIELDS: Final[dict[OpCode, tuple[_Field, ...]]] = {
     OpCode.ADD: (
@@ -242,20 +211,16 @@ _FIELDS: Final[dict[OpCode, tuple[_Field, ...]]] = {
         _INODE_ID,
         _PATH,
         _TIMESTAMP,
-        _field(LONG, "atime"),  # always the same as the timestamp
+        _field(LONG, "atime"),  # always equals the timestamp
         *_PERMISSIONS,
         _field(acl, "acl"),
         _field(xattrs, "xattrs"),
     ),
     OpCode.SET_REPLICATION: (_PATH, _field(SHORT, "replication")),
     OpCode.SET_PERMISSIONS: (_PATH, _field(MODE, "mode")),
-    OpCode.SET_OWNER: (_PATH, _field(string, "owner"), _field(string, "group")),  # "" = not changed
+    OpCode.SET_OWNER: (_PATH, _field(string, "owner"), _field(string, "group")),  # "": unchanged
     OpCode.CLOSE: _FILE,
-    OpCode.SET_GENSTAMP_V1: (_field(LONG, "genstamp"),),
-    OpCode.SET_NS_QUOTA: (_PATH, _field(LONG, "ns_quota")),
-    OpCode.CLEAR_NS_QUOTA: (_PATH,),
-    OpCode.TIMES: (_PATH, _field(LONG, "mtime"), _field(LONG, "atime")),  # -1 = not changed
-    OpCode.SET_QUOTA: (_PATH, _field(LONG, "ns_quota"), _field(LONG, "ds_quota")),
+    OpCode.TIMES: (_PATH, _field(LONG, "mtime"), _field(LONG, "atime")),  # -1: unchanged
     OpCode.RENAME: (
         _field(string, "src"),
         _field(string, "dst"),
@@ -273,28 +238,14 @@ _FIELDS: Final[dict[OpCode, tuple[_Field, ...]]] = {
         *_PERMISSIONS,
         *_RPC,
     ),
-    **dict.fromkeys(SECRET, ()),
-    OpCode.REASSIGN_LEASE: (_field(string, "lease_holder"), _PATH, _field(string, "new_holder")),
-    OpCode.END_LOG_SEGMENT: (),
-    OpCode.START_LOG_SEGMENT: (),
-    OpCode.UPDATE_BLOCKS: (_PATH, _field(compact_blocks, "blocks"), *_RPC),
+    OpCode.UPDATE_BLOCKS: _BLOCKS,
     OpCode.CREATE_SNAPSHOT: (_PATH, _NAME, *_SNAPSHOT),
     OpCode.DELETE_SNAPSHOT: (_PATH, _NAME, *_SNAPSHOT),
     OpCode.RENAME_SNAPSHOT: (_PATH, _field(string, "old_name"), _field(string, "new_name"), *_SNAPSHOT),
     OpCode.ALLOW_SNAPSHOT: (_PATH,),
     OpCode.DISALLOW_SNAPSHOT: (_PATH,),
-    OpCode.SET_GENSTAMP_V2: (_field(LONG, "genstamp"),),
-    OpCode.ALLOCATE_BLOCK_ID: (_field(LONG, "block_id"),),
-    OpCode.ADD_BLOCK: (_PATH, _field(compact_blocks, "blocks"), *_RPC),
-    OpCode.ADD_CACHE_DIRECTIVE: _DIRECTIVE,
-    OpCode.REMOVE_CACHE_DIRECTIVE: (_field(LONG, "id"), *_RPC),
-    OpCode.ADD_CACHE_POOL: _POOL,
-    OpCode.MODIFY_CACHE_POOL: _POOL,
-    OpCode.REMOVE_CACHE_POOL: (_NAME, *_RPC),
-    OpCode.MODIFY_CACHE_DIRECTIVE: _DIRECTIVE,
+    OpCode.ADD_BLOCK: _BLOCKS,
     OpCode.SET_ACL: (_field(path_and_acl, "path", "acl"),),  # the full new list
-    OpCode.ROLLING_UPGRADE_START: (_field(LONG, "time"),),
-    OpCode.ROLLING_UPGRADE_FINALIZE: (_field(LONG, "time"),),
     OpCode.SET_XATTR: (_field(path_and_xattrs, "path", "xattrs"), *_RPC),
     OpCode.REMOVE_XATTR: (_field(path_and_xattrs, "path", "xattrs"), *_RPC),
     OpCode.SET_STORAGE_POLICY: (_PATH, _field(BYTE, "policy_id")),
@@ -303,44 +254,28 @@ _FIELDS: Final[dict[OpCode, tuple[_Field, ...]]] = {
         *_CLIENT,
         _field(LONG, "new_length"),
         _TIMESTAMP,
-        _field(compact_blocks, "blocks"),  # one if the file stays open until its CLOSE, else none
+        _field(rest),  # a block if the file stays open until its CLOSE
     ),
     OpCode.APPEND: (_PATH, *_CLIENT, _field(BOOLEAN, "new_block"), *_RPC),
-    OpCode.SET_QUOTA_BY_STORAGETYPE: (_PATH, _field(INT, "storage_type"), _field(LONG, "ds_quota")),
-    OpCode.ADD_ERASURE_CODING_POLICY: (
-        _field(string, "codec"),
-        _field(INT, "data_units"),
-        _field(INT, "parity_units"),
-        _field(INT, "cell_size"),
-        _field(string_pairs, "extra_options"),
-        *_RPC,
-    ),
-    OpCode.ENABLE_ERASURE_CODING_POLICY: (_NAME, *_RPC),
-    OpCode.DISABLE_ERASURE_CODING_POLICY: (_NAME, *_RPC),
-    OpCode.REMOVE_ERASURE_CODING_POLICY: (_NAME, *_RPC),
 }
+
+UNREAD: Final = frozenset(OpCode) - _FIELDS.keys()
+"""Operations that change nothing a status shows. Their bodies, some with tokens and secret keys, are not read."""
 
 _SINCE: Final = {
     OpCode.TRUNCATE: _TRUNCATE,
     OpCode.APPEND: _APPEND,
-    OpCode.SET_QUOTA_BY_STORAGETYPE: _QUOTA_BY_STORAGETYPE,
-    OpCode.ADD_ERASURE_CODING_POLICY: _ERASURE_CODING,
-    OpCode.ENABLE_ERASURE_CODING_POLICY: _ERASURE_CODING,
-    OpCode.DISABLE_ERASURE_CODING_POLICY: _ERASURE_CODING,
-    OpCode.REMOVE_ERASURE_CODING_POLICY: _ERASURE_CODING,
 }
-"""The first layout that has an operation, where that is not the oldest."""
+"""The first layout with an operation, if it is not the oldest layout."""
 
-# -- the table as it is carried out ---------------------------------------------------------------------------
+# -- the table as it is executed ------------------------------------------------------------------------------
 
-_Step: TypeAlias = tuple[
-    Any, int, Any
-]  # unpack and size of numbers that follow each other; or None, 0, a reader
+_Step: TypeAlias = tuple[Any, int, Any]  # unpack and size of consecutive numbers; or None, 0, a reader
 _Plan: TypeAlias = tuple[OpCode, tuple[str, ...], tuple[_Step, ...]]
 
 
 def _plan(code: OpCode, layout_version: int) -> _Plan:
-    fields = [field for field in _FIELDS[code] if layout_version <= field.since]
+    fields = [field for field in _FIELDS.get(code, ()) if layout_version <= field.since]
     return code, tuple(name for field in fields for name in field.names), tuple(_steps(fields))
 
 
@@ -371,4 +306,4 @@ _PLANS: Final[dict[int, dict[int, _Plan]]] = {
     }
     for layout_version in range(NEWEST_LAYOUT, OLDEST_LAYOUT + 1)
 }
-"""By layout version and opcode."""
+"""The plans, by layout version and opcode."""

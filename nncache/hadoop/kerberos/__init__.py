@@ -1,1 +1,1 @@
-"""The service's own Kerberos identity, and how it proves it: tickets, GSS contexts, SPNEGO."""
+"""The service's own Kerberos identity and its proof: tickets, GSS contexts, SPNEGO."""

@@ -1,8 +1,8 @@
-"""Say what to do about what Kerberos reports.
+"""Advice for the errors that Kerberos reports.
 
-Pure. The texts are those of MIT krb5's libraries (krb5_err.et, kdb5_err.et, sendto_kdc.c; seen with 1.20.1), which
-C programs print untranslated unless they call setlocale for messages, as Python does not. The numbers that come with
-them are of no use here: the mechanism glue maps them to others in each process.
+Pure. The texts are those of MIT krb5's libraries (krb5_err.et, kdb5_err.et, sendto_kdc.c; seen with 1.20.1). They are
+not translated unless a program calls setlocale for messages, which Python does not. The error numbers are useless here:
+the mechanism glue maps them to other numbers in each process.
 """
 
 import re
@@ -35,23 +35,23 @@ _ADVICE: Final = {
     "encryption type": "the KDC, the keytab and krb5.conf (permitted_enctypes) must have an encryption type in common",
     "client's credentials have been revoked": "the KDC has locked this principal: have it unlocked",
 }
-"""A regular expression for the text in lower case, and what to do; the first that is found counts."""
+"""A regular expression for the text in lower case, and the advice; the first match counts."""
 
 _ABOUT_KDC: Final = re.compile(r"the kdc (?:does not|has not) answer|cannot contact any kdc|the kdc has left")
 
 
 def is_about_kdc(text: str) -> bool:
-    """Tell whether a text of these libraries, or one of ours, says that the KDC is silent."""
+    """Whether a message of these libraries, or of nncache, says that the KDC does not answer."""
     return _ABOUT_KDC.search(text.lower()) is not None
 
 
 def advice_for(text: str) -> str:
-    """Return what to do about a text of the Kerberos libraries; "" where nothing is known."""
+    """Return the advice for a message of the Kerberos libraries; "" if there is none."""
     lower = text.lower()
     return next((advice for pattern, advice in _ADVICE.items() if re.search(pattern, lower)), "")
 
 
 def with_advice(text: str) -> str:
-    """Return the text, followed by what to do about it where that is known."""
+    """Return the text, followed by the advice for it if there is any."""
     advice = advice_for(text)
     return f"{text}: {advice}" if advice else text

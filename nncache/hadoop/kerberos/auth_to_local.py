@@ -1,8 +1,8 @@
 """Map Kerberos principals to short names as a NameNode does.
 
 Pure. Source: `hadoop.security.auth_to_local` and org.apache.hadoop.security.authentication.util.KerberosName of Hadoop
-3.5.0, its mechanism `hadoop`, against which `tests/contracts/test_authentication_rules.py` holds this. A rule that
-Python's regular expressions would read in another way than Java's is refused rather than guessed.
+3.5.0, mechanism `hadoop`; `tests/contracts/test_authentication_rules.py` compares both. A rule whose regular expression
+Python would read in another way than Java is refused.
 """
 
 import re
@@ -25,7 +25,7 @@ _NOT_SIMPLE: Final = re.compile(r"[/@]")
 
 
 class BadRuleError(ValueError):
-    """The rules cannot be followed; says which, and why."""
+    """A rule cannot be applied; the message names it and says why."""
 
 
 class NoRuleError(ValueError):
@@ -36,16 +36,16 @@ class NoRuleError(ValueError):
 class Rule:
     """One rule."""
 
-    components: int = 0  # of the principals that it is for; 0: those of the default realm (DEFAULT)
-    pattern: str = ""  # what it makes of them, with `$0` for the realm
-    match: "re.Pattern[str] | None" = None  # what that must look like, as a whole; None: anything
-    found: "re.Pattern[str] | None" = None  # what is replaced in it; None: nothing
-    instead: str = ""  # by what
-    is_global: bool = False  # at each place
+    components: int = 0  # how many a principal must have; 0: DEFAULT, for the default realm
+    pattern: str = ""  # the format of the base string, with `$0` for the realm
+    match: "re.Pattern[str] | None" = None  # must match the whole base string; None: any
+    found: "re.Pattern[str] | None" = None  # is replaced in the base string; None: nothing
+    instead: str = ""  # the replacement
+    is_global: bool = False  # replaces every occurrence
     is_lower: bool = False  # the short name is in lower case
 
     def short_name(self, parts: tuple[str, ...], default_realm: str) -> str | None:
-        """Return what it makes of a realm and components; None if it is not for them."""
+        """Return the short name of a realm and components; None if this rule does not apply to them."""
         if self.components == 0:
             return parts[1] if parts[0] == default_realm else None
         made = self._made(parts) if len(parts) - 1 == self.components else None
@@ -64,12 +64,12 @@ class AuthToLocal:
     """The rules of a cluster, in their order."""
 
     def __init__(self, rules: str, default_realm: str) -> None:
-        """Read them. Raises BadRuleError: one is invalid, or would be read in another way here than by a NameNode."""
+        """Parse the rules. Raises BadRuleError: one is invalid, or a NameNode would read it in another way."""
         self._default_realm = default_realm
         self._rules = parse_rules(rules)
 
     def short_name(self, principal: str) -> str:
-        """Return the short name of `name@REALM` or `name/host@REALM`. Raises NoRuleError: it has none."""
+        """Return the short name of `name@REALM` or `name/host@REALM`. Raises NoRuleError: no rule gives one."""
         name = _NAME.fullmatch(principal)
         if name is None:
             raise NoRuleError(f"{principal!r} is no principal with a realm and one or two components")
@@ -87,7 +87,7 @@ class AuthToLocal:
 
 
 def parse_rules(text: str) -> tuple[Rule, ...]:
-    """Read the value of `hadoop.security.auth_to_local`. Raises BadRuleError: as `AuthToLocal`."""
+    """Parse the value of `hadoop.security.auth_to_local`. Raises BadRuleError: as `AuthToLocal`."""
     rules, at = list[Rule](), 0
     text = text.strip()
     while at < len(text):
@@ -103,7 +103,7 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
 
 def _rule(found: "re.Match[str]") -> Rule:
     if found["count"] is None:
-        return Rule()  # its `/L` says nothing to Hadoop either
+        return Rule()  # Hadoop ignores its `/L` too
     text, components = found[0].strip(), int(found["count"])
     places = [place[1] for place in _PLACE.finditer(found["format"])]
     if not 1 <= components <= 2:  # noqa: PLR2004 - as a principal has

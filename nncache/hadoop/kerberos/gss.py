@@ -1,9 +1,9 @@
-"""Speak GSS-API: the one place that knows PyPI's gssapi.
+"""GSS-API calls. No other module imports PyPI's gssapi.
 
-It is imported when it is first needed, since only secured clusters need it. Everything here blocks, and what may ask
-the KDC blocks for up to 50 s when that is silent: `nncache.hadoop.kerberos.threads` carries it.
-Traps of gssapi 1.12 with MIT krb5 1.20 (measured): a Credentials object keeps the ticket that it was made with, so
-a new one is made for each new ticket; `step` may return after a refusal, and raise when the context is next used.
+gssapi is imported on first use, since only secured clusters need it. All calls block. A call to the KDC blocks for up
+to 50 s if the KDC does not answer, so it runs in `nncache.hadoop.kerberos.threads`.
+Pitfalls of gssapi 1.12 with MIT krb5 1.20 (measured): a Credentials object keeps its first ticket, so each new ticket
+needs a new object; `step` may return after a refusal, and the error is raised on the next use of the context.
 """
 
 import importlib
@@ -27,7 +27,7 @@ _SPNEGO: Final = "1.3.6.1.5.5.2"  # RFC 4178
 
 
 _NO_CACHE: Final = "No credentials cache found"
-"""What MIT krb5 says, too, when a keytab has no key of the principal, or is invalid."""
+"""MIT krb5 also says this if a keytab has no key of the principal, or is invalid."""
 
 
 class _NoKeyError(KerberosError):
@@ -37,27 +37,27 @@ class _NoKeyError(KerberosError):
 class Mechanism(Enum):
     """How a GSS context is negotiated."""
 
-    KERBEROS = "kerberos"  # as Hadoop RPC and ZooKeeper want it
-    SPNEGO = "spnego"  # as HTTP wants it
+    KERBEROS = "kerberos"  # for Hadoop RPC and ZooKeeper
+    SPNEGO = "spnego"  # for HTTP
 
 
 @dataclass(frozen=True, slots=True)
 class KerberosTicket:
-    """What was got for a principal."""
+    """A ticket of a principal."""
 
-    credentials: object  # gssapi's own object; contexts begin with it
-    lifetime_s: float  # seconds for which it is still valid; 0 when it is not
+    credentials: object  # gssapi's own object, which initiates contexts
+    lifetime_s: float  # seconds until it expires; 0 if it has expired
 
 
-def see_installed() -> None:
-    """Raise KerberosError, which says what to install, if GSS-API is not there."""
+def check_installed() -> None:
+    """Raise KerberosError, which says what to install, if gssapi cannot be imported."""
     _gssapi()
 
 
 def ticket_from_keytab(principal: Principal, keytab: str, cache: str) -> KerberosTicket:
-    """Get a ticket with the key in a keytab, and keep it in this credential cache. Asks the KDC.
+    """Get a ticket from the KDC with the key in a keytab, and store it in this credential cache.
 
-    Raises KerberosError: no ticket can be had; says what to do.
+    Raises KerberosError: there is no ticket; says what to do.
     """
     try:
         return _ticket(principal, {"client_keytab": keytab, "ccache": cache})
@@ -69,7 +69,7 @@ def ticket_from_keytab(principal: Principal, keytab: str, cache: str) -> Kerbero
 
 
 def ticket_from_cache(principal: Principal | None, cache: str) -> KerberosTicket:
-    """Return the ticket that lies in a credential cache. Raises KerberosError: no ticket is in it; says what to do."""
+    """Return the ticket in a credential cache. Raises KerberosError: the cache has no ticket; says what to do."""
     return _ticket(principal, {"ccache": cache})
 
 
@@ -86,24 +86,24 @@ def _ticket(principal: Principal | None, store: dict[str, str]) -> KerberosTicke
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Who has shown a valid ticket for this service."""
+    """The client of a valid ticket for this service."""
 
-    initiator: str  # their principal, with its realm
-    service: str  # the principal for which the ticket is
-    reply: bytes  # the token that shows the client who the service is
+    initiator: str  # the client's principal, with its realm
+    service: str  # the principal that the ticket was issued for
+    reply: bytes  # the token that proves the service's identity to the client
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedToken:
-    """A token that shows nothing of anybody; `why` is for logs."""
+    """A token that proves no identity; `why` is for logs."""
 
     why: str
 
 
 def accept(token: bytes, keytab: str) -> Accepted | RefusedToken:
-    """Judge the token of a client (SPNEGO, or Kerberos alone), by any key of the keytab, which is read each time.
+    """Verify a client's token (SPNEGO or plain Kerberos) with any key of the keytab, which is read each time.
 
-    A token that needs a second step, or has come before, is refused. `Accepted.service` is still to be looked at.
+    A token that needs a second step, or is a replay, is refused. The caller must check `Accepted.service`.
 
     Raises KerberosError: gssapi is not installed.
     """
@@ -113,7 +113,7 @@ def accept(token: bytes, keytab: str) -> Accepted | RefusedToken:
         credentials = gssapi.Credentials(usage="accept", store={"keytab": keytab})
         context = gssapi.SecurityContext(creds=credentials, usage="accept")
         reply = context.step(token)
-        if not context.complete:  # raises what `step` may have kept to itself
+        if not context.complete:  # raises an error that `step` may have deferred
             return RefusedToken("it does not say at once who is there")
         initiator, service = str(context.initiator_name), str(context.target_name)
     except error as exc:
@@ -121,10 +121,10 @@ def accept(token: bytes, keytab: str) -> Accepted | RefusedToken:
     return Accepted(initiator, service, bytes(reply or b""))
 
 
-def see_key(service: Principal, keytab: str) -> None:
-    """Return if the keytab holds a key of this principal. Asks no KDC.
+def check_key(service: Principal, keytab: str) -> None:
+    """Return if the keytab holds a key of this principal. Makes no call to the KDC.
 
-    Raises KerberosError: it does not, or it is no keytab.
+    Raises KerberosError: it holds none, or the file is not a keytab.
     """
     gssapi = _gssapi()
     try:
@@ -135,22 +135,22 @@ def see_key(service: Principal, keytab: str) -> None:
 
 
 class GssContext:
-    """One negotiation with one server, as the one who begins. `step` may ask the KDC; nothing else does."""
+    """The initiator's side of one negotiation with one server. Only `step` may call the KDC."""
 
     def __init__(self, ticket: KerberosTicket, mechanism: Mechanism) -> None:
         self._ticket = ticket
         self._mechanism = mechanism
-        self._context: Any = None  # made at the first step, which says with whom
+        self._context: Any = None  # created by the first step, which names the server
 
     @property
     def is_complete(self) -> bool:
-        """Whether both sides have shown who they are."""
+        """Whether both sides have proven their identity."""
         return self._context is not None and bool(self._context.complete)
 
     def step(self, server: Principal, challenge: bytes | None) -> bytes:
-        """Return the next token for this server; empty where it needs none. `challenge` is what it said last.
+        """Return the next token for this server; empty if it needs none. `challenge` is the server's last token.
 
-        Raises KerberosError: the KDC gives no ticket for the server, or the server's token is not right.
+        Raises KerberosError: the KDC gives no ticket for the server, or the server's token is invalid.
         """
         gssapi = _gssapi()
         with _explained(f"no Kerberos context with {server}"):
@@ -170,11 +170,11 @@ class GssContext:
                     ],
                 )
             token = self._context.step(challenge)
-            _ = self._context.complete  # raises what `step` may have kept to itself
+            _ = self._context.complete  # raises an error that `step` may have deferred
             return bytes(token or b"")
 
     def wrap(self, data: bytes, *, encrypts: bool) -> bytes:
-        """Return the data with a checksum, and encrypted if asked for."""
+        """Return the data with a checksum, and encrypted if `encrypts`."""
         with _explained("the Kerberos context cannot protect data"):
             wrapped = self._context.wrap(data, encrypts)
             if encrypts and not wrapped.encrypted:
@@ -182,9 +182,9 @@ class GssContext:
             return bytes(wrapped.message)
 
     def unwrap(self, data: bytes, *, is_encrypted: bool) -> bytes:
-        """Return what the server has wrapped.
+        """Return the data that the server wrapped.
 
-        Raises KerberosError: it is not from that server, or out of order, or not encrypted where it must be.
+        Raises KerberosError: it is not from that server, or out of order, or not encrypted although it must be.
         """
         with _explained("the Kerberos context does not accept what the server sent"):
             unwrapped = self._context.unwrap(data)
@@ -207,7 +207,7 @@ def _mechanism(gssapi: ModuleType, mechanism: Mechanism) -> object:
 
 @contextmanager
 def _explained(what: str) -> Iterator[None]:
-    """Have an error of GSS-API say what could not be done and what to do."""
+    """Raise KerberosError for an error of GSS-API: it says what failed and what to do."""
     try:
         yield
     except _gssapi().exceptions.GSSError as exc:
@@ -217,7 +217,7 @@ def _explained(what: str) -> Iterator[None]:
 
 
 def _message_of(exc: Any) -> str:  # noqa: ANN401 - gssapi.exceptions.GSSError, which has no types
-    """Return the mechanism's words; the general ones say "Unspecified GSS failure" to nearly everything."""
+    """Return the mechanism's message; the general one is "Unspecified GSS failure" for nearly every error."""
     silence = {"Success", "Unknown error"}
     words = [text for text in exc.get_all_statuses(exc.min_code, is_maj=False) if text not in silence]
     return ", ".join(filter(None, words)) or ", ".join(exc.get_all_statuses(exc.maj_code, is_maj=True))

@@ -1,4 +1,4 @@
-"""The service's own Kerberos identity: who it is, and a context for each connection."""
+"""The service's own Kerberos identity: its principal, and a context for each connection."""
 
 import asyncio
 import base64
@@ -21,21 +21,21 @@ from nncache.net.setting_error import SettingError
 _KEY: Final = "the key of principal, a keytab"
 
 KEEP_S: Final = 10.0
-"""Between two looks whether the ticket is to be renewed."""
+"""Interval between checks whether the ticket is due for renewal."""
 
 _KEEP_TIMEOUT_S: Final = 3.0
 
 _NEGOTIATE: Final = "Negotiate "
 
 _CHECK_S: Final = 3.0
-"""To check a server's token, which asks no KDC unless that token is not Kerberos."""
+"""Timeout of the check of a server's token, which calls no KDC unless that token is not Kerberos."""
 
 
 class Initiator:
     """One context with one server; its steps run in a thread. `nncache.hadoop.rpc.wire` and SPNEGO use it."""
 
     def __init__(self, context: GssContext, threads: KdcThreads, due: float) -> None:
-        self.context = context  # protects data once it is complete
+        self.context = context  # wraps and unwraps data once it is complete
         self._threads = threads
         self._due = due  # loop time by which the KDC must have answered
 
@@ -45,9 +45,9 @@ class Initiator:
         return self._step(server, challenge, left_s)
 
     def check(self, server: Principal, token: bytes) -> "asyncio.Future[bytes]":
-        """Return a future that fails with KerberosError if the server's last token is not its own.
+        """Return a future that fails with KerberosError if the server's last token does not prove its identity.
 
-        The server may have taken its own time, so this has another deadline than what the KDC is asked for.
+        The server may have been slow to reply, so this has a deadline of its own, apart from that of the KDC.
         """
         return self._step(server, token, _CHECK_S)
 
@@ -60,18 +60,18 @@ class Initiator:
 
 
 class Negotiation:
-    """One login at one web server (RFC 4559): what is sent there, and whether what comes back proves who it is."""
+    """One login at one web server (RFC 4559): the token to send, and the check of the server's own token."""
 
     def __init__(self, initiator: Initiator, server: Principal, token: bytes) -> None:
         self._initiator = initiator
         self._server = server
         self.field = f"{_NEGOTIATE}{base64.b64encode(token).decode('ascii')}"
-        """The value of an Authorization field; usable once."""
+        """The value of the Authorization field; usable once."""
 
-    async def see_proven(self, fields: Iterable[str]) -> None:
-        """Return if one of these WWW-Authenticate fields holds the server's own token.
+    async def check_proven(self, fields: Iterable[str]) -> None:
+        """Return if the first token of these WWW-Authenticate fields proves the server's identity.
 
-        Raises KerberosError: none does, or it was not made with the key of that server.
+        Raises KerberosError: there is no token, or it was not made with the key of that server.
         """
         tokens = [field.strip() for field in fields]
         tokens = [field for field in tokens if field.lower().startswith(_NEGOTIATE.lower())]
@@ -101,16 +101,16 @@ class KerberosIdentity:
         may_fall_back: bool = False,
     ) -> None:
         self.name = name
-        """As messages name it."""
+        """Its name in messages."""
         self.namenode_principal = namenode_principal
-        """What the NameNodes must be; None: what they say they are."""
+        """The principal that the NameNodes must have; None: the one that they claim."""
         self.may_fall_back = may_fall_back
-        """Whether a NameNode that only has SIMPLE authentication is asked all the same."""
+        """Whether a NameNode with SIMPLE authentication only is used nevertheless."""
         self._tickets = tickets
         self._threads = threads or KdcThreads()
 
     async def initiator(self, mechanism: Mechanism, timeout_s: float) -> Initiator:
-        """Return what begins a context with some server. The KDC has `timeout_s` for all that it is asked.
+        """Return an initiator of one context. `timeout_s` is the total time of all calls to the KDC.
 
         Raises KerberosError: there is no valid ticket.
         """
@@ -119,7 +119,7 @@ class KerberosIdentity:
         return Initiator(GssContext(ticket, mechanism), self._threads, due)
 
     async def negotiation(self, host: str, timeout_s: float) -> Negotiation:
-        """Begin a login at the web server on this host, which must prove its name.
+        """Begin a login at the web server on this host, which must prove its identity.
 
         Raises KerberosError: there is no ticket for that server.
         """
@@ -129,30 +129,30 @@ class KerberosIdentity:
         return Negotiation(initiator, server, token)
 
     async def keep_ticket(self) -> NoReturn:
-        """Keep a ticket at hand until cancelled, also while no connection is made: the KDC may be away when one is."""
+        """Keep the ticket valid until cancelled, also between connections: the KDC may be down at the next one."""
         while True:
-            with suppress(KerberosError):  # the log has it, and the next connection says it again
+            with suppress(KerberosError):  # already logged, and the next connection reports it again
                 await self._tickets.get(_KEEP_TIMEOUT_S)
             await asyncio.sleep(KEEP_S)
 
     def stats(self) -> TicketStats:
-        """Return how its ticket stands."""
+        """Return the state of its ticket."""
         return self._tickets.stats()
 
     def recheck(self) -> None:
-        """Take it that a server has refused this identity: tickets are got again before they are used again."""
+        """Handle a server's refusal of this identity: get new tickets before the next use."""
         self._tickets.recheck()
 
 
 def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> KerberosIdentity | None:
-    """Return the identity that the settings name; None where they name none.
+    """Return the identity that the settings name; None if they name none.
 
     Raises SettingError: the keytab cannot be used, or gssapi is not installed.
     """
     if not settings.has_identity:
         return None
     try:
-        gss.see_installed()
+        gss.check_installed()
     except KerberosError as exc:
         key = "principal" if settings.principal else "ticket_cache"
         raise SettingError(key, getattr(settings, key), str(exc)) from exc
@@ -185,26 +185,26 @@ def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> Kerbe
 
 
 def _own_principal(text: str) -> Principal | None:
-    """Return the principal, `_HOST` replaced by this host's canonical name (SecurityUtil.getLocalHostName)."""
+    """Return the principal with `_HOST` replaced by this host's canonical name (SecurityUtil.getLocalHostName)."""
     return on_host(parse_principal(text), socket.getfqdn()) if text else None
 
 
 def _from_keytab(principal: Principal, path: str, cache: str) -> KerberosTicket:
-    """Look at the keytab, which may have been replaced, and get a ticket with it."""
+    """Check the keytab, which may have been replaced, and get a ticket with it."""
     if fault := secret_file.fault_of(path, _KEY):
         raise KerberosError(f"no Kerberos ticket for {principal}: keytab {path}: {fault}")
     return gss.ticket_from_keytab(principal, path, cache)
 
 
 def _from_cache(principal: Principal | None, cache: str) -> KerberosTicket:
-    """Look at the cache, which may have been replaced, and read its ticket."""
+    """Check the cache, which may have been replaced, and return its ticket."""
     if fault := _fault_of_cache(cache):
         raise KerberosError(f"no Kerberos ticket: ticket_cache {cache}: {fault}")
     return gss.ticket_from_cache(principal, cache)
 
 
 def _fault_of_cache(cache: str) -> str:
-    """Return what is wrong with a cache in a file; one that is not there yet may come."""
+    """Return the fault of a cache in a file; a missing file is no fault, since it may still be created."""
     kind, colon, name = cache.partition(":")
     path = name if colon else cache
     if (colon and kind != "FILE") or secret_file.state_of(path) == secret_file.FileState():

@@ -1,6 +1,6 @@
-"""Ask libkrb5 for what GSS-API has no call for: the default realm, and the end of a credential cache in memory.
+"""Calls of libkrb5 that GSS-API lacks: return the default realm, and destroy a credential cache in memory.
 
-A daemon gets a new ticket every few hours for years: what was got before would stay in the process.
+A daemon gets a new ticket every few hours for years: without this, all old tickets would stay in the process.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ _numbers = itertools.count(1)
 
 @contextmanager
 def _library() -> Iterator[tuple[ctypes.CDLL, ctypes.c_void_p]]:
-    """Give the library and a context. Raises KerberosError."""
+    """Yield the library and a context. Raises KerberosError: libkrb5 is missing, or krb5.conf cannot be read."""
     try:
         library = ctypes.CDLL(_LIBRARY)
     except OSError as exc:
@@ -48,12 +48,12 @@ def default_realm() -> str:
 
 
 def new_cache() -> str:
-    """Return the name of a credential cache in memory that was not used before."""
+    """Return an unused name of a credential cache in memory."""
     return f"MEMORY:nncache-{os.getpid()}-{next(_numbers)}"
 
 
 def destroy(cache: str) -> bool:
-    """Forget a cache in memory and its tickets; contexts that have begun go on. False where libkrb5 is not found."""
+    """Destroy a cache in memory and its tickets; open contexts stay valid. Return False if libkrb5 cannot do it."""
     opened = ctypes.c_void_p()
     try:
         with _library() as (library, context):

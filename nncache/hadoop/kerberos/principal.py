@@ -1,4 +1,4 @@
-"""Read names of Kerberos principals, with Hadoop's `_HOST`.
+"""Names of Kerberos principals, with Hadoop's `_HOST`.
 
 Pure. Source: org.apache.hadoop.security.SecurityUtil and SaslRpcClient.getServerPrincipal of Hadoop 3.4.1 and 3.5.0.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 HOST: Final = "_HOST"
-"""Stands for the name of a host in a configured principal."""
+"""The placeholder of a host name in a configured principal."""
 
 _PRINCIPAL: Final = re.compile(r"([^/@\s]+)(?:/([^/@\s]+))?(?:@([^/@\s]+))?")
 
@@ -18,8 +18,8 @@ _PRINCIPAL: Final = re.compile(r"([^/@\s]+)(?:/([^/@\s]+))?(?:@([^/@\s]+))?")
 class Principal:
     """`service/host@REALM`; host and realm may be absent."""
 
-    service: str  # the first component, for a service such as `nn`, for a person their name
-    host: str = ""  # the second component; "" for none
+    service: str  # the first component: a service such as `nn`, or a user's name
+    host: str = ""  # the second component; "" if there is none
     realm: str = ""  # "" means the realm of the host, or the default one
 
     def __str__(self) -> str:
@@ -29,7 +29,7 @@ class Principal:
 
 
 def parse_principal(text: str) -> Principal:
-    """Read the name of a principal. Raises ValueError: it is invalid; says what is allowed."""
+    """Parse the name of a principal. Raises ValueError: it is invalid; says what is allowed."""
     match = _PRINCIPAL.fullmatch(text)
     if match is None:
         raise ValueError("must be a Kerberos principal such as nncache/_HOST@EXAMPLE.COM")
@@ -38,20 +38,20 @@ def parse_principal(text: str) -> Principal:
 
 
 def on_host(principal: Principal, host: str) -> Principal:
-    """Return the principal with `_HOST` replaced, in lower case (SecurityUtil.replacePattern)."""
+    """Return the principal with `_HOST` replaced by the host in lower case (SecurityUtil.replacePattern)."""
     if principal.host != HOST:
         return principal
     return Principal(principal.service, host.lower(), principal.realm)
 
 
 def expected_server(configured: Principal | None, address_host: str, named: Principal) -> Principal:
-    """Return the principal whose ticket is shown to a server that calls itself `named`.
+    """Return the principal that a ticket is requested for, given the principal `named` that the server claims.
 
-    A configured one must agree with what the server says; its `_HOST` is the host of the address, and a short name
-    stands for the host of the same name in any domain. An IP address names no host: there the server's word for it
-    counts, and the configured service and realm.
+    The claim must match the configured principal, whose `_HOST` is the host of the address. A short host name
+    there matches the same name in any domain, and an IP address matches any host. The configured service and realm
+    apply in each case.
 
-    Raises ValueError: the server is another one than was configured.
+    Raises ValueError: the claim does not match.
     """
     if configured is None:
         return named

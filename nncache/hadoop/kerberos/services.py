@@ -1,4 +1,4 @@
-"""The principals for which a service of ours accepts tickets, and their keys."""
+"""The principals for which an nncache service accepts tickets, and their keys."""
 
 import socket
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ THE_KEYS = "the keys of spnego_principal, a keytab"
 
 
 def services_of(texts: Iterable[str]) -> tuple[Principal, ...]:
-    """Return principals in full, with `_HOST` and the realm filled in.
+    """Return the principals with `_HOST` and the realm filled in.
 
     Raises KerberosError: krb5.conf names no default realm.
     """
@@ -23,12 +23,12 @@ def services_of(texts: Iterable[str]) -> tuple[Principal, ...]:
 
 
 def fault_of_keytab(keytab: str, services: Iterable[Principal]) -> str:
-    """Return why tickets for these cannot be accepted with a keytab, and what to do; "" if they can."""
+    """Return why tickets for these services cannot be accepted with a keytab, and what to do; "" if they can."""
     if fault := secret_file.fault_of(keytab, THE_KEYS):
         return fault
     for service in services:
         try:
-            gss.see_key(service, keytab)
+            gss.check_key(service, keytab)
         except KerberosError as error:
             return (
                 f"holds no key of {service}, so that each ticket for it is refused ({error}; klist -kt {keytab} shows "

@@ -1,4 +1,4 @@
-"""Settings: the service's own Kerberos identity."""
+"""Settings of the service's own Kerberos identity."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from nncache.net.setting_error import SettingError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KerberosSettings:
-    """The service's own identity on a secured cluster. Raises SettingError: the first value that cannot work."""
+    """The service's own identity on a secured cluster. Raises SettingError: the first invalid value."""
 
     principal: str = field(
         default="",
@@ -71,13 +71,13 @@ class KerberosSettings:
 
     @property
     def has_identity(self) -> bool:
-        """Whether there is an identity at all."""
+        """Whether the settings name an identity."""
         return bool(self.keytab or self.ticket_cache)
 
     def acts_as(self, user: str) -> str:
-        """Return the user that a NameNode sees, by Hadoop's default rule for names; "" where only the ticket says it.
+        """Return the user that a NameNode sees, by Hadoop's default rule for names; "" if only the ticket names it.
 
-        `user` is the one without an identity.
+        `user` is the user name to send if there is no identity.
         """
         if not self.has_identity:
             return user

@@ -1,31 +1,29 @@
-"""Carry what may wait for the KDC away from the event loop.
+"""Run calls that may block on the KDC outside the event loop.
 
-A silent KDC blocks a call of libkrb5 for about 50 s, and nothing can end it earlier. The threads are daemons: the
-process does not wait for them when it ends.
+A KDC that does not answer blocks a call of libkrb5 for about 50 s, and the call cannot be interrupted.
 """
 
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeVar
 
 from nncache.hadoop.errors import KerberosError
+from nncache.net.daemon_thread import on_daemon_thread
 
 MAX_THREADS: Final = 8
-"""That wait for a KDC at a time; a further call fails at once."""
+"""Concurrent calls; a further call fails immediately."""
 
 _ResultT = TypeVar("_ResultT")
 
 
 class KdcThreads:
-    """A thread for each call, a bounded number of them.
+    """A bounded number of threads, one for each call.
 
     Invariants:
-        T1  The event loop never waits in here.
-        T2  A call's future is settled at the latest after its deadline; its thread may go on, and its result is
-            dropped.
-        T3  Nothing that was used is part of a cycle: a daemon leaves what is old to no collector
-            (`nncache/daemons/housekeeping.py`).
+        T1  No method blocks the event loop.
+        T2  A call's future is settled by its deadline. The thread may run on; its result is dropped.
     """
 
     def __init__(self, max_threads: int = MAX_THREADS) -> None:
@@ -36,55 +34,42 @@ class KdcThreads:
     def call(
         self, function: Callable[[], _ResultT], *, timeout_s: float | None, what: str
     ) -> "asyncio.Future[_ResultT]":
-        """Return a future of what the function returns, or raises.
+        """Return a future of the function's result or exception.
 
-        It fails with KerberosError after `timeout_s` seconds (None: never), which says that `what` was not done.
+        It fails with KerberosError after `timeout_s` seconds (None: no timeout). The message begins with `what`.
         """
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[_ResultT] = loop.create_future()
         with self._lock:
             if self.running >= self._max_threads:
-                future.set_exception(
-                    KerberosError(
-                        f"{what}: the KDC has left {self.running} calls without an answer, so it is not asked again "
-                        "yet: see that the KDCs that krb5.conf names are up and can be reached from this host"
-                    )
+                return _failed(
+                    f"{what}: the KDC has left {self.running} calls without an answer, so it is not asked again yet: "
+                    "see that the KDCs that krb5.conf names are up and can be reached from this host"
                 )
-                return future
             self.running += 1
+        try:
+            future = on_daemon_thread(partial(self._counted, function), f"Kerberos: {what}")
+        except RuntimeError as exc:  # the process may have no more threads
+            self._end()
+            return _failed(f"{what}: {exc}")
         if timeout_s is not None:
-            timer = loop.call_later(timeout_s, _expire, future, what, timeout_s)
+            timer = asyncio.get_running_loop().call_later(timeout_s, _expire, future, what, timeout_s)
             future.add_done_callback(lambda _: timer.cancel())
-        threading.Thread(
-            target=self._work, args=(loop, future, function), name=f"Kerberos: {what}", daemon=True
-        ).start()
         return future
 
-    def _work(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        future: "asyncio.Future[_ResultT]",
-        function: Callable[[], _ResultT],
-    ) -> None:
+    def _end(self) -> None:
+        with self._lock:
+            self.running -= 1
+
+    def _counted(self, function: Callable[[], _ResultT]) -> _ResultT:
         try:
-            settle: Callable[[], None] = _giving(future, function())
-        except Exception as exc:  # noqa: BLE001 - it is raised where the future is awaited
-            settle = _failing(future, exc.with_traceback(None))  # which would lead back here: T3
+            return function()
         finally:
-            with self._lock:
-                self.running -= 1
-        try:
-            loop.call_soon_threadsafe(settle)
-        except RuntimeError:  # the loop has ended meanwhile, and with it all who waited
-            return
+            self._end()
 
 
-def _giving(future: "asyncio.Future[_ResultT]", result: _ResultT) -> Callable[[], None]:
-    return lambda: None if future.done() else future.set_result(result)
-
-
-def _failing(future: "asyncio.Future[_ResultT]", exc: Exception) -> Callable[[], None]:
-    return lambda: None if future.done() else future.set_exception(exc)
+def _failed(why: str) -> "asyncio.Future[_ResultT]":
+    future: asyncio.Future[_ResultT] = asyncio.get_running_loop().create_future()
+    future.set_exception(KerberosError(why))
+    return future
 
 
 def _expire(future: "asyncio.Future[_ResultT]", what: str, timeout_s: float) -> None:

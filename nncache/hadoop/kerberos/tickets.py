@@ -1,7 +1,7 @@
-"""Have a valid ticket at hand, and renew it in time.
+"""Keep a valid ticket, and renew it in time.
 
-With a keytab a ticket is got again at half its life, or when the keytab is replaced, beside the one in use: while the
-KDC is away the old one serves as long as it is valid, and with it the tickets for servers that lie in the same cache.
+With a keytab, a new ticket is requested at half the lifetime of the current one, or when the keytab is replaced. While
+the KDC is down, the current ticket stays in use until it expires, with the service tickets in the same cache.
 """
 
 import asyncio
@@ -16,45 +16,45 @@ from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.net.secret_file import FileState
 
 RETRY_S: Final = 5.0
-"""Between two attempts to renew a ticket that is still valid."""
+"""Interval between attempts to renew a ticket that is still valid."""
 
 RETRY_WITHOUT_S: Final = 1.0
-"""Between two attempts while there is no valid ticket; until then the last failure is the answer."""
+"""Interval between attempts while there is no valid ticket; until the next one, callers get the last failure."""
 
 HANGING_S: Final = 10.0
-"""An attempt that takes longer no longer keeps others from beginning one."""
+"""An attempt that takes longer than this no longer blocks the next one."""
 
 SAME_S: Final = 2.0
-"""Lifetimes are in whole seconds: a ticket in a cache whose end differs by less is the one that was seen before."""
+"""Lifetimes are in whole seconds: a cached ticket whose expiry differs by less is the same ticket as before."""
 
 MARGIN_S: Final = 2.0
-"""A ticket that ends so soon is no use: the server's clock may be ahead."""
+"""A ticket that expires within this time is not used: the server's clock may be ahead."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TicketStats:
-    """The newest ticket; moments in seconds of the clock, 0 before there is one."""
+    """The newest ticket. Times are in seconds of the clock; 0 until there is a ticket."""
 
-    is_failing: int = 0  # 1: the last attempt to get a ticket, or to read the ticket cache, has failed
-    starts_at: float = 0.0  # when it was got, or first seen in the ticket cache
+    is_failing: int = 0  # 1: the last attempt to get a ticket, or to read the ticket cache, failed
+    starts_at: float = 0.0  # when it was obtained, or first seen in the ticket cache
     ends_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A keytab, as `KeytabTickets` sees it."""
+    """The operations on a keytab that `KeytabTickets` needs."""
 
     get: Callable[[str], KerberosTicket]  # gets a ticket into the credential cache of this name; blocks
-    state: Callable[[], FileState]  # says whether the keytab was replaced
+    state: Callable[[], FileState]  # returns a value that differs after the keytab was replaced
     new_cache: Callable[[], str]  # returns the name of a new credential cache
-    destroy: Callable[[str], object]  # forgets one
+    destroy: Callable[[str], object]  # destroys the credential cache of this name
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """A ticket, and until when it is of use; in seconds of the clock."""
+    """A ticket with its origin and its times, in seconds of the clock."""
 
     ticket: KerberosTicket
     cache: str
@@ -64,7 +64,7 @@ class _Held:
 
     @property
     def renewed_from(self) -> float:
-        """From when on another one is got."""
+        """When its renewal becomes due: half its lifetime."""
         return (self.starts_at + self.ends_at) / 2
 
 
@@ -73,8 +73,8 @@ class KeytabTickets:
 
     Invariants:
         K1  While a valid ticket is held, and no server has refused it, `get` returns without waiting.
-        K2  At most one attempt younger than HANGING_S is under way.
-        K3  Of the tickets that are not used any more at most one is kept.
+        K2  At most one attempt younger than HANGING_S is in flight.
+        K3  At most one previous ticket is kept.
     """
 
     def __init__(self, name: str, source: Source, threads: KdcThreads, clock: Callable[[], float]) -> None:
@@ -83,20 +83,20 @@ class KeytabTickets:
         self._threads = threads
         self._clock = clock
         self._held: _Held | None = None  # the newest
-        self._old_cache = ""  # of the ticket before: contexts may still begin with it
-        self._is_recheck_due = False  # a server has refused what `_held` brought
+        self._old_cache = ""  # of the previous ticket: contexts may still begin with it
+        self._is_recheck_due = False  # a server has refused `_held`
         self._attempt: asyncio.Future[None] | None = None  # the newest; settled when it has ended
         self._attempt_at = float("-inf")  # when it began
         self._ended_at = float("-inf")  # when an attempt last failed
-        self._failure = ""  # how; "" after one that did not
-        self._logged: set[str] = set()  # failures that the log has named since
+        self._failure = ""  # its message; "" after a success
+        self._logged: set[str] = set()  # failures logged since the last success
         self._silence = (
             f"no Kerberos ticket for {name}: the KDC does not answer: see that the KDCs that krb5.conf names are up "
             "and can be reached from this host"
         )
 
     def stats(self) -> TicketStats:
-        """Return the figures of now."""
+        """Return the current figures."""
         held = self._held
         return TicketStats(
             is_failing=int(bool(self._failure)),
@@ -105,11 +105,12 @@ class KeytabTickets:
         )
 
     def recheck(self) -> None:
-        """Get another ticket before this one is used again."""
-        self._is_recheck_due = True
+        """Get another ticket before this one is used again, unless it is younger than RETRY_S."""
+        held = self._held
+        self._is_recheck_due |= held is None or self._clock() - held.starts_at >= RETRY_S
 
     async def get(self, timeout_s: float) -> KerberosTicket:
-        """Return a valid ticket. Raises KerberosError: no ticket came in that time; says why and what to do."""
+        """Return a valid ticket. Raises KerberosError: there is none within the timeout; says why and what to do."""
         held = self._valid()
         if held is not None and not self._is_recheck_due:
             if self._is_due(held):
@@ -138,7 +139,7 @@ class KeytabTickets:
         return now - self._ended_at >= pause_s
 
     async def _ended(self, timeout_s: float) -> None:
-        """Return when the newest attempt has ended."""
+        """Wait until the newest attempt ends or times out."""
         attempt = self._attempt
         if attempt is None or attempt.done():
             return
@@ -160,7 +161,7 @@ class KeytabTickets:
             hanging.cancel()
             if got.exception() is None or attempt is self._attempt:
                 self._take(got, cache, keytab)
-            else:  # of an attempt that hung while a later one began
+            else:  # a later attempt began while this one hung
                 self._source.destroy(cache)
             if not attempt.done():
                 attempt.set_result(None)
@@ -191,7 +192,7 @@ class KeytabTickets:
         self._held = _Held(got.result(), cache, keytab, starts_at=now, ends_at=ends_at)
 
     def _failed(self, why: str) -> None:
-        """Keep why there is no other ticket, and say it once."""
+        """Record the reason of a failed attempt, and log each reason once."""
         self._failure = why
         if why not in self._logged:
             self._logged.add(why)
@@ -214,7 +215,7 @@ class CachedTickets:
         self._stats = TicketStats()
 
     async def get(self, timeout_s: float) -> KerberosTicket:
-        """Return the ticket that is in the cache now."""
+        """Return the ticket in the cache. Raises KerberosError: it holds no valid one; says what to do."""
         try:
             ticket = await self._valid(timeout_s)
         except KerberosError:
@@ -229,11 +230,11 @@ class CachedTickets:
         return ticket
 
     def stats(self) -> TicketStats:
-        """Return what was seen when the cache was last read."""
+        """Return the figures of the last read of the cache."""
         return self._stats
 
     def recheck(self) -> None:
-        """Do nothing: the cache is another program's."""
+        """Do nothing: another program renews the cache."""
 
     async def _valid(self, timeout_s: float) -> KerberosTicket:
         ticket = await self._threads.call(
@@ -248,4 +249,4 @@ class CachedTickets:
 
 
 Tickets: TypeAlias = KeytabTickets | CachedTickets
-"""Where a service has its tickets from."""
+"""A source of the service's tickets."""

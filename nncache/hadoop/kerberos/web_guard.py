@@ -1,8 +1,8 @@
-"""See that a secured NameNode's WebHDFS asks who is there.
+"""Check that a secured NameNode's WebHDFS requires authentication.
 
-Without `hadoop.http.authentication.type=kerberos`, which is not the default, a NameNode that wants Kerberos over RPC
-starts without a word, and believes any `user.name` over HTTP (seen with Hadoop 3.4.1 and 3.5.0). What it then answers
-to a name proves no right of anybody, so that nothing of it may be kept.
+Without `hadoop.http.authentication.type=kerberos`, which is not the default, a NameNode that requires Kerberos over RPC
+starts without a warning, and accepts any `user.name` over HTTP (seen with Hadoop 3.4.1 and 3.5.0). Its answers then
+prove no caller's rights, so they must not be cached.
 """
 
 from http import HTTPStatus
@@ -22,24 +22,29 @@ ASKS_NOBODY: Final = (
     "until then nothing is answered from memory"
 )
 
+BROWSERS_FIELD: Final = "User-Agent"
+"""Not sent: where browsers log in in another way, who sends it is one (AltKerberosAuthenticationHandler, 3.5.0)."""
+
 _ANYBODY: Final = "nncache-probe"
-"""A name that is believed by those who believe any."""
+"""A user name that only a server without authentication accepts."""
 
 
-async def see_guarded(session: aiohttp.ClientSession, address: str, web: NameNodeWeb = PLAIN) -> None:
-    """Return if WebHDFS at host:port wants credentials of one who only gives a name, and takes ours.
+async def check_guarded(session: aiohttp.ClientSession, address: str, web: NameNodeWeb = PLAIN) -> None:
+    """Return if WebHDFS at host:port refuses a caller with only a name, and accepts our credentials.
 
-    The session logs in (`web_login.py`), so that the server has proven its name by then, also where its /jmx is open.
+    The session logs in (`web_login.py`), so the server also proves its identity, even if its /jmx is open.
 
     Raises:
-        KerberosError: It answers; names the key to set. Or it says something else, or does not prove its name.
-        JmxUnavailableError: It gives no reply.
-        TimeoutError: It gives none in the session's time.
+        KerberosError: It accepts the name; the message has the key to set. Or its reply is another one, or no proof.
+        JmxUnavailableError: It does not reply.
+        TimeoutError: It does not reply within the session's timeout.
     """
     url = URL(f"{web.url(address)}{PREFIX}/?op=GETHOMEDIRECTORY&user.name={_ANYBODY}", encoded=True)
     is_left_out = False
     try:
-        async with session.get(url, allow_redirects=False, middlewares=(), ssl=web.ssl) as reply:
+        async with session.get(
+            url, allow_redirects=False, middlewares=(), skip_auto_headers=(BROWSERS_FIELD,), ssl=web.ssl
+        ) as reply:
             status, reason = reply.status, reply.reason
         if status == HTTPStatus.UNAUTHORIZED:
             async with session.get(url, allow_redirects=False, ssl=web.ssl) as reply:

@@ -1,1 +1,1 @@
-"""Reach NameNodes: which is active, what they say over JMX, and their files over WebHDFS."""
+"""Clients of NameNodes: which one is active, JMX, and WebHDFS."""

@@ -1,7 +1,7 @@
-"""Ask one NameNode over JMX what it is and how far its log has come.
+"""Ask one NameNode over JMX for its HA state and the position of its edit log.
 
-With the name of the service's user, which any NameNode with simple authentication accepts; without a name it answers
-401 where `hadoop.http.authentication.simple.anonymous.allowed` is false. `nncache.hadoop.jmx` reads the replies.
+Requests carry the name of the service's user, which any NameNode with simple authentication accepts. Without a name it
+answers 401 if `hadoop.http.authentication.simple.anonymous.allowed` is false. `nncache.hadoop.jmx` parses the replies.
 """
 
 import logging
@@ -27,7 +27,7 @@ from nncache.hadoop.jmx import (
     parse_started_ms,
     parse_status,
 )
-from nncache.hadoop.kerberos.web_guard import see_guarded
+from nncache.hadoop.kerberos.web_guard import check_guarded
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import HttpReply, ServerKind, kind_of_reply
@@ -56,7 +56,7 @@ _WHO_ELSE: dict[ServerKind, str] = {
 }
 
 _FIRST_BYTES = 4096
-"""Of a reply that is not the one wanted: enough to see what answers."""
+"""The part of an unexpected reply that is read: enough to recognise the kind of server."""
 
 _log = logging.getLogger(__name__)
 
@@ -74,39 +74,39 @@ class JmxClient:
         wants_guard: bool = False,
         web: NameNodeWeb = PLAIN,
     ) -> None:
-        """Ask over this session, as `web` says.
+        """Use this session, and the scheme and TLS context of `web`.
 
-        With `wants_guard` only those that ask who is there are believed (`web_guard.py`).
+        With `wants_guard`, only NameNodes that require authentication are trusted (`web_guard.py`).
         """
         self._session = session
         self._clock = clock
         self._user = user
         self._as_user = f"&user.name={quote(user, safe='')}"
-        self._timeout_s = timeout_s  # for all the questions that make one answer
+        self._timeout_s = timeout_s  # for all the requests of one probe
         self._wants_guard = wants_guard
         self._web = web
-        self._guarded: dict[NameNode, int] = {}  # those that ask who is there, in which life of their process
+        self._guarded: dict[NameNode, int] = {}  # the start times of processes that require authentication
         self._namespaces: dict[
             NameNode, tuple[int, Namespace]
-        ] = {}  # what each said, in which life of its process
+        ] = {}  # the start time of each process, and its namespace
 
     async def ask(self, namenode: NameNode) -> ProbeReply:
-        """Ask when its process started, what it is, how far its log has come, and when it started again.
+        """Ask for the start time of its process, its HA state, the position of its log, and the start time again.
 
-        Only the same start before and after shows that one process said all this, and only the order shows that
-        the log had come so far when it was what it says it is. A NameNode that says what it is but not how far
-        its log has come gives an answer all the same, without a journal.
+        An equal start time before and after proves that one process gave all the answers. The order proves that the
+        log had reached this position while the NameNode was in this state. If it returns its state but not the
+        position of its log, the result has no journal.
 
         Raises:
-            JmxUnavailableError: No answer in time; a TlsError if TLS is in the way.
-            MalformedReplyError: Not an answer to be trusted, or two processes gave parts of it.
-            KerberosError: It is asked with Kerberos, and there is no ticket for it; or it accepts any client.
+            JmxUnavailableError: No answer in time; a TlsError if TLS fails.
+            MalformedReplyError: The answer cannot be trusted, or it comes from two processes.
+            KerberosError: Kerberos is in use, and there is no ticket for it, or it accepts any client.
         """
         try:
             async with answer_timeout(self._timeout_s) as deadline:
                 started_ms = await self._ask_started(namenode)
                 if self._wants_guard and self._guarded.get(namenode) != started_ms:
-                    await see_guarded(self._session, namenode.http, self._web)
+                    await check_guarded(self._session, namenode.http, self._web)
                     self._guarded[namenode] = started_ms
                 state, transition_ms = parse_status(await self._get(namenode, STATUS_QUERY))
         except TimeoutError as exc:
@@ -132,7 +132,7 @@ class JmxClient:
         return replace(answer, namespace=namespace, journal=journal)
 
     def _known_namespace(self, namenode: NameNode, started_ms: int) -> Namespace | None:
-        """Return what this very process has said before; it cannot change."""
+        """Return the namespace that this very process has named before; it cannot change."""
         known_start_ms, namespace = self._namespaces.get(namenode, (None, None))
         return namespace if known_start_ms == started_ms else None
 
@@ -144,7 +144,7 @@ class JmxClient:
         body = await self._get(namenode, JOURNAL_QUERY)
         try:
             return Journal(last_txid=parse_last_txid(body), asked_at=asked_at)
-        except MalformedReplyError as error:  # of another release, perhaps
+        except MalformedReplyError as error:  # perhaps of another release
             _log.debug("cannot read the last transaction id of %s: %s", namenode.http, error)
             return None
 
@@ -175,7 +175,7 @@ class JmxClient:
             raise kind(f"JMX of {namenode.http}: {why_unanswered(exc)}") from exc
 
     async def _refused(self, namenode: NameNode, reply: aiohttp.ClientResponse) -> MalformedReplyError:
-        """Return what is wrong with a reply that is no 200."""
+        """Return the error for a reply with a status other than 200."""
         fields = {name.lower(): value for name, value in reply.headers.items()}
         body = await reply.content.read(_FIRST_BYTES)
         kind = kind_of_reply(HttpReply(reply.status, fields, body))

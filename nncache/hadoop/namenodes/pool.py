@@ -1,6 +1,6 @@
-"""Keep an eye on the NameNodes of one nameservice: which is the active one, and how to ask it.
+"""Monitor the NameNodes of one nameservice: which one is active, and the connections to them.
 
-The shell around `nncache.hadoop.election_view`: it asks every NameNode over JMX, in a loop.
+The shell around `nncache.hadoop.election_view`: it probes every NameNode over JMX, in a loop.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from nncache.hadoop.rpc.user import RpcUser
 __all__ = ["Active", "NameNode", "NameNodePool", "PoolStats"]
 
 NO_ACTIVE_INTERVAL_S = 0.25
-"""Between two probes while no NameNode is known to be active: a failover should not last longer than it must."""
+"""Interval between probes while no NameNode is known to be active, to notice the end of a failover quickly."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,15 +51,15 @@ class PoolStats:
     probes: Mapping[str, int]  # by the NameNode's HTTP address
     failed_probes: int
     suspicions: int
-    contradictions: int  # answers after which a standby's log had come further than the active one's
-    caller_connections: int  # RPC connections as other users than the service
+    contradictions: int  # answers of the active NameNode whose log position was behind a standby's
+    caller_connections: int  # RPC connections for users other than the service's own
     tickets: TicketStats = field(default_factory=TicketStats)  # of the service's own principal
 
 
 class NameNodePool:
     """The NameNodes of one nameservice.
 
-    `run` must be running for `active` to mean anything. Use the pool on one event loop.
+    `active` is valid only while `run` is running. Use the pool on one event loop.
     """
 
     def __init__(
@@ -69,24 +69,24 @@ class NameNodePool:
         identity: KerberosIdentity | None = None,
         web: NameNodeWeb = PLAIN,
     ) -> None:
-        """Watch these NameNodes, reached as `web` says; with an `identity` as its principal."""
+        """Monitor these NameNodes with the scheme and TLS context of `web`; with an `identity`, as its principal."""
         self.namenodes = settings.namenodes
-        # The user of `rpc`, as callers are named. What a NameNode makes of a principal is not known here, so that
-        # with an identity it is empty, and no caller is taken for this service.
+        # The user of `rpc`, as callers are named. The short name that a NameNode gives to a principal is unknown
+        # here. So the user is empty with an identity, and no caller is taken for this service.
         self.user = settings.user if identity is None else ""
         self._settings = settings
         self._clock = clock
         self._view = ElectionView(self.namenodes)
         self._checks = {each: NamespaceCheck(each.http, each.rpc) for each in self.namenodes}
-        self._silences: dict[NameNode, str] = {}  # why each gave no answer to the last probe
-        self._login_failures: set[NameNode] = set()  # those that gave none for want of a ticket
-        self._distrusted: dict[NameNode, str] = {}  # what was logged of those with which TLS finds fault
+        self._silences: dict[NameNode, str] = {}  # the error of each one's last failed probe
+        self._login_failures: set[NameNode] = set()  # those whose last probe failed with a KerberosError
+        self._distrusted: dict[NameNode, str] = {}  # the logged TLS error of each
         self._web = web
-        self._rpcs: dict[NameNode, NameNodeRpc] = {}  # made when first asked for
-        self._jmx: JmxClient | None = None  # once `run` is running
+        self._rpcs: dict[NameNode, NameNodeRpc] = {}  # created on demand
+        self._jmx: JmxClient | None = None  # None until `run` is running
         self._identity = identity
         self._callers = CallerConnections(clock, timeout_s=settings.rpc_timeout_s, identity=identity)
-        self._wakeups = {namenode: asyncio.Event() for namenode in self.namenodes}  # set: probe it at once
+        self._wakeups = {namenode: asyncio.Event() for namenode in self.namenodes}  # set: probe immediately
         self._probed = asyncio.Event()  # set, and replaced, at the end of each probe
         self._probes = {namenode.http: 0 for namenode in self.namenodes}
         self._failed_probes = 0
@@ -94,26 +94,26 @@ class NameNodePool:
 
     @property
     def active(self) -> Active | None:
-        """The active NameNode; None when none is known, or several say that they are."""
+        """The active NameNode; None if none is known, or if several claim to be active."""
         return self._view.active
 
     @property
     def confirmed_as_of(self) -> float | None:
-        """Local time at which the oldest probe was sent of those that show `active` to be the only active one."""
+        """Local time when the oldest of the probes was sent that prove `active` to be the only active NameNode."""
         return self._view.confirmed_as_of
 
     @property
     def last_probe(self) -> Probe | None:
-        """The latest moment by which it is known how far the log of `active` had come."""
+        """The latest known position of the log of `active`, with its time."""
         return self._view.last_probe
 
     @property
     def is_login_failing(self) -> bool:
-        """Whether a NameNode answers, and only the service's own Kerberos identity is in the way."""
+        """Whether the last probe of some NameNode failed with a KerberosError."""
         return bool(self._login_failures)
 
     async def run(self) -> None:
-        """Watch the NameNodes until cancelled."""
+        """Monitor the NameNodes until cancelled."""
         timeout_s = self._settings.namenode_probe_timeout_s
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30)
         async with (
@@ -141,7 +141,7 @@ class NameNodePool:
                 tasks.create_task(self._watch(jmx, namenode), name=f"watch {namenode.http}")
 
     def suspect(self, namenode: NameNode, why: str) -> None:
-        """Have all NameNodes probed at once: this one gave an error that may mean that it is not active."""
+        """Probe all NameNodes immediately: this one returned an error that may mean that it is not active."""
         _log.debug("%s is suspected: %s", namenode.http, why)
         self._suspicions += 1
         self._probe_all_now()
@@ -149,7 +149,7 @@ class NameNodePool:
     async def wait_active(self, timeout_s: float) -> Active:
         """Return the active NameNode as soon as there is one.
 
-        Raises NoActiveNameNodeError: there was none in that time.
+        Raises NoActiveNameNodeError: there is none within the timeout.
         """
         try:
             async with asyncio.timeout(timeout_s):
@@ -160,16 +160,16 @@ class NameNodePool:
             raise NoActiveNameNodeError("no active NameNode", reasons=self.describe()) from exc
 
     async def wait_probed(self) -> None:
-        """Return when the next probe has ended, with or without an answer."""
+        """Wait until the next probe ends, with or without an answer."""
         await self._probed.wait()
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """Return a transaction id >= all that this NameNode, or an earlier active one, has given out by now.
+        """Return a transaction id >= all ids that this NameNode, or an earlier active one, has assigned by now.
 
-        Asked over JMX, which needs no superuser. It is active, in this order, before it says how far its log has
-        come; so whatever was written before this was called is in that log.
+        JMX needs no superuser. The NameNode reports that it is active before it reports the position of its log. So
+        all changes that were written before this call are in that log.
 
-        Raises HadoopError: it cannot say, or is not active.
+        Raises HadoopError: the NameNode does not answer, or is not active.
         """
         if self._jmx is None:
             raise NoActiveNameNodeError("the NameNodes are not being watched")
@@ -181,7 +181,7 @@ class NameNodePool:
         return answer.journal.last_txid
 
     def rpc(self, namenode: NameNode) -> NameNodeRpc:
-        """Return the connection to this NameNode as the service's own user; it is shared by all."""
+        """Return the shared connection to this NameNode for the service's own user."""
         rpc = self._rpcs.get(namenode)
         if rpc is None:
             rpc = NameNodeRpc(
@@ -195,32 +195,32 @@ class NameNodePool:
         return rpc
 
     def rpc_as(self, namenode: NameNode, user: RpcUser) -> AbstractAsyncContextManager[NameNodeRpc]:
-        """Lend a connection to this NameNode as another user; there are few, and idle ones are closed.
+        """Return a context manager for a connection to this NameNode as another user, from a small pool.
 
-        Raises TooManyCallersError: on entering, all are in use.
+        Raises TooManyCallersError: on entering, all connections are in use.
         """
         return self._callers.borrow(namenode.rpc, user, self._checks[namenode])
 
     def namespace_check(self, namenode: NameNode) -> NamespaceCheck:
-        """Return what this NameNode says about its namespace over HTTP and over RPC."""
+        """Return the check that compares this NameNode's namespace over HTTP with that over RPC."""
         return self._checks[namenode]
 
     def state_of(self, namenode: NameNode) -> HaState | None:
-        """Return what this NameNode last said of itself; None if it counts as unreachable."""
+        """Return the HA state that this NameNode last reported; None if it counts as unreachable."""
         return self._view.state_of(namenode)
 
     def wrong_namespace(self, namenode: NameNode) -> str:
-        """Return which namespaces are mixed up, and what to do; "" while none are known to be.
+        """Return which namespaces are mixed up, and what to do; "" if none are known to be.
 
-        Each RPC connection is compared when it is made, and is not used if it leads to another namespace.
+        Each RPC connection is checked when it is opened, and is not used if it leads to another namespace.
         """
         return self._checks[namenode].trouble or self._view.disagreement
 
     def order(self) -> tuple[NameNode, ...]:
-        """Return the NameNodes in the order in which to try them: the active one, then those that answer.
+        """Return the NameNodes in the order in which to try them: the active one, the reachable ones, the others.
 
-        While several say that they are active, the one that became active last comes first. No observer is among them:
-        it would not refuse a read, and what it answers may be older than what was answered before (OwnWrites).
+        If several claim to be active, the one that became active last is first. Observers are excluded: an observer
+        does not refuse a read, and its answer may be older than an earlier one (OwnWrites).
         """
         claimant = self._view.claimant
 
@@ -232,7 +232,7 @@ class NameNodePool:
         return tuple(sorted((each for each in self.namenodes if not self._view.is_observer(each)), key=rank))
 
     def stats(self) -> PoolStats:
-        """Return the figures of now."""
+        """Return the current figures."""
         return PoolStats(
             namenodes=len(self.namenodes),
             reachable=sum(map(self._view.is_reachable, self.namenodes)),
@@ -249,7 +249,7 @@ class NameNodePool:
         )
 
     async def close(self) -> None:
-        """Close the RPC connections; call it when `run` has ended and no caller is left."""
+        """Close the RPC connections. Call it after `run` has ended and no connection is in use."""
         for rpc in self._rpcs.values():
             await rpc.close()
         await self._callers.close()
@@ -309,7 +309,7 @@ class NameNodePool:
         self._probed = asyncio.Event()
 
     def _warn_of_tls(self, namenode: NameNode, error: HadoopError) -> None:
-        """Log what TLS finds wrong with a NameNode, once: a standby's certificate is needed in the next failover."""
+        """Log a NameNode's TLS error once: a standby's certificate must be valid at the next failover."""
         if isinstance(error, TlsError) and self._distrusted.get(namenode) != str(error):
             self._distrusted[namenode] = str(error)
             _log.warning("%s", error)
@@ -319,7 +319,7 @@ class NameNodePool:
             wakeup.set()
 
     def describe(self) -> str:
-        """Return what each NameNode says of itself, or why it cannot be asked."""
+        """Return a text with the HA state of each NameNode, or the reason why it cannot be reached."""
         states = []
         for namenode in self.namenodes:
             state = self._view.state_of(namenode)

@@ -1,7 +1,7 @@
 """A small WebHDFS client: for the filters, the test bed, the demo and the tests.
 
-Source: the WebHDFS REST API of Hadoop 3.4.1 and 3.5.0. Every call is what an ordinary client sends: the user in
-`user.name`, data in a second step to the DataNode that the first step's redirect names.
+Source: the WebHDFS REST API of Hadoop 3.4.1 and 3.5.0. Calls are those of an ordinary client: the user is in
+`user.name`, and data goes in a second step to the DataNode that the first step's redirect names.
 """
 
 import base64
@@ -27,11 +27,12 @@ from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namenodes.webhdfs_transport import Data, WebHdfsTransport
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import Verdict
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
 
 _KindT = TypeVar("_KindT", bound=msgspec.Struct)
 
 _BASE64: Final = "0s"
-"""The prefix of a value in base 64 (XAttrCodec)."""
+"""The prefix of a Base64 value (XAttrCodec)."""
 
 
 class _Listed(msgspec.Struct, frozen=True):
@@ -58,13 +59,13 @@ class _Truth(msgspec.Struct, frozen=True):
 class WebHdfs:
     """HDFS as one user, through a NameNode or a proxy. Use it as an async context manager.
 
-    With `others` it finds the active NameNode among them all by trying, or asks them as `order` says; a call goes to
-    another one only where `nncache.hadoop.retry` allows it. Trying may find an observer, whose answers lag.
+    With `others`, it tries the NameNodes one by one, or those that `order` returns. A call goes to the next one only if
+    `nncache.hadoop.retry` allows it. Without `order` it may find an observer, whose answers lag.
 
-    Every method raises `RemoteExceptionError` when the answer is a RemoteException, `WebHdfsError` when it is
-    another error (`DataNodeUnavailableError` when the second step of a call has none), `MalformedReplyError` when
-    it is no such result, `aiohttp.ClientError` or `TimeoutError` when there is none; and, of several NameNodes,
-    `NoActiveNameNodeError` when each led to the next.
+    Every method raises `RemoteExceptionError` if the answer is a RemoteException, `WebHdfsError` if it is another error
+    (`DataNodeUnavailableError` if the second step has no answer), `MalformedReplyError` if it is not the expected
+    result, and `aiohttp.ClientError` or `TimeoutError` if there is no answer. With several NameNodes it raises
+    `NoActiveNameNodeError` if none of them is the active one.
     """
 
     def __init__(  # noqa: PLR0913 - all that a connection can be set to
@@ -80,10 +81,10 @@ class WebHdfs:
         web: NameNodeWeb = PLAIN,
         order: Callable[[], Sequence[str]] | None = None,
     ) -> None:
-        """With `keeps_connections`, calls that set a state (MKDIRS, SETOWNER, SETXATTR) may be carried out twice.
+        """With `keeps_connections`, calls that set a state (MKDIRS, SETOWNER, SETXATTR) may be executed twice.
 
-        With an `identity` a secured NameNode takes its principal for the user, and leaves `user` unread.
-        Where URLs are https, `web` says whose certificates are believed.
+        With an `identity`, a secured NameNode takes the user from its principal, and ignores `user`.
+        For https URLs, `web` holds the trusted certificate authorities.
         """
         self._keeps_connections = keeps_connections
         self._who = {"user.name": user} | ({} if doas is None else {"doas": doas})
@@ -97,7 +98,7 @@ class WebHdfs:
         await self._transport.__aexit__()
 
     def url(self, op: str, path: str, **parameters: str) -> str:
-        """Return the URL of a call, as this user."""
+        """Return the URL of a call by this user."""
         return self._transport.url(self._target(op, path, parameters))
 
     # -- reads
@@ -107,7 +108,7 @@ class WebHdfs:
         return parse_file_status(await self._call("GET", "GETFILESTATUS", path))
 
     async def exists(self, path: str) -> bool:
-        """Tell whether a path exists, by its status."""
+        """Whether a path exists (GETFILESTATUS)."""
         try:
             await self.status(path)
         except RemoteExceptionError as exc:
@@ -117,7 +118,7 @@ class WebHdfs:
         return True
 
     async def list(self, path: str) -> tuple[FileStatus, ...]:
-        """Return the statuses of a directory's children; of a file, its own with an empty path suffix."""
+        """Return the statuses of a directory's children; for a file, its own status with an empty path suffix."""
         return _decode(await self._call("GET", "LISTSTATUS", path), _Listing).listed.statuses
 
     async def read(self, path: str) -> bytes:
@@ -131,9 +132,9 @@ class WebHdfs:
         return {each.name: _value(each.value) for each in found}
 
     async def rpc_side(self) -> tuple[str, NamespaceCheck]:
-        """Return the RPC address of the NameNode that answered last, as it says itself, with what is to be found there.
+        """Return the RPC address that the NameNode which answered last reports, and the check for its namespace.
 
-        Its own name for itself may lead to another host from here: the namespace must be compared.
+        From this host, that address may lead to another server: the namespace must be compared.
         """
         address = parse_rpc_address(await self._jmx(STATUS_QUERY))
         check = NamespaceCheck(self._transport.url(""), address)
@@ -144,7 +145,7 @@ class WebHdfs:
     # -- writes
 
     async def mkdirs(self, path: str, permission: str = "755") -> bool:
-        """Make a directory and those above it."""
+        """Create a directory and its missing ancestors (MKDIRS)."""
         return _truth(await self._set("MKDIRS", path, permission=permission))
 
     async def create(
@@ -163,19 +164,19 @@ class WebHdfs:
         await self._redirected("PUT", "CREATE", path, data, **how)
 
     async def append(self, path: str, data: Data) -> None:
-        """Write to the end of a file (APPEND, in two steps) and close it."""
+        """Append to a file (APPEND, in two steps) and close it."""
         await self._redirected("POST", "APPEND", path, data)
 
     async def delete(self, path: str, *, recursive: bool = False) -> bool:
-        """Delete a path; False if there is none."""
+        """Delete a path; False if it does not exist."""
         return _truth(await self._call("DELETE", "DELETE", path, recursive=str(recursive).lower()))
 
     async def rename(self, source: str, destination: str) -> bool:
-        """Move a path to another place, or into a directory that exists; False if that cannot be."""
+        """Rename a path, or move it into an existing directory; False if HDFS does not allow it."""
         return _truth(await self._call("PUT", "RENAME", source, destination=destination))
 
     async def rename_to(self, source: str, destination: str) -> None:
-        """Move a path to exactly this place; FileAlreadyExistsException if something is there, of whatever kind."""
+        """Rename a path to exactly this path; FileAlreadyExistsException if the destination exists, of any kind."""
         await self._call("PUT", "RENAME", source, destination=destination, renameoptions="NONE")
 
     async def set_permission(self, path: str, permission: str) -> None:
@@ -190,12 +191,12 @@ class WebHdfs:
         )
 
     async def set_xattr(self, path: str, name: str, value: bytes) -> None:
-        """Set an extended attribute, whether it is there or not."""
+        """Create or replace an extended attribute."""
         how = {"xattr.name": name, "xattr.value": _BASE64 + base64.b64encode(value).decode()}
         await self._set("SETXATTR", path, **how, flag="CREATE,REPLACE")
 
     async def set_times(self, path: str, *, modification_ms: int = -1, access_ms: int = -1) -> None:
-        """Set the times, in ms since 1970; -1 leaves one as it is."""
+        """Set the times, in ms since 1970; -1 leaves a time unchanged."""
         await self._call(
             "PUT", "SETTIMES", path, modificationtime=str(modification_ms), accesstime=str(access_ms)
         )
@@ -223,7 +224,7 @@ class WebHdfs:
 
 
 def _value(text: str | None) -> bytes:
-    """Return the value of an attribute that was asked for in base 64; null where it is empty."""
+    """Decode the Base64 value of an attribute; null stands for an empty value."""
     try:
         return base64.b64decode((text or "").removeprefix(_BASE64), validate=True)
     except ValueError as exc:
@@ -237,9 +238,5 @@ def _truth(body: bytes) -> bool:
 def _decode(body: bytes, kind: type[_KindT]) -> _KindT:
     try:
         return msgspec.json.decode(body, type=kind)
-    except (
-        msgspec.DecodeError,
-        UnicodeDecodeError,
-        RecursionError,
-    ) as exc:  # the last: nested a thousand deep
+    except UNREADABLE_JSON as exc:
         raise MalformedReplyError(f"not what was asked for: {body[:200]!r}") from exc

@@ -1,4 +1,4 @@
-"""Carry WebHDFS calls to the NameNode that answers them, and to DataNodes."""
+"""Send WebHDFS calls to the active NameNode, and to DataNodes."""
 
 import re
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
@@ -22,22 +22,22 @@ from nncache.hadoop.retry import FailureKind, may_retry
 from nncache.net.http_failure import why_unanswered
 
 Data = bytes | AsyncIterable[bytes]
-"""What is written: while an async iterable goes on, the file stays open."""
+"""The content to write; the file stays open until an async iterable ends."""
 
 _ResultT = TypeVar("_ResultT")
 
 _TOKEN: Final = re.compile("(delegation=)[^&]*", re.IGNORECASE)
 _HIDDEN: Final = r"\1..."
-"""What a NameNode puts into its redirects on a secured cluster: who has it is its owner."""
+"""Hides the token that a secured NameNode puts into its redirects: its bearer acts as its owner."""
 
 _KINDS: Final = {Verdict.STANDBY: FailureKind.STANDBY, Verdict.RETRIABLE: FailureKind.RETRIABLE}
 
 
 class WebHdfsTransport:
-    """Connections to one NameNode, or to several of which one is the active one, while it is entered.
+    """Connections to the NameNodes of one nameservice; an async context manager.
 
-    A call goes first to the NameNode that answered last, unless `order` says which are to be asked, and to another only
-    where `nncache.hadoop.retry` allows it. For what it raises see `nncache.hadoop.namenodes.webhdfs.WebHdfs`.
+    A call goes first to the NameNode that answered last, or to the first one that `order` returns. It goes to the next
+    one only if `nncache.hadoop.retry` allows it. `nncache.hadoop.namenodes.webhdfs.WebHdfs` lists the errors.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class WebHdfsTransport:
         web: NameNodeWeb = PLAIN,
         order: Callable[[], Sequence[str]] | None = None,
     ) -> None:
-        """Ask these NameNodes, by their URLs; with an `identity` as its principal.
+        """Call these NameNodes, by their URLs; with an `identity`, as its principal.
 
-        `web` says whose certificates are believed, those of DataNodes included.
+        `web` holds the trusted certificate authorities, for DataNodes too.
         """
         self._web = web
         self._order = order
@@ -61,10 +61,10 @@ class WebHdfsTransport:
         self._bases = tuple(base.rstrip("/") for base in bases)
         self._base = self._bases[0]  # of the NameNode that answered last
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
-        self._kept: aiohttp.ClientSession  # keeps connections; set when it is entered
+        self._kept: aiohttp.ClientSession  # with persistent connections; set on entering
         self._fresh: (
             aiohttp.ClientSession
-        )  # a connection each, as aiohttp repeats a PUT on a kept one that died
+        )  # one connection per call, since aiohttp retries a PUT if a persistent connection was lost
 
     async def __aenter__(self) -> Self:
         self._kept = self._session(force_close=False)
@@ -82,13 +82,13 @@ class WebHdfsTransport:
     async def ask(self, method: str, target: str, *, may_repeat: bool = False) -> bytes:
         """Make a call of one step and return the body of its answer.
 
-        With `may_repeat` it goes over a kept connection, and once more over another if that one was closed: a third
-        of the cost, for a call that does no harm when it is carried out twice.
+        With `may_repeat`, it uses a persistent connection, and is retried over another one if that was closed. This
+        saves two thirds of the cost, and is only for idempotent calls.
         """
         return await self._ask_namenode(method, target, _body, may_repeat=may_repeat)
 
     async def ask_in_two_steps(self, method: str, target: str, data: Data | None = None) -> bytes:
-        """Make a call whose second step, and the data, go to the DataNode that the first names."""
+        """Make a call whose second step, with the data, goes to the DataNode that the first step's reply names."""
         url = URL(await self._ask_namenode(method, target, _location), encoded=True)
         session = self._kept if method == "GET" else self._fresh
         try:
@@ -138,7 +138,7 @@ class WebHdfsTransport:
 
 
 def _kind_of(exc: RemoteExceptionError | aiohttp.ClientError | TimeoutError) -> FailureKind | None:
-    """Say how a question to one NameNode failed; None: the exception is its answer."""
+    """Return how a call to one NameNode failed; None: the exception is its answer."""
     match exc:
         case RemoteExceptionError():
             return _KINDS.get(exc.verdict)

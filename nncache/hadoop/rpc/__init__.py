@@ -1,1 +1,1 @@
-"""Hadoop RPC, natively on asyncio: frames, one shared connection, and the calls of a NameNode that are needed."""
+"""Hadoop RPC on asyncio, without Java: frames, one shared connection, and the NameNode calls that nncache needs."""

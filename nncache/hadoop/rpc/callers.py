@@ -1,4 +1,4 @@
-"""Ask NameNodes as those who asked us: a bounded number of connections, each as one user."""
+"""Call NameNodes as the users who called nncache: a bounded pool of connections, each for one user."""
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
@@ -12,27 +12,27 @@ from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.user import RpcUser
 
 MAX_CALLER_CONNECTIONS = 64
-"""To all NameNodes together; a NameNode spends a file and some kilobytes on each."""
+"""To all NameNodes together; each one costs a NameNode a file descriptor and some kilobytes."""
 
 IDLE_S = 60.0
-"""A connection that has not been used for so long is closed."""
+"""A connection that has been idle for this long is closed."""
 
 
 @dataclass(slots=True)
 class _Connection:
-    """The client for one user, and how many use it now."""
+    """The client for one user, and its use."""
 
     rpc: NameNodeRpc
-    users: int = 0
-    used_at: float = 0.0  # when it was last lent or given back
+    users: int = 0  # callers that have borrowed it now
+    used_at: float = 0.0  # when it was last borrowed or returned
 
 
 class CallerConnections:
-    """Connections as any number of users; those used last are kept.
+    """A pool of connections for any number of users; the least recently used one is evicted.
 
     Invariants:
         L1  There are at most `max_connections`.
-        L2  One that is in use is closed by `close` alone.
+        L2  Only `close` closes a connection that is in use.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class CallerConnections:
         max_connections: int = MAX_CALLER_CONNECTIONS,
         identity: KerberosIdentity | None = None,
     ) -> None:
-        """Ask as the callers' names alone; with an `identity` as a proxy user, if the NameNode allows it that."""
+        """Call with the users' names alone; with an `identity`, as a proxy user, which the NameNode must allow."""
         self._clock = clock
         self._identity = identity
         self._timeout_s = timeout_s  # of each call
@@ -52,21 +52,21 @@ class CallerConnections:
         self._is_closed = False
 
     def __len__(self) -> int:
-        """Return how many are kept."""
+        """Return the number of pooled connections."""
         return len(self._connections)
 
     @asynccontextmanager
     async def borrow(
         self, address: str, user: RpcUser, check: NamespaceCheck | None
     ) -> AsyncIterator[NameNodeRpc]:
-        """Lend the client of the NameNode at this address as this user; it connects when it is asked.
+        """Yield a client for this user to the NameNode at this address; it connects at its first call.
 
-        `check` compares the namespace of each connection, and is the same one for all users of an address.
+        `check` verifies the namespace of each connection. All users of an address must pass the same `check`.
 
         Raises:
-            TooManyCallersError: All connections are in use, or all are closed for good.
-            RpcAuthenticationError: With an identity, they are a user for whom another one asks: whether that one may
-                is not for us to say, and a NameNode that we ask as a proxy user does not ask it.
+            TooManyCallersError: All connections are in use, or the pool is closed.
+            RpcAuthenticationError: There is an identity and the user has a real user: nncache cannot judge whether
+                that one may impersonate, and a NameNode that nncache calls as a proxy user does not check it.
         """
         key = address, user
         if self._identity is not None and user.real_name is not None:
@@ -94,7 +94,7 @@ class CallerConnections:
             self._use(key, connection, -1)
 
     async def close_idle(self) -> None:
-        """Close what has not been used for `IDLE_S`."""
+        """Close the connections that have been idle for `IDLE_S`."""
         until = self._clock() - IDLE_S
         for key, connection in tuple(self._connections.items()):
             if connection.users == 0 and connection.used_at <= until:
@@ -102,7 +102,7 @@ class CallerConnections:
                 await connection.rpc.close()
 
     async def close(self) -> None:
-        """Close all; calls under way fail, and nothing is lent any more."""
+        """Close all connections: calls in flight fail, and so does each later `borrow`."""
         self._is_closed = True
         while self._connections:
             _, connection = self._connections.popitem()
@@ -115,7 +115,7 @@ class CallerConnections:
             self._connections.move_to_end(key)
 
     def _make_room(self) -> _Connection | None:
-        """Give up the one that is not in use and that was used longest ago, if there is no room."""
+        """Evict and return the least recently used idle connection if the pool is full; None if it is not."""
         if self._is_closed:
             raise TooManyCallersError("the connections as callers are closed")
         if len(self._connections) < self._max_connections:

@@ -1,4 +1,4 @@
-"""Call one NameNode over Hadoop RPC: one shared connection, made again when it is lost."""
+"""Call one NameNode over Hadoop RPC: one shared connection, which is opened again after it is lost."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ SUPERUSER_ADVICE = (
 )
 
 CLIENT_PROTOCOL = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
-"""What the connection context names at a NameNode; calls of its other protocols may follow on the same connection."""
+"""The protocol in a NameNode's connection context; the connection also carries calls of its other protocols."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class Method:
 
     protocol: str  # Java class name
     name: str
-    is_repeatable: bool  # asking twice does no harm, so a lost reply may be asked for again
+    is_repeatable: bool  # idempotent: the call is retried if its connection is lost
     needs_superuser: bool = False
 
 
 KDC_ANSWER_S = 3.0
-"""For all that the KDC is asked for one connection: less than `rpc_timeout_s` is, so that errors name the KDC."""
+"""Timeout of all KDC calls for one connection; shorter than `rpc_timeout_s`, so that errors name the KDC."""
 
 VERSION_REQUEST = Method(
     "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol", "versionRequest", is_repeatable=True
@@ -57,14 +57,14 @@ VERSION_REQUEST = Method(
 
 
 class RpcConnection:
-    """One logical connection to one address as one user; any number of calls at a time.
+    """One logical connection to one address for one user, with any number of concurrent calls.
 
     Invariants:
-        I1  At most one usable wire at a time, opened when one is first needed.
-        I2  `connection_id` differs between two replies whenever they came over different wires.
-        I3  A call that ends early (cancelled, timed out) leaves the other calls alone.
-        I4  With a `check`, a call is sent only over a wire whose namespace the check has admitted, and as long as
-            it is still the one that the HTTP address serves.
+        I1  There is at most one usable wire at a time. It is opened on demand.
+        I2  `connection_id` differs between two replies that came over different wires.
+        I3  A call that is cancelled or times out does not affect other calls.
+        I4  With a `check`, a call is sent only over a wire whose namespace the check has admitted, and only while
+            the HTTP address still serves that namespace.
     """
 
     def __init__(  # noqa: PLR0913 - keyword only
@@ -80,53 +80,53 @@ class RpcConnection:
         is_impersonating: bool = False,
         protocol: str = CLIENT_PROTOCOL,
     ) -> None:
-        """Connect when the first call comes; without a `check` any namespace will do.
+        """Connect at the first call; without a `check` any namespace is accepted.
 
-        A server authorizes each connection once, for the `protocol` that it names (Server.authorizeConnection). Only
-        of a NameNode is it known which principal it has to be.
+        A server authorizes each connection once, for the `protocol` that it names (Server.authorizeConnection). The
+        server's principal is checked against the configured one for a NameNode's `CLIENT_PROTOCOL` only.
 
-        With an `identity` the NameNode is asked as its principal and `user` is only what messages say; or, where
-        `is_impersonating`, by that principal for `user`, as a proxy user (hadoop.proxyuser.*).
+        With an `identity`, its principal calls the NameNode; if `is_impersonating`, on behalf of `user` as a proxy user
+        (hadoop.proxyuser.*). Otherwise `user` is sent only if the server falls back to SIMPLE authentication.
         """
         self.address = address
         self.user = user if identity is None or is_impersonating else identity.name
         self._simple_user = user
         self._identity = identity
         self._effective_user = user if is_impersonating else None
-        self._real_user = real_user  # who acts for the user, if any
+        self._real_user = real_user  # the user who impersonates `user`, if any
         self._ping_interval_s = ping_interval_s
         self._max_frame_bytes = max_frame_bytes
         self._check = check
         self._protocol = protocol
         self._client_id = os.urandom(CLIENT_ID_BYTES)
         self._wire: Wire | None = None  # the newest; perhaps not usable any more
-        self._namespace: Namespace | None = None  # what that wire's server said; None without a check
-        self._connecting = asyncio.Lock()  # held by the one who connects
-        self.connection_id = 0  # counts the connections that were made
-        self.attempts = 0  # counts those to connect, with those that failed
-        self._failed_attempt = 0  # the newest attempt that failed, by its number
-        self._failure = ""  # how it failed; not the error itself, whose traceback leads back here
+        self._namespace: Namespace | None = None  # of that wire's server; None without a check
+        self._connecting = asyncio.Lock()  # held by the call that connects
+        self.connection_id = 0  # the number of connections since the start
+        self.attempts = 0  # the number of attempts to connect, with those that failed
+        self._failed_attempt = 0  # the number of the newest attempt that failed
+        self._failure = ""  # its message; not the error itself, whose traceback refers to this object
         self._failure_kind: type[RpcUnavailableError] = RpcUnavailableError
         self._last_call_id = -1
         self._is_closed = False
 
     @property
     def is_login_failing(self) -> bool:
-        """Whether the last attempt to connect failed because of who asks, or is asked."""
+        """Whether the last attempt to connect failed because of the client's or the server's identity."""
         return self._failed_attempt == self.attempts and issubclass(self._failure_kind, RpcLoginError)
 
     async def call(
         self, method: Method, request: Message, result: type[MessageT], timeout_s: float
     ) -> MessageT:
-        """Call a method and return its result, at the latest after `timeout_s` seconds.
+        """Call a method and return its result within `timeout_s` seconds.
 
-        A repeatable call whose connection is lost is sent once more, over a new one: a NameNode may close an
-        idle connection at the very moment at which it is used again.
+        A repeatable call whose connection is lost is retried once, over a new connection: a NameNode may close an
+        idle connection at the very moment when it is used again.
 
         Raises:
-            RpcUnavailableError: Not connected, cut off or too slow; `is_sent` tells whether the call may have run.
+            RpcUnavailableError: No connection, a lost one, or a timeout; `is_sent` says whether the call may have run.
             RemoteCallError: The NameNode answered with an exception.
-            RpcError: The other side refuses the connection, or does not speak Hadoop RPC.
+            RpcError: The server refuses the connection, or does not speak Hadoop RPC.
         """
         loop = asyncio.get_running_loop()
         wire: Wire | None = None
@@ -147,20 +147,20 @@ class RpcConnection:
             if wire is None:
                 raise self._no_connection(timeout_s) from exc
             if wire.heard_at < sent_at:
-                # Nothing at all arrived: the peer may be gone without a word, and TCP would try for many minutes.
+                # Nothing arrived at all: the peer may be dead, and TCP would retransmit for many minutes.
                 wire.retire()
             text = f"{self.address}: no reply to {method.name} in {timeout_s:g} s"
             raise RpcUnavailableError(text, is_sent=True) from exc
 
     async def confirm_namespace(self, timeout_s: float) -> None:
-        """See to it that there is a connection to the namespace that the HTTP address serves, and say so to the check.
+        """Connect if necessary, and report to the check that the connection leads to the HTTP address's namespace.
 
-        One that is there was compared when it was made, and ends with the process at its other end: it is not asked
-        again (docs/decisions/0012).
+        An open connection was compared when it was opened, and ends with the server's process. So the server is not
+        asked again (docs/decisions/0012).
 
         Raises:
             WrongAddressError: The RPC address leads to another namespace.
-            RpcUnavailableError: There was no connection in that time, or it is not known where it leads.
+            RpcUnavailableError: There is no connection within the timeout, or its namespace is unknown.
         """
         try:
             async with answer_timeout(timeout_s):
@@ -171,7 +171,7 @@ class RpcConnection:
             self._check.admit(self._namespace)
 
     async def close(self) -> None:
-        """Close the connection and fail the calls that are under way; no call can follow."""
+        """Close the connection and fail the calls in flight. Later calls fail too."""
         self._is_closed = True
         if self._wire is not None:
             self._wire.abort("by this client")
@@ -206,7 +206,7 @@ class RpcConnection:
             if (wire := self._admitted_wire()) is not None:
                 return wire
             if self._failed_attempt > attempts_before:
-                # Another call began to connect after this call had come, and failed: no need to see that again.
+                # Another call began to connect after this call arrived, and failed: do not repeat the attempt.
                 if self._failure_kind is WrongAddressError:
                     raise WrongAddressError(self._failure)
                 if issubclass(self._failure_kind, RpcLoginError):
@@ -216,7 +216,7 @@ class RpcConnection:
             return self._wire
 
     def _admitted_wire(self) -> Wire | None:
-        """Return the wire if calls may be sent over it; one to a namespace that is no longer ours is retired."""
+        """Return the wire if calls may be sent over it. Retire a wire that leads to the wrong namespace."""
         wire = self._wire
         if wire is None or not wire.is_usable:
             return None
@@ -246,7 +246,7 @@ class RpcConnection:
         except RpcLoginError as exc:
             wire.abort("it was not ready")
             if self._identity is not None:
-                self._identity.recheck()  # perhaps the server's key was changed, and the ticket for it is an old one
+                self._identity.recheck()  # the server's key may have changed, and the ticket for it be outdated
             raise self._failed(exc) from None
         except BaseException:
             wire.abort("it was not ready")
@@ -254,7 +254,7 @@ class RpcConnection:
         return wire
 
     async def _initiator(self) -> Initiator | None:
-        """Return what shows our identity on one connection; None without one."""
+        """Return the initiator for one connection; None without an identity."""
         if self._identity is None:
             return None
         try:
@@ -263,9 +263,9 @@ class RpcConnection:
             raise self._failed(RpcLoginError(f"{self.address}: {exc}")) from exc
 
     async def _compared(self, wire: Wire, check: NamespaceCheck) -> Namespace:
-        """Return which namespace is at the other end of a new wire, once the check has admitted it.
+        """Return the namespace of a new wire's server after the check has admitted it.
 
-        Raises RpcUnavailableError: it has not, or the server does not say.
+        Raises RpcUnavailableError: the check has refused it, or the server does not name its namespace.
         """
         try:
             reply = await self._call_over(
@@ -282,7 +282,7 @@ class RpcConnection:
         return namespace
 
     def _failed(self, failure: RpcUnavailableError) -> RpcUnavailableError:
-        """Keep how an attempt failed for those who wait for it."""
+        """Record the failure of an attempt for the calls that wait for it, and return it."""
         self._failed_attempt = self.attempts
         self._failure = str(failure)
         self._failure_kind = type(failure)
@@ -312,5 +312,5 @@ class RpcConnection:
 
 
 def namespace_of(reply: client.VersionResponse) -> Namespace:
-    """Return the namespace that a reply to `VERSION_REQUEST` names."""
+    """Return the namespace in a reply to `VERSION_REQUEST`."""
     return Namespace(reply.info.storage_info.cluster_id, reply.info.block_pool_id)

@@ -1,7 +1,7 @@
-"""Read the reply of getEditsFromTxid, and write it.
+"""Decode and encode the reply of getEditsFromTxid.
 
 Source: inotify.proto and org.apache.hadoop.hdfs.protocolPB.PBHelperClient of Hadoop 3.4.1 and 3.5.0.
-What cannot be read whole is refused whole: an event that is passed over would leave stale answers behind.
+A reply with an unreadable event is refused as a whole: a skipped event would leave stale answers in the cache.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ from nncache.hadoop.filestatus import FileType
 from nncache.hadoop.rpc.messages import parse_message
 from nncache.hadoop.rpc.proto import inotify_pb2 as pb
 
-# By their numbers in inotify.proto, acl.proto and xattr.proto; another number is a KeyError.
+# By their numbers in inotify.proto, acl.proto and xattr.proto; an unknown number raises KeyError.
 _FILE_TYPES: Final = dict(enumerate((FileType.FILE, FileType.DIRECTORY, FileType.SYMLINK)))
 _METADATA: Final = dict(enumerate(MetadataKind))
 _ACL_SCOPES: Final = dict(enumerate(AclScope))
@@ -45,7 +45,7 @@ _XATTR_NAMESPACES: Final = dict(enumerate(XAttrNamespace))
 def decode_edits(reply: pb.EventsList) -> EditsPage:
     """Return the events of a page.
 
-    Raises MalformedReplyError: some event cannot be read, or is of a kind that is not known here.
+    Raises MalformedReplyError: an event cannot be read, or is of an unknown kind.
     """
     try:
         batches = tuple(
@@ -105,7 +105,7 @@ def _encode_create(event: Create) -> pb.CreateEvent:
         overwrite=event.overwrite,
         default_block_size=event.default_block_size,
     )
-    if event.erasure_coded or event.kind is FileType.FILE:  # of a directory it says nothing
+    if event.erasure_coded or event.kind is FileType.FILE:  # the field is absent for a directory
         message.erasure_coded = event.erasure_coded
     return message
 
@@ -203,7 +203,7 @@ def _decode_metadata_update(event: pb.MetadataUpdateEvent) -> MetadataUpdate:
 
 
 def decode_acl(entries: Iterable[pb.AclEntry]) -> tuple[FileAclEntry, ...]:
-    """Read an ACL. Raises KeyError or UnicodeDecodeError: an entry cannot be read."""
+    """Return the entries of an ACL. Raises KeyError or UnicodeDecodeError: an entry cannot be read."""
     return tuple(
         FileAclEntry(
             scope=_ACL_SCOPES[entry.scope],
@@ -216,7 +216,7 @@ def decode_acl(entries: Iterable[pb.AclEntry]) -> tuple[FileAclEntry, ...]:
 
 
 def decode_xattrs(attributes: Iterable[pb.XAttr]) -> tuple[XAttr, ...]:
-    """Read extended attributes. Raises KeyError or UnicodeDecodeError: one of them cannot be read."""
+    """Return extended attributes. Raises KeyError or UnicodeDecodeError: one of them cannot be read."""
     return tuple(
         XAttr(_XATTR_NAMESPACES[each.namespace], each.name.decode(), each.value) for each in attributes
     )

@@ -1,11 +1,10 @@
-"""Turn bytes of a Hadoop RPC connection into frames, and messages into bytes.
+"""Split the bytes of a Hadoop RPC connection into frames, and encode messages into frames.
 
 Sans-I/O: `nncache.hadoop.rpc.wire` reads and writes. Source: org.apache.hadoop.ipc.{Client,Server,RpcConstants}
 of Hadoop 3.4.1 and 3.5.0, measured there.
 
-A connection begins with a preamble of seven bytes from the client. After it both sides send frames:
-a length of four bytes (big-endian), then that many bytes, which hold one or more messages, each behind
-its own length as a varint.
+A connection begins with a preamble of seven bytes from the client. Then both sides send frames. A frame is a length of
+four bytes (big-endian) and that many bytes of payload: one or more messages, each after its own length as a varint.
 """
 
 from nncache.hadoop.errors import FramingError
@@ -15,30 +14,30 @@ MAX_FRAME_BYTES = 128 * 1024 * 1024
 """Hadoop's own limit, `ipc.maximum.data.length` and `ipc.maximum.response.length`."""
 
 MAX_VARINT_BYTES = 5
-"""A length fits 32 bits, of which a varint carries seven in each byte."""
+"""A length has at most 32 bits; each byte of a varint carries seven."""
 
 IPC_VERSION = 9
 
 PREAMBLE_BYTES = 7
 
-_MORE = 0x80  # the bit of a varint's byte that says that another follows
+_MORE = 0x80  # the bit of a varint's byte that announces another byte
 _PREAMBLE = b"hrpc" + bytes((IPC_VERSION, 0))  # magic, version of Hadoop IPC, service class
 
 
 def encode_preamble(auth_protocol: int) -> bytes:
-    """Render what a client says first; `auth_protocol` is 0 for none and 0xDF for SASL."""
+    """Encode a client's preamble; `auth_protocol` is 0 for none and 0xDF for SASL."""
     return _PREAMBLE + bytes((auth_protocol,))
 
 
 def parse_preamble(preamble: bytes) -> int:
-    """Return the `auth_protocol` of what a client says first. Raises FramingError: it is no such thing."""
+    """Return the `auth_protocol` of a client's preamble. Raises FramingError: these bytes are no preamble."""
     if len(preamble) != PREAMBLE_BYTES or preamble[:5] != _PREAMBLE[:5]:
         raise FramingError(f"{preamble!r} is not how a client of Hadoop IPC {IPC_VERSION} begins")
     return preamble[6]
 
 
 def encode_frame(*messages: bytes) -> bytes:
-    """Render one frame that holds these messages, each already serialised."""
+    """Encode one frame that holds these messages, each already serialised."""
     parts: list[bytes] = []
     for message in messages:
         parts.append(_encode_varint(len(message)))
@@ -48,9 +47,9 @@ def encode_frame(*messages: bytes) -> bytes:
 
 
 def take_message(frame: bytes, start: int) -> tuple[bytes, int]:
-    """Read the message that begins at `start`, and say where the next one begins.
+    """Return the message at `start`, and the position of the next one.
 
-    Raises FramingError: the frame ends before its message does, or the length is no length.
+    Raises FramingError: the frame ends within the message or its length, or the length is too long.
     """
     length = 0
     for index in range(MAX_VARINT_BYTES):
@@ -70,26 +69,26 @@ def take_message(frame: bytes, start: int) -> tuple[bytes, int]:
 
 
 class FrameSplitter:
-    """Collects bytes as they arrive; gives out the frames that they complete, one by one.
+    """Buffers bytes as they arrive and returns the complete frames, one by one.
 
     Invariants:
-        I1  However the bytes are cut into pieces, the same frames and the same error come out.
-        I2  It holds no more than it was given and has not given out.
-        I3  Once it has raised, it stays broken: after a wrong length nothing can be understood.
+        I1  The frames and the error do not depend on how the bytes are split into pieces.
+        I2  The buffer holds only bytes that were received and not yet returned in a frame.
+        I3  After an error, every call raises it: after a wrong length the position of the next frame is unknown.
     """
 
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
         self._max_frame_bytes = max_frame_bytes
-        self._pending = bytearray()  # bytes that were not given out yet
+        self._pending = bytearray()  # bytes that were not returned yet
 
     def receive(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Append the next bytes to the buffer."""
         self._pending += data
 
     def next_frame(self) -> bytes | None:
-        """Give out the next frame, without its length; None until more bytes arrive.
+        """Return the next frame, without its length; None if more bytes must arrive first.
 
-        Raises FramingError: a frame is announced that is larger than allowed.
+        Raises FramingError: the length of the frame exceeds the limit.
         """
         if len(self._pending) < LENGTH_BYTES:
             return None
@@ -109,7 +108,7 @@ class FrameSplitter:
 
 
 _FOREIGN_PREFIXES = frozenset({b"HTTP", b"SSH-", b"<htm", b"<!DO"})
-"""First bytes of servers that answer on a port given by mistake."""
+"""The first bytes from servers of other protocols, for a port that was configured by mistake."""
 
 
 def _encode_varint(value: int) -> bytes:

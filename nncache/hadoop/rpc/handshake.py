@@ -1,8 +1,8 @@
-"""Say who calls, at the start of a Hadoop RPC connection.
+"""The handshake at the start of a Hadoop RPC connection: it names or authenticates the user.
 
-A handshake is sans-I/O and lives as long as one connection: `nncache.hadoop.rpc.wire` sends what it returns and feeds
-it every frame until it is complete. SIMPLE needs one frame and no reply. SASL (`sasl.py`) announces 0xDF and answers
-the server's messages; where an answer needs a token of Kerberos, which may have to ask the KDC, it returns a
+A handshake is sans-I/O and belongs to one connection: `nncache.hadoop.rpc.wire` sends the bytes that it returns, and
+passes it every frame until it is complete. SIMPLE needs one frame and no reply. SASL (`sasl.py`) announces 0xDF and
+answers the server's messages. If an answer needs a Kerberos token, which may require a call to the KDC, it returns a
 `TokenRequest` and takes the token in `answer`.
 """
 
@@ -17,7 +17,7 @@ SASL_AUTH_PROTOCOL = 0xDF
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """The handshake goes on with Kerberos' next token for this server; `challenge` is what the server said last."""
+    """A handshake's request for the next Kerberos token for this server; `challenge` is the server's last token."""
 
     server: Principal
     challenge: bytes | None
@@ -36,11 +36,11 @@ class SimpleHandshake:
         self._protocol = protocol
 
     def is_complete(self) -> bool:
-        """Say yes: SIMPLE waits for nothing."""
+        """Return true: SIMPLE waits for no reply."""
         return True
 
     def begin(self) -> bytes:
-        """Return the context frame; calls may follow at once."""
+        """Return the connection context frame; calls may follow immediately."""
         return encode_context(self._client_id, self._user, self._real_user, self._protocol)
 
     def receive(self, frame: bytes) -> bytes:
@@ -48,5 +48,5 @@ class SimpleHandshake:
         raise AssertionError(frame)
 
     def answer(self, token: bytes) -> bytes:
-        """Never called: SIMPLE asks for no token."""
+        """Never called: SIMPLE needs no token."""
         raise AssertionError(token)

@@ -1,4 +1,4 @@
-"""Write the envelopes of Hadoop RPC calls and read those of replies, and the other way round for a server.
+"""Encode and parse the envelopes of Hadoop RPC calls and replies, for a client and for a server.
 
 Sans-I/O. Source: RpcHeader.proto, ProtobufRpcEngine.proto and IpcConnectionContext.proto of Hadoop 3.4.1
 and 3.5.0, whose field numbers `proto/rpc_header.proto` repeats.
@@ -19,14 +19,14 @@ SASL_CALL_ID = -33
 MAX_CALL_ID = 2**31 - 1
 
 PROTOCOL_VERSION = 1
-"""Of ClientProtocol and HAServiceProtocol alike, since Hadoop 2."""
+"""The version of both ClientProtocol and HAServiceProtocol, since Hadoop 2."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
 
 @dataclass(frozen=True, slots=True)
 class Succeeded:
-    """The reply to a call that went well; `body` holds the serialised result."""
+    """The reply to a successful call; `body` holds the serialised result."""
 
     call_id: int
     body: bytes
@@ -34,11 +34,11 @@ class Succeeded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """The reply to a call that the server did not carry out, or that failed there."""
+    """The reply to a call that the server refused, or that failed there."""
 
     call_id: int
-    is_fatal: bool  # the server closes the connection; the call_id may be no call's
-    detail: int  # ErrorDetail; 0 when the server gave none
+    is_fatal: bool  # the server closes the connection; there may be no call with this id
+    detail: int  # ErrorDetail; 0 if the server sent none
     class_name: str  # of the Java exception
     message: str  # without the lines of the Java stack trace
 
@@ -48,7 +48,7 @@ Reply = Succeeded | Refused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What a client asks of a server."""
+    """A client's call of a method."""
 
     call_id: int
     client_id: bytes
@@ -60,7 +60,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Who a client is; None where it does not say."""
+    """The users that a client names in its connection context; None for a user that it does not name."""
 
     effective_user: str | None
     real_user: str | None
@@ -68,14 +68,14 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """A client is still there."""
+    """A client's keep-alive message."""
 
 
 Request = Call | Context | Ping | pb.RpcSasl
 
 
 def encode_call(client_id: bytes, call_id: int, protocol: str, method: str, request: Message) -> bytes:
-    """Render the frame of one call of a Hadoop protocol's method."""
+    """Encode the frame of one call of a Hadoop protocol's method."""
     header = pb.RequestHeader(
         method_name=method, declaring_class_protocol_name=protocol, client_protocol_version=PROTOCOL_VERSION
     )
@@ -89,9 +89,9 @@ def encode_call(client_id: bytes, call_id: int, protocol: str, method: str, requ
 def encode_context(
     client_id: bytes, effective_user: str | None, real_user: str | None, protocol: str
 ) -> bytes:
-    """Render the frame that says who calls; it must come before the first call and gets no reply.
+    """Encode the connection context, which names the user. It must precede the first call and gets no reply.
 
-    Without a user the one who was authenticated calls. An empty name would have the server close the connection.
+    Without a user name, the authenticated user is the caller. The server closes the connection if the name is empty.
     """
     context = pb.IpcConnectionContext(protocol=protocol)
     if effective_user is not None:
@@ -102,12 +102,12 @@ def encode_context(
 
 
 def encode_sasl(client_id: bytes, message: pb.RpcSasl) -> bytes:
-    """Render the frame of a SASL message."""
+    """Encode the frame of a SASL message."""
     return encode_frame(_request_header(client_id, SASL_CALL_ID), message.SerializeToString())
 
 
 def parse_sasl(frame: bytes) -> pb.RpcSasl | Refused:
-    """Read a SASL message of the server, or how it refuses. Raises FramingError: the frame holds neither."""
+    """Parse the server's SASL message or refusal. Raises FramingError: the frame holds neither."""
     encoded, end = take_message(frame, 0)
     header = parse_message(pb.RpcResponseHeader, encoded)
     if header.status != pb.RpcResponseHeader.SUCCESS:
@@ -118,12 +118,12 @@ def parse_sasl(frame: bytes) -> pb.RpcSasl | Refused:
 
 
 def encode_ping(client_id: bytes) -> bytes:
-    """Render the frame that only says that the client is still there; it gets no reply."""
+    """Encode the keep-alive frame of a client; it gets no reply."""
     return encode_frame(_request_header(client_id, PING_CALL_ID))
 
 
 def parse_reply(frame: bytes) -> Reply:
-    """Read the reply that a frame holds. Raises FramingError: the frame holds no reply."""
+    """Parse the reply in a frame. Raises FramingError: the frame holds no reply."""
     encoded, end = take_message(frame, 0)
     header = parse_message(pb.RpcResponseHeader, encoded)
     if header.status == pb.RpcResponseHeader.SUCCESS:
@@ -143,7 +143,7 @@ def _refused(header: pb.RpcResponseHeader) -> Refused:
 
 
 def parse_request(frame: bytes) -> Request:
-    """Read what a client sends, as a server does. Raises FramingError: the frame holds nothing of it."""
+    """Parse a client's message, as a server does. Raises FramingError: the frame holds none."""
     encoded, end = take_message(frame, 0)
     header = parse_message(pb.RpcRequestHeader, encoded)
     if header.call_id == PING_CALL_ID:
@@ -169,25 +169,25 @@ def parse_request(frame: bytes) -> Request:
 
 
 def encode_success(call: Call, result: Message) -> bytes:
-    """Render the frame of a call's result."""
+    """Encode the frame of a call's result."""
     header = _response_header(call.call_id, call.client_id, call.retry_count)
     return encode_frame(header.SerializeToString(), result.SerializeToString())
 
 
 def encode_refusal(call: Call, class_name: str, message: str, detail: int = pb.ERROR_APPLICATION) -> bytes:
-    """Render the frame of an exception that is a call's answer; the connection stays usable."""
+    """Encode the frame of a call's exception; the connection stays usable."""
     header = _response_header(call.call_id, call.client_id, call.retry_count)
     return _encode_refused(header, pb.RpcResponseHeader.ERROR, class_name, message, detail)
 
 
 def encode_fatal(call_id: int, class_name: str, message: str, detail: int) -> bytes:
-    """Render the frame after which a server closes the connection."""
+    """Encode the error frame after which a server closes the connection."""
     header = _response_header(call_id, b"", -1)
     return _encode_refused(header, pb.RpcResponseHeader.FATAL, class_name, message, detail)
 
 
 def encode_sasl_reply(message: pb.RpcSasl) -> bytes:
-    """Render the frame of a SASL message of a server."""
+    """Encode the frame of a server's SASL message."""
     header = _response_header(SASL_CALL_ID, b"", -1)
     return encode_frame(header.SerializeToString(), message.SerializeToString())
 
@@ -217,9 +217,9 @@ def _response_header(call_id: int, client_id: bytes, retry_count: int) -> pb.Rpc
 
 
 def parse_message(kind: type[MessageT], encoded: bytes) -> MessageT:
-    """Read a serialised message of this kind.
+    """Parse a serialised message of this kind.
 
-    Raises FramingError: these bytes are no such message, or a field that it must have is not there.
+    Raises FramingError: the bytes are no message of this kind, or a required field is missing.
     """
     message = kind()
     try:

@@ -1,4 +1,4 @@
-"""Ask one NameNode over Hadoop RPC.
+"""Calls to one NameNode over Hadoop RPC.
 
 Source: ClientNamenodeProtocol.proto of Hadoop 3.4.1 and 3.5.0, measured there.
 """
@@ -32,10 +32,10 @@ _DIRECTORY = 1  # HdfsFileStatusProto.FileType.IS_DIR
 
 
 class NameNodeRpc:
-    """One NameNode, as one user, or as a `real_user` who acts for that user.
+    """A client of one NameNode for one user, or for a `real_user` who impersonates that user.
 
-    Every method raises `RpcUnavailableError` when no reply came in time, `RemoteCallError` when the NameNode
-    answered with an exception (a standby does so with verdict STANDBY), and `RpcError` otherwise.
+    Every method raises `RpcUnavailableError` if there is no reply in time, `RemoteCallError` if the NameNode answers
+    with an exception (a standby does so, with verdict STANDBY), and `RpcError` for any other failure.
     """
 
     def __init__(
@@ -61,9 +61,9 @@ class NameNodeRpc:
 
     @property
     def connection_id(self) -> int:
-        """Counts up with every (re)connection; 0 before the first.
+        """The number of connections since the start; 0 before the first.
 
-        A reply came over the connection of this number if it is the same before the call and after it.
+        If it is the same before and after a call, the reply came over the connection of this number.
         """
         return self._connection.connection_id
 
@@ -73,51 +73,51 @@ class NameNodeRpc:
         return self._connection.is_login_failing
 
     async def confirm_namespace(self) -> None:
-        """See to it that there is a connection to the namespace that the HTTP address serves.
+        """Connect if necessary, and check that the connection leads to the HTTP address's namespace.
 
-        Raises WrongAddressError: the RPC address leads to another one.
+        Raises WrongAddressError: the RPC address leads to another namespace.
         """
         await self._connection.confirm_namespace(self._timeout_s)
 
     async def namespace(self) -> Namespace:
-        """Return which namespace the NameNode serves; any user may ask, and a standby as well."""
+        """Return the namespace that the NameNode serves. Any user may call it, also on a standby."""
         reply = await self._call(VERSION_REQUEST, client.VersionRequest(), client.VersionResponse)
         return namespace_of(reply)
 
     async def namespace_id(self) -> int:
-        """Return the number of the namespace, which its journals carry as well; any user may ask."""
+        """Return the namespace id, which the journals have as well. Any user may call it."""
         reply = await self._call(VERSION_REQUEST, client.VersionRequest(), client.VersionResponse)
         return reply.info.storage_info.namespace_id
 
     async def groups_of(self, user: str) -> tuple[str, ...]:
-        """Return the groups in which the NameNode finds a user, as `hdfs groups` does; any user may ask.
+        """Return a user's groups as the NameNode resolves them, like `hdfs groups`. Any user may call it.
 
-        None for a user that it does not know (UserGroupInformation.getGroupNames logs that, and returns none).
+        Empty for an unknown user (UserGroupInformation.getGroupNames logs the failure, and returns no groups).
         """
         request = client.GetGroupsForUserRequest(user=user)
         reply = await self._call(_GET_GROUPS, request, client.GetGroupsForUserResponse)
         return tuple(reply.groups)
 
     async def get_edits(self, from_txid: int) -> EditsPage:
-        """Return the events of one page of the edit log, from this transaction on.
+        """Return the events of one page of the edit log, from this transaction on. Needs superuser rights.
 
-        Needs superuser rights. An empty page (first_txid == -1) tells that there is nothing new; a first_txid
-        larger than asked for, that transactions in between were purged: the NameNode raises no error then.
+        An empty page (first_txid == -1) means that there are no new transactions. A first_txid larger than requested
+        means that the transactions in between were purged: the NameNode raises no error.
         """
         request = client.GetEditsFromTxidRequest(txid=from_txid)
         reply = await self._call(_GET_EDITS, request, client.GetEditsFromTxidResponse)
         return decode_edits(reply.events_list)
 
     async def get_current_edit_log_txid(self) -> int:
-        """Return the id of the last transaction that was written. Needs superuser rights."""
+        """Return the id of the last written transaction. Needs superuser rights."""
         request = client.GetCurrentEditLogTxidRequest()
         reply = await self._call(_GET_CURRENT_TXID, request, client.GetCurrentEditLogTxidResponse)
         return reply.txid
 
     async def is_file_closed(self, path: str) -> bool:
-        """Tell whether no client has this file open for writing; leaves its access time alone.
+        """Whether no client has this file open for writing. The call does not change its access time.
 
-        Raises RemoteCallError: also with verdict FILE_NOT_FOUND, for a directory as well as for a missing path.
+        Raises RemoteCallError: with verdict FILE_NOT_FOUND for a directory as well as for a missing path.
         """
         reply = await self._call(
             _IS_FILE_CLOSED, client.IsFileClosedRequest(src=path), client.IsFileClosedResponse
@@ -125,18 +125,18 @@ class NameNodeRpc:
         return reply.result
 
     async def exists(self, path: str) -> bool:
-        """Tell whether this path exists; leaves its access time alone."""
+        """Whether this path exists. The call does not change its access time."""
         return (await self._file_info(path)).HasField("fs")
 
     async def is_directory(self, path: str) -> bool:
-        """Tell whether this path exists and is a directory."""
+        """Whether this path exists and is a directory."""
         reply = await self._file_info(path)
         return reply.HasField("fs") and reply.fs.file_type == _DIRECTORY
 
     async def may_write(self, path: str) -> bool | None:
-        """Tell whether this user may write the file or directory; None if it does not exist.
+        """Whether this user may write the file or directory; None if it does not exist.
 
-        Source: `FSNamesystem.checkAccess`. A user who may not even see the path may not write it.
+        Source: `FSNamesystem.checkAccess`. False also for a user who may not traverse to the path.
         """
         request = client.CheckAccessRequest(path=path, mode=_WRITE)
         try:
@@ -155,12 +155,12 @@ class NameNodeRpc:
         )
 
     async def roll_edits(self) -> int:
-        """Begin a new segment of the edit log and return its first txid. Needs superuser rights."""
+        """Start a new segment of the edit log and return its first txid. Needs superuser rights."""
         reply = await self._call(_ROLL_EDITS, client.RollEditsRequest(), client.RollEditsResponse)
         return reply.new_segment_txid
 
     async def close(self) -> None:
-        """Close the connection; calls under way fail, later ones as well."""
+        """Close the connection. Calls in flight and later calls fail."""
         await self._connection.close()
 
     async def _call(self, method: Method, request: Message, result: type[MessageT]) -> MessageT:

@@ -1,7 +1,7 @@
 """Read and change the namespace of one NameNode over Hadoop RPC.
 
-For many calls in a row: one connection for all of them, and a third of what WebHDFS costs the NameNode. Nothing here
-needs a DataNode. Source: ClientNamenodeProtocol.proto, hdfs.proto and xattr.proto of Hadoop 3.4.1 and 3.5.0.
+For many calls in a row: they share one connection, and cost the NameNode a third of the same calls over WebHDFS. No
+call needs a DataNode. Source: ClientNamenodeProtocol.proto, hdfs.proto and xattr.proto of Hadoop 3.4.1 and 3.5.0.
 """
 
 import uuid
@@ -31,18 +31,18 @@ _LIST: Final = Method(_CLIENT, "getBatchedListing", is_repeatable=True)
 _GET_XATTRS: Final = Method(_CLIENT, "getXAttrs", is_repeatable=True)
 
 MAX_DIRECTORIES: Final = 100
-"""Of one getBatchedListing (HDFS-13616, since Hadoop 3.3.0): dfs.batched.ls.limit, by default."""
+"""The limit of one getBatchedListing (HDFS-13616, since Hadoop 3.3.0): the default of dfs.batched.ls.limit."""
 
 _USER: Final = "user."
 _USER_NAMESPACE: Final = 0
 _CREATE_OR_REPLACE: Final = 3  # XAttrSetFlag
-_CREATE_NEW: Final = 1  # CreateFlag: FileAlreadyExistsException if there is one
+_CREATE_NEW: Final = 1  # CreateFlag: FileAlreadyExistsException if the file exists
 _REPLICATION: Final = 1
 _BLOCK_BYTES: Final = 128 * 1024 * 1024
 
 
 class NamespaceCalls(NameNodeRpc):
-    """One NameNode, as one user. It has the shape of these calls of `nncache.hadoop.namenodes.webhdfs.WebHdfs`."""
+    """A client of one NameNode for one user. Its methods match those of `nncache.hadoop.namenodes.webhdfs.WebHdfs`."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class NamespaceCalls(NameNodeRpc):
         self._lease_holder = f"nncache-{uuid.uuid4().hex}"
 
     async def connect(self) -> None:
-        """See to it that there is a connection, and that it leads to the right namespace."""
+        """Connect if necessary, and check that the connection leads to the right namespace."""
         await self.confirm_namespace()
 
     async def list_many(self, paths: Sequence[str]) -> Mapping[str, tuple[FileStatus, ...]]:
-        """Return the statuses of the children of these directories, at most MAX_DIRECTORIES, by path.
+        """Return the statuses of the children of at most MAX_DIRECTORIES directories, by directory.
 
-        What the NameNode does not list (it is not there, or this user may not read it) is left out.
+        A directory that is missing, or that this user may not read, is omitted.
         """
         found: dict[str, list[FileStatus]] = {}
         refused: set[str] = set()
@@ -87,7 +87,7 @@ class NamespaceCalls(NameNodeRpc):
             start_after = reply.start_after
 
     async def xattrs(self, path: str) -> Mapping[str, bytes]:
-        """Return the extended attributes of the namespace `user`, by name."""
+        """Return the extended attributes in the namespace `user`, by name."""
         request = client.GetXAttrsRequest(src=path)
         reply = await self._call(_GET_XATTRS, request, client.GetXAttrsResponse)
         return {
@@ -97,13 +97,13 @@ class NamespaceCalls(NameNodeRpc):
         }
 
     async def mkdirs(self, path: str, permission: str = "755") -> bool:
-        """Make a directory and those above it."""
+        """Create a directory and its missing ancestors."""
         mode = FsPermission(perm=int(permission, 8))
         request = client.MkdirsRequest(src=path, masked=mode, create_parent=True)
         return (await self._call(_MKDIRS, request, client.MkdirsResponse)).result
 
     async def create(self, path: str, permission: str = "644") -> None:
-        """Make a file and open it for writing; those who may see it do from here on. `complete` closes it."""
+        """Create a file and open it for writing. It is visible to clients immediately. `complete` closes it."""
         request = client.CreateRequest(
             src=path,
             masked=FsPermission(perm=int(permission, 8)),
@@ -116,7 +116,7 @@ class NamespaceCalls(NameNodeRpc):
         await self._call(_CREATE, request, client.CreateResponse)
 
     async def complete(self, path: str) -> None:
-        """Close a file that `create` has made: it is empty, so no block is waited for."""
+        """Close a file that `create` has opened. It is empty, so there is no block to wait for."""
         request = client.CompleteRequest(src=path, client_name=self._lease_holder)
         await self._call(_COMPLETE, request, client.CompleteResponse)
 
@@ -126,18 +126,18 @@ class NamespaceCalls(NameNodeRpc):
         await self._call(_SET_OWNER, request, client.SetOwnerResponse)
 
     async def set_xattr(self, path: str, name: str, value: bytes) -> None:
-        """Set an extended attribute of the namespace `user`, whether it is there or not."""
+        """Create or replace an extended attribute in the namespace `user`."""
         assert name.startswith(_USER), name
         attribute = XAttr(namespace=_USER_NAMESPACE, name=name.removeprefix(_USER).encode(), value=value)
         request = client.SetXAttrRequest(src=path, x_attr=attribute, flag=_CREATE_OR_REPLACE)
         await self._call(_SET_XATTR, request, client.SetXAttrResponse)
 
     async def rename_to(self, source: str, destination: str) -> None:
-        """Move a path to exactly this place; FileAlreadyExistsException if something is there, of whatever kind."""
+        """Rename a path to exactly this path; FileAlreadyExistsException if the destination exists, of any kind."""
         request = client.Rename2Request(src=source, dst=destination, overwrite_dest=False)
         await self._call(_RENAME, request, client.Rename2Response)
 
     async def delete(self, path: str, *, recursive: bool = False) -> bool:
-        """Delete a path; False if there is none."""
+        """Delete a path; False if it does not exist."""
         request = client.DeleteRequest(src=path, recursive=recursive)
         return (await self._call(_DELETE, request, client.DeleteResponse)).result

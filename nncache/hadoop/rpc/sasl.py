@@ -1,4 +1,4 @@
-"""Say with Kerberos who calls, at the start of a Hadoop RPC connection.
+"""Authenticate with Kerberos at the start of a Hadoop RPC connection.
 
 Sans-I/O. Source: org.apache.hadoop.security.{SaslRpcClient,SaslRpcServer} and org.apache.hadoop.ipc.Server of Hadoop
 3.4.1 and 3.5.0, measured there; RFC 4752 for the last two messages, in which the two sides agree on the protection.
@@ -6,10 +6,10 @@ Sans-I/O. Source: org.apache.hadoop.security.{SaslRpcClient,SaslRpcServer} and o
 | by | state | content |
 |---|---|---|
 | client | NEGOTIATE | |
-| server | NEGOTIATE | what it offers; SUCCESS instead where it only has SIMPLE |
-| client | INITIATE | the offer that was chosen, the first token |
+| server | NEGOTIATE | its offers; SUCCESS instead if it only has SIMPLE, and no delegation tokens |
+| client | INITIATE | the chosen offer, the first token; no reply follows for SIMPLE |
 | server, client | CHALLENGE, RESPONSE | tokens, until the context is complete |
-| server, client | CHALLENGE, RESPONSE | which protections it offers; which one is chosen; both under the context |
+| server, client | CHALLENGE, RESPONSE | the protections offered; the protection chosen; both wrapped by the context |
 | server | SUCCESS | |
 """
 
@@ -26,13 +26,14 @@ from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 
 _METHOD: Final = "KERBEROS"
 _MECHANISM: Final = "GSSAPI"
-_SIZE_BYTES: Final = 3  # of the largest message, behind the protections
+_SIMPLE: Final = "SIMPLE"
+_SIZE_BYTES: Final = 3  # the width of the maximum message size, which follows the protections
 _MAX_MESSAGE_BYTES: Final = 0xFFFFFF
-"""That we take in one wrapped message; Hadoop sends more than it says itself, and only frames are bounded."""
+"""The limit that we announce for one wrapped message. Hadoop exceeds its own announcement; only frames are bounded."""
 
 
 class Qop(IntFlag):
-    """Protections, as RFC 4752 numbers them; Hadoop's words for them are those of `hadoop.rpc.protection`."""
+    """Protections with the numbers of RFC 4752; the names are those of `hadoop.rpc.protection`."""
 
     AUTHENTICATION = 1
     INTEGRITY = 2
@@ -40,7 +41,7 @@ class Qop(IntFlag):
 
 
 class _State(Enum):
-    """What is due next."""
+    """The next step of the handshake."""
 
     OFFERS = "the offers of the server"
     OWN = "a token of our own"
@@ -51,12 +52,12 @@ class _State(Enum):
 
 
 class SaslHandshake:
-    """Kerberos authentication of one connection, and the protection of what follows.
+    """Kerberos authentication of one connection, and the protection of its later frames.
 
     Invariants:
-        S1  It is complete only once the server has shown by its ticket that it is the principal it was taken for,
-            or, with `fallback`, once it has said that it only has SIMPLE.
-        S2  `effective_user` is sent only behind S1; None calls as the principal itself.
+        S1  It is complete only after the server has proven by its ticket that it is the expected principal, or, with
+            `fallback`, after the server has said that it only has SIMPLE.
+        S2  `effective_user` is sent only after S1 holds; if it is None, the principal itself is the caller.
     """
 
     auth_protocol = SASL_AUTH_PROTOCOL
@@ -72,37 +73,37 @@ class SaslHandshake:
         server: Principal | None = None,
         fallback: SimpleHandshake | None = None,
     ) -> None:
-        self._address = address  # of the server, for messages and for the name that its principal must have
+        self._address = address  # of the server, for messages and for the host name in its principal
         self._client_id = client_id
         self._protocol = protocol
         self._context = context
-        self._effective_user = effective_user  # for whom we act, if not for ourselves
-        self._server = server  # what was configured; None: what it says it is
-        self._fallback = fallback  # for a server that only has SIMPLE; None: it is refused
+        self._effective_user = effective_user  # the impersonated user, if any
+        self._server = server  # the configured principal; None: the one that the server claims
+        self._fallback = fallback  # for a server that only has SIMPLE; None: refuse the server
         self._state = _State.OFFERS
-        self._chosen: pb.RpcSasl.Auth | None = None  # the offer; until it was sent
+        self._chosen: pb.RpcSasl.Auth | None = None  # the chosen offer, until it is sent
         self._name = Principal("")  # of the server, once it is known
         self._protection: ContextProtection | None = None
 
     @property
     def protection(self) -> "ContextProtection | None":
-        """How frames are carried once it is complete; None: as they are."""
+        """The protection of frames once the handshake is complete; None: frames are sent unwrapped."""
         return self._protection if self._state is _State.DONE else None
 
     def is_complete(self) -> bool:
-        """Tell whether calls may be sent."""
+        """Whether calls may be sent."""
         return self._state is _State.DONE
 
     def begin(self) -> bytes:
-        """Ask what the server offers."""
+        """Return the message that asks for the server's offers."""
         return encode_sasl(self._client_id, pb.RpcSasl(state=pb.RpcSasl.NEGOTIATE))
 
     def receive(self, frame: bytes) -> bytes | TokenRequest:
-        """Take a message of the server and return what answers it, or what is needed for that.
+        """Handle a message of the server: return the answer, or the request for the token that the answer needs.
 
         Raises:
-            RpcLoginError: The server refuses, or is another one than it should be.
-            FramingError: It says what is not due.
+            RpcLoginError: The server refuses, or is not the expected one.
+            FramingError: The message is out of sequence.
         """
         message = parse_sasl(frame)
         if isinstance(message, Refused):
@@ -113,7 +114,7 @@ class SaslHandshake:
             case _State.OFFERS, pb.RpcSasl.NEGOTIATE:
                 return self._choose(message)
             case _State.OFFERS, pb.RpcSasl.SUCCESS:
-                return self._fall_back()
+                return self._fall_back(b"")
             case _State.CHALLENGE, pb.RpcSasl.CHALLENGE:
                 self._state = _State.OWN
                 return TokenRequest(self._name, message.token)
@@ -127,7 +128,7 @@ class SaslHandshake:
         )
 
     def answer(self, token: bytes) -> bytes:
-        """Return the message that carries a token; the first one carries the offer that was chosen as well."""
+        """Return the message that carries a token; the first one also carries the chosen offer."""
         assert self._state is _State.OWN
         self._state = _State.PROTECTIONS if self._context.is_complete else _State.CHALLENGE
         if self._chosen is None:
@@ -136,11 +137,15 @@ class SaslHandshake:
         self._chosen = None
         return encode_sasl(self._client_id, message)
 
-    def _choose(self, offers: pb.RpcSasl) -> TokenRequest:
+    def _choose(self, offers: pb.RpcSasl) -> bytes | TokenRequest:
         for offer in offers.auths:
             if (offer.method, offer.mechanism) == (_METHOD, _MECHANISM):
                 break
         else:
+            for offer in offers.auths:
+                if offer.method == _SIMPLE:  # of a NameNode, beside TOKEN
+                    chosen = pb.RpcSasl(state=pb.RpcSasl.INITIATE, auths=[offer])
+                    return self._fall_back(encode_sasl(self._client_id, chosen))
             offered = ", ".join(offer.method for offer in offers.auths) or "nothing"
             raise RpcLoginError(
                 f"{self._address} does not offer Kerberos, but {offered}: is "
@@ -158,7 +163,7 @@ class SaslHandshake:
         self._state = _State.OWN
         return TokenRequest(self._name, None)
 
-    def _fall_back(self) -> bytes:
+    def _fall_back(self, choice: bytes) -> bytes:
         if self._fallback is None:
             raise RpcLoginError(
                 f"{self._address} only has SIMPLE authentication, in which anybody may claim to be the NameNode, and "
@@ -166,7 +171,7 @@ class SaslHandshake:
                 "cluster is being secured, set fallback_to_simple_auth_allowed"
             )
         self._state = _State.DONE
-        return self._fallback.begin()
+        return choice + self._fallback.begin()
 
     def _agree(self, wrapped: bytes) -> bytes:
         """Choose the strongest protection that the server offers."""
@@ -194,7 +199,7 @@ class SaslHandshake:
 
 
 class ContextProtection:
-    """Integrity or privacy: frames travel, with their lengths, under the context in frames of SASL state WRAP."""
+    """Integrity or privacy: the context wraps frames with their lengths, in frames of SASL state WRAP."""
 
     def __init__(self, address: str, client_id: bytes, context: GssContext, *, encrypts: bool) -> None:
         self._address = address
@@ -205,7 +210,7 @@ class ContextProtection:
     def wrap(self, frames: bytes) -> bytes:
         """Return the frame that carries these frames.
 
-        Raises RpcLoginError: the context does not protect them, such as when it has expired.
+        Raises RpcLoginError: the context cannot protect them, for example because it has expired.
         """
         try:
             token = self._context.wrap(frames, encrypts=self._encrypts)
@@ -214,11 +219,11 @@ class ContextProtection:
         return encode_sasl(self._client_id, pb.RpcSasl(state=pb.RpcSasl.WRAP, token=token))
 
     def unwrap(self, frame: bytes) -> bytes:
-        """Return what a frame of the server carries; one may hold several frames, or a part of one.
+        """Return the payload of a frame of the server: several frames, or a part of one.
 
         Raises:
-            RpcLoginError: It is not protected as was agreed upon.
-            FramingError: It is no such frame.
+            RpcLoginError: The payload does not have the agreed protection.
+            FramingError: The frame is not one of state WRAP.
         """
         message = parse_sasl(frame)
         if isinstance(message, Refused):
@@ -234,4 +239,4 @@ class ContextProtection:
 
 
 Handshake: TypeAlias = SimpleHandshake | SaslHandshake
-"""What one connection says before its first call; every frame that arrives until it is complete belongs to it."""
+"""The handshake of one connection; every frame that arrives before it is complete belongs to it."""

@@ -1,4 +1,4 @@
-"""Statuses of files in calls over RPC: read, and written.
+"""Decode and encode file statuses of RPC calls.
 
 Source: HdfsFileStatusProto of hdfs.proto, Hadoop 3.4.1 and 3.5.0.
 """
@@ -16,7 +16,7 @@ _HAS_ACL: Final = 1
 
 
 def status_of(status: client.HdfsFileStatus) -> FileStatus:
-    """Return a status in the form of WebHDFS; without the optional keys, which are not read here.
+    """Return a status in the form of WebHDFS, without its optional keys.
 
     Raises MalformedReplyError: it holds an unknown type, or a name that is not UTF-8.
     """

@@ -1,12 +1,12 @@
 """Carry calls and replies over one TCP connection to a NameNode.
 
-A `Wire` lives once: it opens, carries any number of calls at a time, and closes. No task belongs to it;
-the event loop feeds it bytes and it settles the futures of those who wait. While Kerberos is asked for a token, in
-a thread, frames that arrive lie in the splitter.
+A `Wire` is used for one connection: it opens, carries any number of concurrent calls, and closes. It has no task: the
+event loop passes it bytes, and it settles the futures of its callers. While a thread gets a Kerberos token, arriving
+frames stay in the splitter.
 """
 
 import asyncio
-from typing import cast
+from typing import Final, cast
 
 from nncache.hadoop.errors import (
     FramingError,
@@ -17,6 +17,7 @@ from nncache.hadoop.errors import (
     RpcUnavailableError,
 )
 from nncache.hadoop.kerberos.identity import Initiator
+from nncache.hadoop.remote_exception import Verdict, verdict_of
 from nncache.hadoop.rpc.framing import FrameSplitter, encode_preamble
 from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, TokenRequest
 from nncache.hadoop.rpc.messages import Refused, Reply, encode_ping, parse_reply
@@ -27,16 +28,20 @@ SIMPLE_ADVICE = (
     "a secured cluster wants Kerberos: give this service an identity with --principal and --keytab"
 )
 
+_TOO_BUSY: Final = {Verdict.RETRIABLE, Verdict.STANDBY}
+"""How a NameNode refuses a call, and ends its connection, while too many wait: with `ipc.PORT.backoff.enable`, and with
+`ipc.PORT.callqueue.overflow.trigger.failover` (Server.internalQueueCall)."""
+
 
 class Wire(asyncio.Protocol):
     """One connection; replies find their calls by call id.
 
     Invariants:
-        I1  A future in `_waiting` is settled at the latest when the connection is lost.
-        I2  A reply that no call waits for (its call was cancelled) is dropped and harms no other call.
-        I3  A retired wire takes no new call, and closes when no call waits any more.
-        I4  Nothing of it holds an error that was raised: its traceback leads back here, and such a cycle lives on
-            in a daemon that leaves what is old to no collector (`nncache/daemons/housekeeping.py`).
+        I1  A future in `_waiting` is settled by the time the connection is lost.
+        I2  A reply whose call was cancelled is dropped and affects no other call.
+        I3  A retired wire accepts no new call, and closes when no call is in flight.
+        I4  It never stores an error that was raised: the error's traceback would refer to this object, and a daemon
+            does not collect such a cycle among its old objects (`nncache/daemons/housekeeping.py`).
     """
 
     def __init__(
@@ -49,26 +54,26 @@ class Wire(asyncio.Protocol):
         ping_interval_s: float,
         tokens: Initiator | None = None,
     ) -> None:
-        """Carry calls; `tokens` answers what the handshake asks of Kerberos."""
+        """Carry calls; `tokens` supplies the Kerberos tokens of the handshake."""
         self._loop = asyncio.get_running_loop()
         self._address = address  # for messages
         self._client_id = client_id
         self._handshake = handshake
         self._tokens = tokens
         self._splitter = FrameSplitter(max_frame_bytes)
-        self._protected = FrameSplitter(max_frame_bytes)  # what came under a protection
-        self._token: asyncio.Future[bytes] | None = None  # that the handshake waits for
+        self._protected = FrameSplitter(max_frame_bytes)  # the unwrapped payload of protected frames
+        self._token: asyncio.Future[bytes] | None = None  # the token that the handshake waits for
         self._ping_interval_s = ping_interval_s
         self._ping: asyncio.TimerHandle | None = None  # the next ping; None before and after the connection
         self._transport: asyncio.Transport | None = None  # None before the connection
         self._waiting: dict[int, asyncio.Future[Reply | None]] = {}  # by call id; None: see `_end`
         self._ready: asyncio.Future[bool] = (
             self._loop.create_future()
-        )  # the handshake is complete; false: `_end`
-        self._lost: asyncio.Future[None] = self._loop.create_future()  # the transport is gone
+        )  # true: the handshake is complete; false: see `_end`
+        self._lost: asyncio.Future[None] = self._loop.create_future()  # the transport is closed
         self._end: RpcError | None = None  # why no call can be sent any more; never raised itself (I4)
         self._is_retired = False
-        self.heard_at = self._loop.time()  # loop time at which bytes last arrived, or the wire was made
+        self.heard_at = self._loop.time()  # loop time when bytes last arrived, or when the wire was created
 
     @property
     def is_usable(self) -> bool:
@@ -76,7 +81,7 @@ class Wire(asyncio.Protocol):
         return self._end is None and not self._is_retired
 
     async def wait_ready(self) -> None:
-        """Return when calls may be sent. Raises RpcError: the server refuses, or the connection was lost first."""
+        """Wait until calls may be sent. Raises RpcError: the server refuses, or the connection is lost."""
         await asyncio.shield(self._ready)
         if not self._ready.result():
             raise self._why_ended()
@@ -85,8 +90,8 @@ class Wire(asyncio.Protocol):
         """Send a call and return its reply. The caller sets the deadline.
 
         Raises:
-            RpcUnavailableError: The connection was lost before the reply came.
-            RpcError: What the server sends cannot be understood, or it refuses the whole connection.
+            RpcUnavailableError: The connection was lost before the reply arrived.
+            RpcError: The server sends invalid data, or refuses the connection.
         """
         if self._end is not None:
             raise self._why_ended()
@@ -105,23 +110,23 @@ class Wire(asyncio.Protocol):
         return reply
 
     def retire(self) -> None:
-        """Take no new calls; close as soon as those that are under way are settled."""
+        """Accept no new calls; close as soon as the calls in flight are settled."""
         self._is_retired = True
         if not self._waiting:
             self.abort("no call waits any more")
 
     def abort(self, why: str) -> None:
-        """Close at once, without waiting for what was not sent yet."""
+        """Close immediately, without waiting for unsent data."""
         self._fail(RpcUnavailableError(f"the connection to {self._address} was closed: {why}", is_sent=True))
 
     async def wait_closed(self) -> None:
-        """Return when the transport is gone, after `abort`."""
+        """Wait until the transport is closed, after `abort`."""
         await asyncio.shield(self._lost)
 
-    # -- what the event loop calls
+    # -- called by the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to talk."""
+        """Send the preamble and begin the handshake."""
         self._transport = cast(asyncio.Transport, transport)
         if self._end is not None:
             self._transport.abort()
@@ -138,7 +143,7 @@ class Wire(asyncio.Protocol):
         self._take_frames()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Settle all calls that still wait."""
+        """Fail all calls in flight."""
         self._lost.set_result(None)
         why = "the server closed it" if exc is None else str(exc)
         self._fail(RpcUnavailableError(f"the connection to {self._address} was cut: {why}", is_sent=True))
@@ -176,14 +181,15 @@ class Wire(asyncio.Protocol):
                 self._ready.set_result(True)
             return
         reply = parse_reply(frame)
-        if isinstance(reply, Refused) and reply.is_fatal:
-            raise self._refusal(reply)
+        refusal = self._refusal(reply) if isinstance(reply, Refused) and reply.is_fatal else None
         waiter = self._waiting.get(reply.call_id)
-        if waiter is not None and not waiter.done():
+        if isinstance(refusal, RpcUnavailableError | None) and waiter is not None and not waiter.done():
             waiter.set_result(reply)
+        if refusal is not None:
+            raise refusal
 
     def _answer(self, token: "asyncio.Future[bytes]") -> None:
-        """Go on with the token that the handshake has waited for."""
+        """Continue the handshake with the token that it waited for."""
         self._token = None
         error = token.exception()
         if self._end is not None:
@@ -207,6 +213,10 @@ class Wire(asyncio.Protocol):
         if reply.detail == pb.FATAL_UNAUTHORIZED:
             advice = "" if self._handshake.auth_protocol == SASL_AUTH_PROTOCOL else SIMPLE_ADVICE
             return RpcAuthenticationError(self._address, reply.message, advice)
+        if verdict_of(reply.class_name) in _TOO_BUSY:
+            return RpcUnavailableError(
+                f"{self._address} closed the connection: {reply.message}", is_sent=True
+            )
         return FramingError(f"{self._address} refused the connection: {reply.class_name}: {reply.message}")
 
     def _fail(self, error: RpcError) -> None:
@@ -228,7 +238,7 @@ class Wire(asyncio.Protocol):
         return _unraised(self._end)
 
     def _send_ping(self) -> None:
-        """Keep a NameNode with thousands of connections from closing this one as idle."""
+        """Send a ping, so that a NameNode with thousands of connections does not close this one as idle."""
         assert self._transport is not None
         if self._transport.is_closing():  # connection_lost follows
             return
@@ -242,7 +252,7 @@ class Wire(asyncio.Protocol):
 
 
 def _unraised(error: RpcError) -> RpcError:
-    """Return an equal error without the traceback, cause and context of this one."""
+    """Return a copy of an error without its traceback, cause and context."""
     made = type(error).__new__(type(error), *error.args)
     vars(made).update(vars(error))
     return made

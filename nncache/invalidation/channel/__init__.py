@@ -1,1 +1,1 @@
-"""What publishers and readers say to each other by way of ZooKeeper. (invalidation/channel/)"""
+"""What publishers write to ZooKeeper and readers read from it. (invalidation/channel/)"""

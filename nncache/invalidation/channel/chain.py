@@ -1,7 +1,7 @@
 """Follow a stream's records and notice every gap.
 
-Sans-I/O. Each record names the one before it, so a gap is known exactly, where the design of HDFS-8940 guesses it
-from "no overlap".
+Sans-I/O. Each record names the one before it, so a gap is known exactly. The design of HDFS-8940 only guesses it from
+"no overlap".
 """
 
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from nncache.invalidation.channel.records import Link
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """The record is the next one; of its transactions those up to `after_txid` have been read already."""
+    """The record is the next one; its transactions up to `after_txid` have been read already."""
 
     after_txid: int
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """All of the record has been read already."""
+    """The whole record has been read already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +35,18 @@ Step: TypeAlias = Next | Replayed | ChainBroken
 class Chain:
     """A position in a stream.
 
-    Invariant: every transaction from the first position up to `txid` was in some record that was `Next`.
+    Invariant: every transaction from the first position up to `txid` was in a record that was `Next`.
     """
 
     def __init__(self, chain: str, txid: int) -> None:
-        """Start after transaction `txid` of the stream that this chain id stands for."""
+        """Start after transaction `txid` of the stream with this chain id."""
         self.chain = chain
-        """The id of the stream's present run."""
+        """The chain id of the stream."""
         self.txid = txid
         """Every transaction up to this one has been read."""
 
     def receive(self, link: Link) -> Step:
-        """Take the next record that was found; only `Next` moves the position."""
+        """Check the next record that was found; only `Next` advances the position."""
         if link.chain != self.chain:
             return ChainBroken("the stream was restarted")
         if link.txid <= self.txid:

@@ -1,4 +1,4 @@
-"""Read and write filters as they are in force."""
+"""Read and write the filters in force."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,12 +11,12 @@ from nncache.invalidation.channel.znode_json import ENCODER, VERSION, Id, Number
 from nncache.invalidation.channel.znodes import is_filter_name
 
 MAX_GLOB_LENGTH: Final = 8000
-"""As a path's: HdfsServerConstants.MAX_PATH_LENGTH. To work out a longer one could take seconds."""
+"""The limit of a path, HdfsServerConstants.MAX_PATH_LENGTH. Compiling a longer glob could take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterTerms:
-    """What of a filter its subscribers count on, and learn in their stream when it changes."""
+    """The parts of a filter on which its subscribers rely; their stream announces a change of these."""
 
     path_glob: str
     owner: str
@@ -24,21 +24,21 @@ class FilterTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedFilter:
-    """A filter as it is in force.
+    """A filter in force.
 
-    `id` stands for it with this glob, and is never used again: caches go by it. `chain` is that of its stream, which
-    goes on when the glob changes; it is the first id that the filter had.
+    `id` identifies it with this glob, and is never used again: caches go by it. `chain` identifies its stream, which
+    continues when the glob changes; it is the first id of the filter.
     """
 
     name: str
     id: str
     path_glob: str
-    since_txid: int  # its stream begins behind this transaction
+    since_txid: int  # its stream begins after this transaction
     owner: str
     allowed_subscribers: tuple[str, ...]
     chain: str = ""  # the id unless it is given
-    file_id: int = 0  # HDFS's id of what it was made from; 0 where that is not known
-    replaces: FilterTerms | None = None  # what its subscribers know, until a record says what it has become
+    file_id: int = 0  # HDFS's file id of its list of subscribers; 0 if unknown
+    replaces: FilterTerms | None = None  # the terms known to its subscribers, until a record announces others
 
     def __post_init__(self) -> None:
         if not self.chain:
@@ -46,12 +46,12 @@ class PublishedFilter:
 
     @property
     def terms(self) -> FilterTerms:
-        """What its subscribers count on."""
+        """The parts on which its subscribers rely."""
         return FilterTerms(self.path_glob, self.owner)
 
 
 class TermsJson(msgspec.Struct, frozen=True, rename="camel"):
-    """The same as JSON."""
+    """The JSON form of FilterTerms."""
 
     path_glob: str
     owner: str
@@ -72,7 +72,7 @@ _DEFINITION: Final = msgspec.json.Decoder(_Definition)
 
 
 def encode_published_filter(published: PublishedFilter) -> bytes:
-    """Give what the znode of a filter's definition holds; the name is the znode's own."""
+    """Return the data of the znode of a filter's definition; the znode's name is the filter's name."""
     known = published.replaces
     return ENCODER.encode(
         _Definition(
@@ -91,9 +91,9 @@ def encode_published_filter(published: PublishedFilter) -> bytes:
 
 @checked
 def parse_readers(_: str, data: bytes) -> frozenset[str]:
-    """Read who may read the events of the filter whose definition the znode is: its owner and its subscribers.
+    """Return the users who may read the events of the filter with this definition: its owner and its subscribers.
 
-    What it matches is not looked at: strangers ask as well, and a glob may take long. Raises CorruptZnodeError.
+    The glob is not compiled: any user may trigger this, and a glob may take long. Raises CorruptZnodeError.
     """
     definition = _DEFINITION.decode(data)
     return frozenset({definition.owner, *definition.allowed_subscribers})
@@ -101,11 +101,11 @@ def parse_readers(_: str, data: bytes) -> frozenset[str]:
 
 @checked
 def parse_published_filter(path: str, data: bytes) -> PublishedFilter:
-    """Read the data of the znode `path`, a filter's definition. Raises CorruptZnodeError."""
+    """Return the filter whose definition is the data of the znode `path`. Raises CorruptZnodeError."""
     if not is_filter_name(name(path)):
         raise ValueError("no filter may be called so")
     definition = _DEFINITION.decode(data)
-    _see_glob(definition.path_glob)
+    _check_glob(definition.path_glob)
     return PublishedFilter(
         name=name(path),
         id=definition.id,
@@ -120,12 +120,12 @@ def parse_published_filter(path: str, data: bytes) -> PublishedFilter:
 
 
 def read_terms(found: TermsJson) -> FilterTerms:
-    """Return them as they are meant. Raises ValueError: the glob is malformed."""
-    _see_glob(found.path_glob)
+    """Return the terms in this JSON. Raises ValueError: the glob is malformed."""
+    _check_glob(found.path_glob)
     return FilterTerms(found.path_glob, found.owner)
 
 
-def _see_glob(glob: str) -> None:
+def _check_glob(glob: str) -> None:
     if len(glob) > MAX_GLOB_LENGTH:
         raise ValueError(f"a glob of {len(glob)} characters: at most {MAX_GLOB_LENGTH} are possible")
     compile_glob(glob)

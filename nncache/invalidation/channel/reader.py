@@ -1,7 +1,7 @@
-"""Read what was added to a stream of records.
+"""Read new records of a stream.
 
 The shell over `channel.chain`. A notification says only that the stream's value has changed: several records may be
-behind it, and some may be gone again. So the newest is read, and from record to record back to the position.
+new, and some deleted already. So the newest is read first, and then record by record back to the position.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ from nncache.invalidation.errors import (
 )
 
 FOLLOWED_BACK: Final = 3
-"""Records read one after the other, the newest first, before all are listed: one is the usual case."""
+"""Records read one after the other, from the newest back, before all are listed: usually there is one."""
 
 AT_ONCE: Final = 32
-"""Records read together at most; together they are 16 MiB at most."""
+"""Maximum of records read together, which limits them to 16 MiB."""
 
 
 RecordT = TypeVar("RecordT", bound=FilterRecord | CacheRecord)
@@ -39,7 +39,7 @@ class NextRecord(Generic[RecordT]):
     """A record that comes next."""
 
     record: RecordT
-    after_txid: int  # of its transactions those up to this one were in earlier records
+    after_txid: int  # its transactions up to this one were in earlier records
 
 
 class RecordReader(Generic[RecordT]):
@@ -48,11 +48,11 @@ class RecordReader(Generic[RecordT]):
     Every method may raise ConnectionLostError and NotAllowedError.
 
     Invariants:
-        R1  What is read is, record by record, all that the stream's one chain has behind the first position.
-        R2  The position moves when records are returned, and there is no await in between: a read that fails or is
+        R1  The records read are, one by one, all records of the stream's one chain after the first position.
+        R2  The position advances when records are returned, without an await in between: a read that fails or is
             cancelled has changed nothing.
-        R3  Whatever is not proven to come next is a gap. Nothing is concluded from the absence of a notification:
-            each read asks for the stream's value.
+        R3  A record that is not proven to come next is a gap. The absence of a notification proves nothing: each
+            read requests the stream's value.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class RecordReader(Generic[RecordT]):
         self._parse = parse
         self._bad_znodes = bad_znodes
         self._watch = zookeeper.watch(path)
-        self._chain: Chain | None = None  # None until it is known which one is followed
-        self._txid = -1  # the position while the chain is not known
-        self._value = -1  # the stream's value as it was last read
+        self._chain: Chain | None = None  # None until the chain id is known
+        self._txid = -1  # the position while the chain id is unknown
+        self._value = -1  # the stream's value as last read
         self.is_behind = False
-        """Whether the last read has left records for the next one."""
-        self._are_many = False  # the last read brought more than are followed back
+        """Whether the last read left records for the next one."""
+        self._are_many = False  # the last read returned more than FOLLOWED_BACK records
 
     @property
     def txid(self) -> int:
@@ -77,14 +77,14 @@ class RecordReader(Generic[RecordT]):
 
     @property
     def is_chain_known(self) -> bool:
-        """Whether it is known which chain is followed; the first record says so otherwise."""
+        """Whether the chain id is known; if not, the first record reveals it."""
         return self._chain is not None
 
     async def value(self) -> int | None:
-        """Return the stream's value, the last transaction published; None if there is no such stream.
+        """Return the stream's value, the last transaction published; None if the stream does not exist.
 
         Raises:
-            CorruptZnodeError: it is no number.
+            CorruptZnodeError: the value is not a number.
         """
         znode = await self._watch.read()
         if znode is None:
@@ -97,13 +97,13 @@ class RecordReader(Generic[RecordT]):
         return value
 
     async def begin_at_end(self) -> None:
-        """Take the present end as the position, and the newest record's chain as the one to follow.
+        """Move the position to the present end, and follow the chain of the newest record.
 
-        A stream without a record, or with one that cannot be read, is followed as well: the next record says
-        which chain it is, and must continue from here like any other.
+        A stream without a record, or with an unreadable one, is followed as well: the next record reveals the chain id,
+        and must continue from here like any other.
 
         Raises:
-            ChannelUnavailableError: there is no such stream.
+            ChannelUnavailableError: the stream does not exist.
         """
         value = await self.value()
         if value is None:
@@ -117,19 +117,19 @@ class RecordReader(Generic[RecordT]):
         self._value, self.is_behind = value, False
 
     def begin_after(self, chain: str, txid: int, value: int) -> None:
-        """Take a transaction of this chain as the position, given the stream's value; that may be an earlier one."""
+        """Move the position to a transaction of this chain, given the stream's value, which may be an earlier one."""
         self._chain, self._value, self.is_behind = Chain(chain, txid), value, False
 
     async def changed(self, timeout_s: float) -> bool:
-        """Return True as soon as there may be something to read, False after `timeout_s` seconds."""
+        """Return True as soon as there may be a new record, False after `timeout_s` seconds."""
         return await self._watch.changed(timeout_s)
 
     async def read(self) -> tuple[NextRecord[RecordT], ...]:
-        """Return the records that come next, AT_ONCE of them at most.
+        """Return the next records, at most AT_ONCE.
 
         Raises:
-            MissingEventsError: some that come next are missing or corrupt, or the stream is another one. With
-                `last_txid`, the stream can be followed from there on.
+            MissingEventsError: one of the next records is missing or corrupt, or the stream was replaced. With
+                `last_txid`, the stream can be followed from that transaction on.
         """
         try:
             return await self._read()
@@ -141,7 +141,7 @@ class RecordReader(Generic[RecordT]):
     async def _read(self) -> tuple[NextRecord[RecordT], ...]:
         value = await self.value()
         if value is None or value < self._value:
-            # A new session's server may be behind (localSessionsEnabled).
+            # The server of a new session may be behind (localSessionsEnabled).
             await self._zookeeper.sync(self._path)
             value = await self.value()
         if value is None:
@@ -178,7 +178,7 @@ class RecordReader(Generic[RecordT]):
         return None
 
     async def _listed(self) -> tuple[list[RecordT], bool]:
-        """Return the first of the records behind the position, and whether there are more."""
+        """Return the first records after the position, and whether there are more."""
         txids: list[int] = []
         for child in await self._zookeeper.children(self._path):
             txid = parse_txid(child)
@@ -193,11 +193,11 @@ class RecordReader(Generic[RecordT]):
             if znode is None:
                 raise self._missing(txid)
             records.append(self._parsed(znode.path, znode.data))
-            await asyncio.sleep(0)  # to parse a large one takes milliseconds
+            await asyncio.sleep(0)  # parsing a large record takes milliseconds
         return records, len(txids) > AT_ONCE
 
     def _accept(self, records: list[RecordT], *, is_behind: bool) -> tuple[NextRecord[RecordT], ...]:
-        """Move the position over these records (R2)."""
+        """Advance the position past these records (R2)."""
         if not records:
             raise self._missing(self.txid + 1)
         chain = self._chain or Chain(records[0].link.chain, self._txid)

@@ -1,9 +1,9 @@
-"""Read and write what the channel's znodes hold.
+"""Read and write the records in the channel's znodes.
 
-JSON, for applications in any language. `chain` stands for one continuous run of a stream and is replaced whenever
-continuity is given up; `previous` is the record before (or, for the first, where the stream begins), so a gap is
-known exactly. What cannot be read whole is refused whole, and so is another `version`; keys that are not known here are
-ignored (docs/releasing.md).
+JSON, for applications in any language. `chain` identifies one continuous run of a stream and is replaced whenever
+continuity is given up. `previous` is the record before, or for the first record the start of the stream, so a gap is
+known exactly. A record that is partly unreadable, or has another `version`, is rejected; unknown keys are ignored
+(docs/releasing.md).
 """
 
 from collections.abc import Iterable
@@ -43,21 +43,21 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """What matched a filter, in order."""
+    """The events that match a filter, in order."""
 
     batches: tuple[EventBatch, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """What caches must forget, each change with its transaction id, in order."""
+    """The changes that make cached data stale, each with its transaction id, in order."""
 
     changes: tuple[tuple[int, Change], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What these transactions, both ends included, brought will never be published."""
+    """The events or changes of these transactions, both ends included, will never be published."""
 
     first_txid: int
     last_txid: int
@@ -66,7 +66,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Modified:
-    """A filter was modified: the transactions behind `after_txid` are matched with the new glob, no earlier one is."""
+    """A filter was modified: transactions after `after_txid` are matched with the new glob, earlier ones are not."""
 
     after_txid: int
     before: FilterTerms
@@ -75,7 +75,7 @@ class Modified:
 
 @dataclass(frozen=True, slots=True)
 class FilterRecord:
-    """A record of a filter's stream. What was modified comes before the content, which holds no events up to then."""
+    """A record of a filter's stream. `modified` comes before the content, whose events are all after `after_txid`."""
 
     link: Link
     content: Events | Dropped
@@ -84,7 +84,7 @@ class FilterRecord:
 
 @dataclass(frozen=True, slots=True)
 class CacheRecord:
-    """A record of the stream for caches, made with the filters of this generation."""
+    """A record of the stream for caches, matched with the filters of this generation."""
 
     link: Link
     generation: int
@@ -148,7 +148,7 @@ _WORDS: Final = {made: word for word, made in _SINGLE.items()}
 
 
 def encode_filter_record(record: FilterRecord) -> bytes:
-    """Give what a record of a filter's stream holds."""
+    """Return the data of a record of a filter's stream."""
     link, content, modified = record.link, record.content, None
     batches, dropped = None, None
     if isinstance(content, Events):
@@ -179,7 +179,7 @@ def encode_filter_record(record: FilterRecord) -> bytes:
 
 @checked
 def parse_filter_record(path: str, data: bytes) -> FilterRecord:
-    """Read the data of the znode `path`, a record of a filter's stream. Raises CorruptZnodeError."""
+    """Return the record in the data of the znode `path` of a filter's stream. Raises CorruptZnodeError."""
     record = _FILTER_RECORD.decode(data)
     link = _link(path, record)
     dropped = _dropped(record.dropped, link)
@@ -189,7 +189,7 @@ def parse_filter_record(path: str, data: bytes) -> FilterRecord:
         EventBatch(batch.txid, tuple(decode_event(event) for event in batch.events))
         for batch in record.batches or ()
     )
-    _see_order(link, (batch.txid for batch in batches), least_step=1)
+    _check_order(link, (batch.txid for batch in batches), least_step=1)
     modified = None if record.modified is None else _modified(record.modified, link)
     first = dropped.first_txid if dropped else batches[0].txid if batches else link.txid + 1
     if modified is not None and first <= modified.after_txid:
@@ -209,7 +209,7 @@ def _modified(found: _Modified, link: Link) -> Modified:
 
 
 def encode_cache_record(record: CacheRecord) -> bytes:
-    """Give what a record of the stream for caches holds."""
+    """Return the data of a record of the stream for caches."""
     link, content = record.link, record.content
     changes, dropped = None, None
     if isinstance(content, Stale):
@@ -231,14 +231,14 @@ def encode_cache_record(record: CacheRecord) -> bytes:
 
 @checked
 def parse_cache_record(path: str, data: bytes) -> CacheRecord:
-    """Read the data of the znode `path`, a record of the stream for caches. Raises CorruptZnodeError."""
+    """Return the record in the data of the znode `path` of the stream for caches. Raises CorruptZnodeError."""
     record = _CACHE_RECORD.decode(data)
     link = _link(path, record)
     dropped = _dropped(record.dropped, link)
     if (dropped is None) == (record.changes is None):
         raise ValueError("a record holds either changes or what was dropped")
     changes = tuple(_change(spelled) for spelled in record.changes or ())
-    _see_order(link, (txid for txid, _ in changes), least_step=0)
+    _check_order(link, (txid for txid, _ in changes), least_step=0)
     return CacheRecord(link, record.generation, dropped or Stale(changes))
 
 
@@ -293,7 +293,7 @@ def _dropped(dropped: _Dropped | None, link: Link) -> Dropped | None:
     return Dropped(dropped.first, dropped.last, dropped.reason)
 
 
-def _see_order(link: Link, txids: Iterable[int], *, least_step: int) -> None:
+def _check_order(link: Link, txids: Iterable[int], *, least_step: int) -> None:
     least = link.previous + 1
     for txid in txids:
         if not least <= txid <= link.txid:

@@ -1,6 +1,6 @@
-"""Read many znodes, of which some may be hostile, and log each bad one once.
+"""Read many znodes, some of which may be hostile, and log each bad one once.
 
-Any client that ZooKeeper's ACLs let create a znode chooses its data, its size and who may read it.
+A client that ZooKeeper's ACLs allow to create a znode chooses its data, its size and who may read it.
 """
 
 import logging
@@ -12,12 +12,12 @@ from nncache.coordination.errors import NotAllowedError
 from nncache.coordination.zookeeper import Znode, ZooKeeper
 
 AT_ONCE: Final = 100
-"""Znodes read together; with ZooKeeper's default limit of 1 MiB each, that bounds the memory."""
+"""Znodes read together; with ZooKeeper's default limit of 1 MiB each, this bounds the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableZnode:
-    """A znode that ZooKeeper's ACL does not show us."""
+    """A znode that its ACL does not let us read."""
 
     error: NotAllowedError
 
@@ -25,7 +25,7 @@ class UnreadableZnode:
 async def each_znode(
     zookeeper: ZooKeeper, paths: Sequence[str]
 ) -> AsyncIterator[tuple[str, Znode | UnreadableZnode | None]]:
-    """Yield each path with its znode; None for one that is not there. One that is refused costs only itself.
+    """Yield each path with its znode; None if it does not exist. A refused read affects only its own znode.
 
     Raises:
         ConnectionLostError: no answer.
@@ -49,13 +49,13 @@ async def _alone(zookeeper: ZooKeeper, path: str) -> Znode | UnreadableZnode | N
 
 
 MAX_REMEMBERED: Final = 1000
-"""Paths remembered; with more than that something else is wrong."""
+"""Paths that are remembered; if there are more, something else is wrong."""
 
 _log = logging.getLogger(__name__)
 
 
 class BadZnodes:
-    """Znodes that hold what cannot be read, or are none of the channel's. Both cost only what depends on them."""
+    """Znodes that are corrupt, or do not belong to the channel. They affect only what depends on them."""
 
     def __init__(self) -> None:
         self._corrupt: set[str] = set()
@@ -63,21 +63,21 @@ class BadZnodes:
 
     @property
     def corrupt_znodes(self) -> int:
-        """How many there were whose data could not be read."""
+        """The number of znodes whose data could not be read."""
         return len(self._corrupt)
 
     @property
     def foreign_znodes(self) -> int:
-        """How many there were whose name the channel does not use."""
+        """The number of znodes with names that the channel does not use."""
         return len(self._foreign)
 
     def corrupt(self, path: str, why: str) -> None:
-        """Take note of a znode that cannot be read."""
+        """Record a znode with unreadable data."""
         if _is_new(path, self._corrupt):
             _log.warning("corrupt znode, ignored: %s", why)
 
     def foreign(self, path: str) -> None:
-        """Take note of a znode that does not belong here."""
+        """Record a znode that does not belong to the channel."""
         if _is_new(path, self._foreign):
             _log.warning("foreign znode, ignored: %s", path)
 

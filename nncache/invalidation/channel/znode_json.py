@@ -1,7 +1,6 @@
-"""What all JSON in the channel's znodes has in common.
+"""The common parts of all JSON in the channel's znodes.
 
-What cannot be read whole is refused whole, and so is another `version`; keys that are not known here are ignored
-(docs/releasing.md).
+Data that is partly unreadable, or has another `version`, is rejected; unknown keys are ignored (docs/releasing.md).
 """
 
 from collections.abc import Callable
@@ -15,13 +14,13 @@ from nncache.invalidation.channel.znodes import MAX_TXID
 from nncache.invalidation.errors import CorruptZnodeError
 
 VERSION: Final = 1
-"""Of the JSON in records and definitions; another one is for changes that older readers must not overlook."""
+"""The version of records and definitions; a new one is for changes that older readers must not ignore."""
 
 MAX_RECORD_BYTES: Final = 512 * 1024
-"""Half of what ZooKeeper takes as one packet by default (jute.maxbuffer, 1 MiB); of what is larger nothing is ours."""
+"""Half of ZooKeeper's default packet limit (jute.maxbuffer, 1 MiB); no larger znode is ours."""
 
 MAX_REASON: Final = 200
-"""Characters shown of the reason why a znode is corrupt: it may quote what it holds."""
+"""Characters shown of the reason why a znode is corrupt: it may quote the znode's data."""
 
 
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TXID)]
@@ -29,7 +28,7 @@ Id: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9._-]{1,128}\Z"
 
 
 class Versioned(msgspec.Struct, frozen=True, kw_only=True):
-    """What has a version."""
+    """A structure with a version."""
 
     version: int
 
@@ -41,14 +40,14 @@ _Parsed = TypeVar("_Parsed")
 
 
 def fits(data: bytes) -> bool:
-    """Tell whether a record is small enough to be written."""
+    """Return whether a record is small enough to be written."""
     return len(data) <= MAX_RECORD_BYTES
 
 
 def checked(parse: Callable[[str, bytes], _Parsed]) -> Callable[[str, bytes], _Parsed]:
     """Make a parser of a znode's path and data check size and version first.
 
-    The parser then raises CorruptZnodeError for all that it cannot read.
+    The parser then raises CorruptZnodeError for everything that it cannot read.
     """
 
     @wraps(parse)
@@ -60,9 +59,9 @@ def checked(parse: Callable[[str, bytes], _Parsed]) -> Callable[[str, bytes], _P
             if version == VERSION:
                 return parse(path, data)
         except (
-            ValueError,  # also EventJsonError, GlobError, msgspec's own, and bytes that are not UTF-8
+            ValueError,  # includes EventJsonError, GlobError, errors of msgspec, and bytes that are not UTF-8
             InvalidPathError,
-            RecursionError,  # of msgspec, for what is nested a thousand deep
+            RecursionError,  # of msgspec, for data that is nested a thousand levels deep
         ) as exc:
             raise CorruptZnodeError(path, str(exc)[:MAX_REASON]) from exc
         raise CorruptZnodeError(path, f"version {version}: this release reads version {VERSION}; upgrade it")

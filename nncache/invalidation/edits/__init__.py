@@ -1,1 +1,1 @@
-"""Reading the edits of the active NameNode: pages in order, paced, every gap noticed. (invalidation/edits/)"""
+"""The edits of the active NameNode: read page by page, paced, every gap noticed. (invalidation/edits/)"""

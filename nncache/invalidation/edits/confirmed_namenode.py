@@ -1,6 +1,6 @@
-"""Call one incarnation of the active NameNode, and believe no other.
+"""Call one incarnation of the active NameNode, and trust no other.
 
-The shell over `incarnation`: it knows when connections change and has the pool's probes confirm who is at their end.
+The shell over `incarnation`: it observes connections, and has the pool's probes confirm which NameNode they reach.
 """
 
 import asyncio
@@ -14,14 +14,14 @@ from nncache.invalidation.namenodes import NameNodes, other_incarnation
 from nncache.invalidation.same_namespace import check_namespace
 
 CONFIRM_TIMEOUT_S = 5.0
-"""How long a probe that confirms the active NameNode is waited for."""
+"""Seconds to wait for a probe that confirms the active NameNode."""
 
 
 class ConfirmedNameNode:
-    """The NameNode that was active when a run of a stream began, in that very incarnation.
+    """The NameNode that was active when a run of a stream began, in that incarnation.
 
-    All methods raise the errors of `nncache.hadoop.rpc`, UnconfirmedReplyError if the connection changed meanwhile,
-    MissingEventsError once the pool knows another active NameNode, and WrongNamespaceError once it knows that an
+    All methods raise the errors of `nncache.hadoop.rpc`, UnconfirmedReplyError if the connection changed during the
+    call, MissingEventsError once the pool knows another active NameNode, and WrongNamespaceError once it knows that an
     address leads to another namespace.
     """
 
@@ -39,17 +39,17 @@ class ConfirmedNameNode:
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether the present connection was confirmed."""
+        """Whether the present connection is confirmed."""
         return self._incarnation.is_confirmed(self._rpc.connection_id)
 
     async def confirm(self) -> None:
-        """See to it that a connection is there, and only then ask who is active.
+        """Establish a connection, and only then have the pool confirm which NameNode is active.
 
         Raises:
-            ChannelUnavailableError: the probe's word did not come in time.
+            ChannelUnavailableError: no probe confirmed it in time.
         """
-        await self._rpc.confirm_namespace()  # asks nothing over a connection that is there
-        await self._rpc.get_current_edit_log_txid()  # refused by a standby, and to who may not read edits
+        await self._rpc.confirm_namespace()  # sends nothing over an existing connection
+        await self._rpc.get_current_edit_log_txid()  # refused by a standby, and to users without the right
         connection_id = self._rpc.connection_id
         since = self._clock()
         self._namenodes.suspect(self._namenode, "new RPC connection: is it still the same?")
@@ -67,7 +67,7 @@ class ConfirmedNameNode:
         """Return the last transaction written.
 
         Raises:
-            ChannelUnavailableError: its log is not open yet (NameNodeRpcServer.getCurrentEditLogTxid).
+            ChannelUnavailableError: the log is not open yet (NameNodeRpcServer.getCurrentEditLogTxid).
         """
         sent_on = self._rpc.connection_id
         txid = await self._rpc.get_current_edit_log_txid()
@@ -79,7 +79,7 @@ class ConfirmedNameNode:
     async def poll(self, from_txid: int) -> EditsPage:
         """Return the page that begins with this transaction.
 
-        Before the poll is sent and from the page's arrival on there is no await: the caller's clock is right.
+        There is no await before the poll is sent or after the page arrives: the times that the caller reads are right.
         """
         self.check_term()
         check_namespace(self._namenodes, self._namenode)
@@ -89,22 +89,22 @@ class ConfirmedNameNode:
         return page
 
     async def roll_edits(self) -> int:
-        """Begin a new segment of the log; return its first transaction. It does no harm if others do it, too."""
+        """Begin a new segment of the log; return its first transaction. Calls by other clients do no harm."""
         return await self._rpc.roll_edits()
 
     def fresh_as_of(self, covered_at: float | None) -> float | None:
-        """Return as of when the cache may call itself covered, given what the cursor says."""
+        """Return the time as of which everything is covered, given the cursor's result; None if it is unknown."""
         active = self._namenodes.active
         return self._incarnation.fresh_as_of(
             covered_at, None if active is None else active.term, self._namenodes.confirmed_as_of
         )
 
     def lost(self) -> None:
-        """Take note that a call got no answer: the next connection is confirmed before anything else."""
+        """Record that a call got no answer: the next connection must be confirmed first."""
         self._incarnation.lost()
 
     def suspect(self, why: str) -> None:
-        """Have the pool ask at once who is active."""
+        """Have the pool probe immediately which NameNode is active."""
         self._namenodes.suspect(self._namenode, why)
 
     def check_term(self) -> None:

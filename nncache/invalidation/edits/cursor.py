@@ -1,7 +1,7 @@
 """Follow the NameNode's edits page by page and notice every gap.
 
-Sans-I/O. The NameNode reports neither a purged transaction (the page simply begins later than asked) nor a log
-that went back (it looks idle); the Java client checks the first, and no client the second. Both are checked here.
+Sans-I/O. The NameNode reports neither a purged transaction (the page simply begins later than requested) nor a log
+that went back (it looks idle). The Java client checks the first, and no client the second. Both are checked here.
 Source: Hadoop 3.4.1 and 3.5.0, NameNodeRpcServer.getEditsFromTxid and DFSInotifyEventInputStream.
 """
 
@@ -13,12 +13,12 @@ from nncache.invalidation.errors import GapKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageResult:
-    """What one page brought."""
+    """The result of one page."""
 
     batches: tuple[EventBatch, ...]  # the transactions with events, in order
     through_txid: int  # every transaction up to this one has been read
-    covered_at: float | None  # all acknowledged before this poll time has been read; None when not known
-    is_behind: bool  # the NameNode has more already
+    covered_at: float | None  # everything acknowledged before this poll has been read; None if unknown
+    is_behind: bool  # the NameNode already has more
     advanced: bool  # transactions were read, with or without events
     is_durable: bool  # no NameNode can lose a transaction up to `through_txid`
 
@@ -30,27 +30,27 @@ class EditsGap:
     reason: str
     kind: GapKind
     first_txid: int | None = None  # the first transaction that is missing, where known
-    last_txid: int | None = None  # the last one that is, where known
+    last_txid: int | None = None  # the last transaction that is missing, where known
 
 
 class EditsCursor:
-    """A position in the edits: after which transaction to go on.
+    """A position in the edits: the transaction after which to continue.
 
     Invariants:
-        C1  Every transaction from the first position up to `through_txid` has been returned in some Progress.
+        C1  Every transaction from the first position up to `through_txid` has been returned in a PageResult.
         C2  A poll sent at t covers t once `through_txid` has reached the syncTxid of that poll's own reply: the
             NameNode syncs before it acknowledges, and reads syncTxid after it got the poll.
-        C3  syncTxid never goes back within one log; if it does, the log is another one. A syncTxid of 0 says
-            nothing: the NameNode has just become active, and shows finalized segments alone.
-        C4  What a page brings is durable (NameNodeRpcServer reads no further than syncTxid); the position at
-            which it all began may not be, and is once some syncTxid has reached it.
+        C3  syncTxid never decreases within one log; if it does, the log is another one. A syncTxid of 0 means
+            nothing: the NameNode has just become active, and shows only finalized segments.
+        C4  The transactions of a page are durable (NameNodeRpcServer reads no further than syncTxid). The first
+            position may not be durable; it is once a syncTxid has reached it.
     """
 
     def __init__(self, after_txid: int, *, synced_txid: int = 0) -> None:
         """Start after `after_txid`; `synced_txid` is known to be durable (0: nothing is).
 
-        getCurrentEditLogTxid may run ahead of syncTxid for some milliseconds, so for a start at the present end
-        nothing is known; for one from a checkpoint everything up to the checkpoint is.
+        getCurrentEditLogTxid may be ahead of syncTxid for some milliseconds. So at the present end nothing is known to
+        be durable; at a checkpoint everything up to it is.
         """
         self.through_txid = after_txid
         """Every transaction up to this one has been read."""
@@ -60,11 +60,11 @@ class EditsCursor:
 
     @property
     def next_txid(self) -> int:
-        """The transaction to ask for next."""
+        """The transaction to request next."""
         return self.through_txid + 1
 
     def receive(self, page: EditsPage, asked_at: float) -> PageResult | EditsGap:
-        """Take the reply to a poll for `next_txid` that was sent at `asked_at`; a Gap changes nothing."""
+        """Process the reply to a poll for `next_txid` that was sent at `asked_at`; an EditsGap changes nothing."""
         gap = self._gap(page)
         if gap is not None:
             return gap
@@ -118,11 +118,11 @@ class EditsCursor:
 
 
 def _read_once(page: EditsPage) -> tuple[tuple[EventBatch, ...], int]:
-    """Return the transactions before the first that comes again, and up to where nothing is missing.
+    """Return the transactions before the first repeated one, and the last transaction that they cover.
 
     With dfs.ha.tail-edits.in-progress a NameNode reads beyond the end of a segment like this: its own finalized segment
-    to that end, and then all from the transaction asked for once more, from JournalNodes (JournalSet.selectInputStreams
-    and QuorumJournalManager.selectRpcInputStreams of Hadoop 3.5.0: not redundant: they begin elsewhere).
+    to that end, and then all from the requested transaction once more, from JournalNodes (JournalSet.selectInputStreams
+    and QuorumJournalManager.selectRpcInputStreams of Hadoop 3.5.0: not redundant, because they begin elsewhere).
     """
     batches = page.batches
     for number in range(1, len(batches)):

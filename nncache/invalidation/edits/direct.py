@@ -1,4 +1,4 @@
-"""Channels of a proxy that reads the edits itself: from the NameNode or JournalNodes, or from a feed in ZooKeeper."""
+"""Channels of a proxy that reads the edits itself, from the NameNode, from JournalNodes or from a feed in ZooKeeper."""
 
 from collections import deque
 
@@ -15,18 +15,18 @@ from nncache.invalidation.stream import (
 
 
 class EditsInputStream(InotifyEventInputStream):
-    """The stream of what a source of edits reads.
+    """The stream of the edits that a source reads.
 
     Invariant:
-        D1  The items of a read are queued together, its Covered last: a reader that stops in between has not
-            got it, and one that goes on gets the rest first.
+        D1  The items of a read are queued together, its Covered last: a reader that stops before the Covered does not
+            get it, and one that continues gets the other items first.
     """
 
     def __init__(self, source: EditsSource) -> None:
         self._source = source
         self._items: deque[StreamItem] = deque()  # read, but not yielded yet
         self._covered = (float("-inf"), -1)  # (as_of, txid) of the last Covered queued
-        self._seen_as_of = float("-inf")  # what it said of that
+        self._seen_as_of = float("-inf")  # the latest `seen_as_of` of the source
 
     @property
     def term(self) -> int:
@@ -61,7 +61,7 @@ class EditsInputStream(InotifyEventInputStream):
         return self._items.popleft()
 
     async def shut_down(self) -> None:
-        """Give up what the source holds beyond a run."""
+        """End the run, and release what the source holds beyond it."""
         await self.close()
         await self._source.shut_down()
 
@@ -75,7 +75,7 @@ class EditsInputStream(InotifyEventInputStream):
 
 
 class DirectInotifyEventInputStream(EditsInputStream):
-    """The stream of the source that `edits_source` names; by default the polls of getEditsFromTxid."""
+    """The stream of the source that `edits_source` names; by default polls of getEditsFromTxid."""
 
     def __init__(self, setup: ChannelSetup) -> None:
         super().__init__(setup.edits or PolledEdits(setup.namenodes, setup.polling, setup.clock))

@@ -1,7 +1,7 @@
 """Read the edits of the active NameNode, page by page, paced and without end.
 
-The shell over `edits_cursor` and `pacing`, on a `ConfirmedNameNode`. The direct channel reads through it from the
-present end on, a publisher from its checkpoint.
+The shell over `cursor` and `pacing`, on a `ConfirmedNameNode`. The direct channel reads through it from the present
+end, a publisher from its checkpoint.
 """
 
 import asyncio
@@ -37,21 +37,21 @@ from nncache.invalidation.settings import INOTIFY, PollingSettings
 from nncache.invalidation.stats import ChannelStats
 
 UNREADABLE_S = 10.0
-"""How long edits may stay unreadable at one position before it is given up: they may be lost for good."""
+"""Seconds for which edits may be unreadable at one position before the run ends: they may be lost for good."""
 
 ROLL_WAIT_S = 0.3
-"""How long polls wait for the reply to rollEdits (16 ms on Hadoop 3.5.0)."""
+"""Seconds for which polls wait for the reply to rollEdits (16 ms on Hadoop 3.5.0)."""
 
 _log = logging.getLogger(__name__)
 
 
 class PolledEdits:
-    """Polls the active NameNode; paced, and within the budget over all runs. One user at a time.
+    """Polls the active NameNode, paced, within one budget for all runs. One user at a time.
 
     Invariants:
         P1  Only pages of the confirmed incarnation reach the cursor.
-        P2  From a page's arrival to the return of what it brought there is no await: a cancelled `read` has
-            either returned the page or not taken it, and then it is asked for again.
+        P2  From a page's arrival to the return of its result there is no await: a cancelled `read` has either
+            returned the page, or not processed it, and then it is requested again.
         P3  A run ends (MissingEventsError) as soon as the pool knows another term.
     """
 
@@ -64,17 +64,17 @@ class PolledEdits:
     ) -> None:
         self._namenodes = namenodes
         self._clock = clock
-        self._chance = chance  # spreads retries apart
+        self._chance = chance  # from 0 to 1; jitter of the backoff
         self._pacer = PollPacer(settings, clock())
         self._rolls = RollPolicy(settings)
         self._roll_interval_s = settings.roll_interval_s
         self._backoff = Backoff()
-        self._unreadable_since: float | None = None  # first of the errors in a row that no reconnect explains
+        self._unreadable_since: float | None = None  # first error in a row that no reconnect explains
         self._namenode: ConfirmedNameNode | None = None
         self._cursor = EditsCursor(0)  # of this run
         self._first: EditsRead | None = None  # read by `start`, returned by the next `read`
         self._has_peers = len(namenodes.namenodes) > 1
-        self._wanted_at: float | None = None  # coverage as of then is waited for; None when it is not
+        self._wanted_at: float | None = None  # coverage as of this time is requested; None: it is not
         self._written: tuple[float, int] | None = (
             None  # (time, last transaction written then), until it is read
         )
@@ -90,22 +90,22 @@ class PolledEdits:
     async def start(self, after_txid: int | None) -> None:
         """Begin a run after this (durable) transaction, or at the present end, and read once.
 
-        The present end is asked for before anything is promised: a change acknowledged after `start` was called
-        has a higher transaction id than it, or is one of those read.
+        The present end is requested first: a change acknowledged after the call of `start` has a higher transaction id,
+        or is among the edits read.
 
         Raises:
-            ChannelUnavailableError: no active NameNode, or it can't be read now (UnreadableEditsError: these edits
-                can't, for all that is known).
+            ChannelUnavailableError: no active NameNode, or it cannot be read now (UnreadableEditsError: these edits
+                cannot be read, perhaps never).
             NotPermittedError: this user may not read edits.
             WrongNamespaceError: the RPC address leads to another namespace than the HTTP address.
-            MissingEventsError: `after_txid` is purged or not yet reached, or the active one changed meanwhile.
+            MissingEventsError: `after_txid` is purged or not reached yet, or the active NameNode changed in between.
         """
         self.stop()
         active = await wait_active(self._namenodes)
         namenode = ConfirmedNameNode(self._namenodes, active, self._clock)
         try:
             await namenode.confirm()
-            # Asked in any case: while a NameNode is only becoming active, its syncTxid may be one of its last run.
+            # Requested in any case: while a NameNode is becoming active, its syncTxid may be that of its last run.
             end_txid = await namenode.present_end()
             if after_txid is None:
                 self._cursor = EditsCursor(end_txid)
@@ -122,7 +122,7 @@ class PolledEdits:
         self._namenode = namenode
 
     def stop(self) -> None:
-        """End the run; without one do nothing."""
+        """End the run, if there is one."""
         self._namenode = None
         self._first = None
         self._written = None
@@ -132,9 +132,9 @@ class PolledEdits:
         self.stop()
 
     async def read(self) -> EditsRead:
-        """Return what the next believed poll brought, which may be nothing but coverage.
+        """Return the result of the next trusted poll, which may be coverage alone.
 
-        Lost connections are survived: it tries until it succeeds, or the run ends.
+        It survives lost connections, and retries until it succeeds or the run ends.
 
         Raises:
             MissingEventsError: continuity is lost.
@@ -164,7 +164,7 @@ class PolledEdits:
             return read
 
     def wake(self) -> None:
-        """Coverage as of now is waited for: poll soon, within the budget, until it is there."""
+        """Request coverage as of now: poll soon, within the budget, until it is reached."""
         self._wanted_at = self._clock()
         self._hurry()
         self._woken.set()
@@ -178,7 +178,7 @@ class PolledEdits:
         )
 
     async def _poll(self, namenode: ConfirmedNameNode) -> EditsRead:
-        """Poll once. From the reply on there is no await (P2)."""
+        """Poll once. After the reply there is no await (P2)."""
         sent_at = self._clock()
         page = await namenode.poll(self._cursor.next_txid)
         replied_at = self._clock()
@@ -206,9 +206,9 @@ class PolledEdits:
         )
 
     async def _look_ahead(self, namenode: ConfirmedNameNode) -> None:
-        """While coverage is waited for: ask how far the log has been written.
+        """While coverage is requested, ask how far the log has been written.
 
-        A change can be seen before it is durable, and polls bring what is durable alone (FSNamesystem syncs its log
+        A client can see a change before it is durable, and polls return durable edits alone (FSNamesystem syncs its log
         after it has released its lock; NameNodeRpcServer.getEditsFromTxid reads up to syncTxid).
         """
         if self._wanted_at is None or self._written is not None:
@@ -218,7 +218,7 @@ class PolledEdits:
         self._pacer.charge(IDLE_COST_S, self._clock())
 
     def _hurry(self) -> None:
-        """While coverage is waited for: poll soon and, with several NameNodes, have the pool ask who is active."""
+        """While coverage is requested, poll soon and, with several NameNodes, have the pool probe which is active."""
         if self._wanted_at is None or self._namenode is None:
             return
         now = self._clock()
@@ -240,7 +240,7 @@ class PolledEdits:
                 return
 
     async def _roll_if_due(self, namenode: ConfirmedNameNode) -> None:
-        """Close a long segment. A failure is no reason to stop reading."""
+        """Close a long segment. A failure does not stop the reading."""
         sent_at = self._clock()
         is_pressed = self._pacer.is_pressed(sent_at)
         if not self._rolls.is_due(self._cursor.through_txid, sent_at, is_pressed=is_pressed):
@@ -249,7 +249,7 @@ class PolledEdits:
         try:
             async with asyncio.timeout(ROLL_WAIT_S):
                 began_txid = await namenode.roll_edits()
-        except TimeoutError:  # while polls wait the gate may close; likely it is carried out all the same
+        except TimeoutError:  # waiting polls may close the gate; the roll is probably carried out
             self._counts.rolls_failed += 1
             self._rolls.other_log()
             return
@@ -270,7 +270,7 @@ class PolledEdits:
         self._rolls.rolled(began_txid)
 
     async def _recover(self, namenode: ConfirmedNameNode, exc: Exception) -> None:
-        """Wait before the next try; end the run where trying again can't help."""
+        """Wait before the next attempt; end the run if another attempt cannot help."""
         now = self._clock()
         self._counts.polls_failed += 1
         self._counts.polls_distrusted += isinstance(exc, UnconfirmedReplyError)
@@ -287,7 +287,7 @@ class PolledEdits:
             case RpcUnavailableError() | ChannelUnavailableError():
                 namenode.lost()  # so that the new connection is confirmed before a poll is spent on it
             case RemoteCallError(verdict=verdict) if verdict in PASSING:
-                pass
+                namenode.lost()  # the connection may have ended with it
             case _:
                 if self._unreadable_since is None:
                     self._unreadable_since = now

@@ -1,1 +1,1 @@
-"""How a proxy or a publisher follows the feed of a namespace in ZooKeeper. (invalidation/feed/)"""
+"""The feed of a namespace in ZooKeeper, as proxies and publishers follow it. (invalidation/feed/)"""

@@ -1,18 +1,17 @@
-"""Read the feed of edits of a namespace that is in ZooKeeper.
+"""Read the feed of edits of a namespace in ZooKeeper.
 
-The shell over `nncache.hadoop.feed_znodes`. The names of the next edits are known, so nothing is listed: those that may
-be there are read, and the first that is not is watched.
+The shell over `nncache.hadoop.feed_znodes`. The names of the next edits are known, so nothing is listed: the edits
+that may exist are read, and the first missing one is watched.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
 from nncache.coordination.zookeeper import Znode, ZnodeWatch, ZooKeeperSession
 from nncache.hadoop import feed_znodes
 from nncache.hadoop.events import Event, EventBatch
+from nncache.hadoop.unreadable_json import UNREADABLE_JSON
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
@@ -22,19 +21,19 @@ from nncache.invalidation.errors import (
 )
 
 FEW: Final = 4
-"""Edits that are looked for at once after one was watched; more while there are more."""
+"""Edits requested together after the next one was watched; more while there are more."""
 
 MANY: Final = 64
-"""Edits that are looked for at once at most."""
+"""Maximum of edits requested together."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the next edit will be."""
+    """The place of the next edit."""
 
     segment: int
-    number: int  # in it
-    txid: int  # of the edit before
+    number: int  # of the edit in the segment
+    txid: int  # transaction of the edit before
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class _Segment:
 
 @dataclass(frozen=True, slots=True)
 class _Anchor:
-    """The last edit that was read: it tells this feed from one that was put back and went on otherwise."""
+    """The last edit that was read: it tells this feed from one that was restored and continued otherwise."""
 
     segment: int
     path: str
@@ -59,12 +58,12 @@ class FeedReader:
     Every method may raise ConnectionLostError and NotAllowedError.
 
     Invariants:
-        E1  The position moves when edits are returned, and there is no await in between: a read that fails or is
+        E1  The position advances when edits are returned, without an await in between: a read that fails or is
             cancelled has changed nothing.
-        E2  What comes next is proven by its place. A segment is left when another one is there and all of its edits
-            have been read; whatever else is not there as it should is a gap.
-        E3  Nothing is concluded from a watch that does not fire, or from an edit that is not there: a server may be
-            behind. After each change of the connection it is synced once, so none is behind what was read.
+        E2  The place of an edit proves that it comes next. The reader leaves a segment once another one exists and
+            all edits of the segment have been read; any other missing edit is a gap.
+        E3  A watch that does not fire, or a missing edit, proves nothing: a server may be behind. After each change of
+            the connection the server is synced once, so that it is not behind what was read.
     """
 
     def __init__(self, zookeeper: ZooKeeperSession, root: str, bad_znodes: BadZnodes) -> None:
@@ -72,9 +71,9 @@ class FeedReader:
         self._root = root
         self._bad_znodes = bad_znodes
         self._at = _Place(0, 0, -1)
-        self._anchor: _Anchor | None = None  # None: no edit before the position is kept
+        self._anchor: _Anchor | None = None  # None: no edit before the position exists
         self._synced_over = 0  # the connection that was synced
-        self._ahead = FEW  # edits that the next read looks for
+        self._ahead = FEW  # edits that the next read requests
         self._watch: tuple[str, ZnodeWatch] | None = None  # on the next edit
         self.is_behind = False
         """Whether the last read may have left edits for the next one."""
@@ -85,11 +84,11 @@ class FeedReader:
         return self._at.txid
 
     async def namespace(self) -> str:
-        """Return the block pool of the namespace whose feed it is.
+        """Return the block pool of the feed's namespace.
 
         Raises:
-            ChannelUnavailableError: there is none.
-            CorruptZnodeError: it cannot be read.
+            ChannelUnavailableError: there is no feed.
+            CorruptZnodeError: its znode cannot be parsed.
         """
         path = self._root + feed_znodes.VERSION
         (znode,) = await self._get_many([feed_znodes.VERSION])
@@ -99,14 +98,14 @@ class FeedReader:
             )
         try:
             return feed_znodes.parse_namespace(znode.data).block_pool
-        except msgspec.MsgspecError as exc:
+        except UNREADABLE_JSON as exc:
             raise self._corrupt(path, exc) from exc
 
     async def begin(self, after_txid: int | None) -> None:
-        """Take a transaction, or (None) the present end, as the position.
+        """Move the position to a transaction, or (None) to the present end.
 
         Raises:
-            MissingEventsError: edits after it are purged, or it was not written yet.
+            MissingEventsError: edits after it are purged, or it is not written yet.
             ChannelUnavailableError: there is no feed.
         """
         while True:
@@ -127,22 +126,22 @@ class FeedReader:
                 path = feed_znodes.edit(segment.number, number - 1)
                 (znode,) = await self._get_many([path])
                 if znode is None:
-                    continue  # purged meanwhile
+                    continue  # purged in between
                 anchor = _Anchor(segment.number, path, znode.created_zxid)
             self._at, self._anchor = _Place(segment.number, number, after), anchor
             self.is_behind = True
             return
 
     async def read(self) -> tuple[EventBatch, ...]:
-        """Return the events of the edits that come next, of MANY edits at most.
+        """Return the events of the next edits, of at most MANY edits.
 
         Raises:
-            MissingEventsError: some that come next are missing or corrupt, or the feed is another one.
+            MissingEventsError: one of the next edits is missing or corrupt, or the feed was replaced.
         """
         at, anchor = self._at, self._anchor
         numbers = range(at.number, at.number + self._ahead)
-        # In this order also reads that are not of one moment prove what is concluded: the next segment was there
-        # before the edits were looked for, and nothing had been dropped after that.
+        # In this order, reads at different moments are proof as well: the next segment existed before the edits were
+        # read, and nothing had been dropped after that.
         following, *edits, last, segment, feed = await self._get_many(
             [
                 feed_znodes.segment(at.segment + 1),
@@ -152,7 +151,7 @@ class FeedReader:
                 feed_znodes.EDITS,
             ]
         )
-        moved = self._see_kept(at, anchor, last, feed)
+        moved = self._check_kept(at, anchor, last, feed)
         if moved is not None:
             self._at, self._anchor, self.is_behind = moved, None, True
             return ()
@@ -181,7 +180,7 @@ class FeedReader:
         return tuple(batches)
 
     async def changed(self, timeout_s: float) -> bool:
-        """Return True as soon as there may be something to read, False after about `timeout_s` seconds."""
+        """Return True as soon as there may be a new edit, False after about `timeout_s` seconds."""
         path = self._root + feed_znodes.edit(self._at.segment, self._at.number)
         if self._watch is None or self._watch[0] != path:
             self._watch = path, self._zookeeper.watch(path)
@@ -189,7 +188,7 @@ class FeedReader:
         return await watch.read() is not None or await watch.changed(timeout_s)
 
     async def _get_many(self, paths: Sequence[str]) -> tuple[Znode | None, ...]:
-        """Return znodes, below the root, of a server that is not behind what was read over another connection."""
+        """Return znodes below the root, from a server that is not behind what was read over another connection."""
         while True:
             connection = self._zookeeper.connection_id
             if connection != self._synced_over:
@@ -200,7 +199,7 @@ class FeedReader:
                 return found
 
     async def _segments(self) -> list[_Segment]:
-        """Return all segments that are kept, the oldest first; all but the last have ended."""
+        """Return all existing segments, the oldest first; all but the last have ended."""
         feed = feed_znodes.EDITS
         (znode,) = await self._get_many([feed])
         begins = self._first(znode)
@@ -229,12 +228,12 @@ class FeedReader:
                 )
             return segments
 
-    def _see_kept(
+    def _check_kept(
         self, at: _Place, anchor: _Anchor | None, last: Znode | None, feed: Znode | None
     ) -> _Place | None:
-        """See that nothing after the position was purged, and that the feed is the one that was read.
+        """Check that nothing after the position was purged, and that the feed is the one that was read.
 
-        Return where to go on, if all that was read was purged and nothing else.
+        Return where to continue if everything that was read was purged, and nothing else.
         """
         try:
             segment, first_txid = self._first(feed)
@@ -264,7 +263,7 @@ class FeedReader:
     def _parsed(self, znode: Znode, txid: int) -> tuple[Event, ...]:
         try:
             return feed_znodes.parse_edit(znode.data)
-        except msgspec.MsgspecError as exc:
+        except UNREADABLE_JSON as exc:
             raise MissingEventsError(
                 str(self._corrupt(znode.path, exc)), GapKind.UNREADABLE, first_txid=txid, last_txid=txid
             ) from exc

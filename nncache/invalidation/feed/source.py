@@ -1,4 +1,4 @@
-"""A source of edits that costs a NameNode no poll: the feed that a namespace in ZooKeeper writes with its changes."""
+"""A source of edits without polls: the feed that a namespace in ZooKeeper writes together with its changes."""
 
 import asyncio
 import random
@@ -28,36 +28,36 @@ from nncache.invalidation.errors import (
 from nncache.invalidation.feed.reader import FeedReader
 from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.namenodes import NameNodes, wait_active
-from nncache.invalidation.same_namespace import see_same_namespace
+from nncache.invalidation.same_namespace import check_same_namespace
 from nncache.invalidation.stats import ChannelStats, RecordStats
 from nncache.invalidation.stream import Covered
 
 CONNECT_TIMEOUT_S: Final = 5.0
-"""How long a connection to ZooKeeper is waited for when a run begins."""
+"""Seconds to wait for a connection to ZooKeeper when a run begins."""
 
 REREAD_S: Final = 0.5
-"""The feed is read this often while coverage is waited for, notified or not."""
+"""Seconds between reads of the feed while coverage is requested, notified or not."""
 
 IDLE_REREAD_S: Final = 2.0
-"""And this often otherwise."""
+"""Seconds between these reads otherwise."""
 
 RECONNECT_S: Final = 10.0
-"""How long a connection is waited for at a time; then it is waited for again."""
+"""Timeout of one wait for a connection, in seconds; the wait is repeated until there is a connection."""
 
 Connect = Callable[[ZooKeeperSettings, Callable[[], float]], ZooKeeperSession]
 
 
 class FeedEdits:
-    """Edits by watches of ZooKeeper; an `nncache.invalidation.edits_source.EditsSource`.
+    """Edits through watches of ZooKeeper; an `nncache.invalidation.edits_source.EditsSource`.
 
-    One session with ZooKeeper serves all runs. A run survives lost connections and expired sessions, and ends where
-    continuity does. Nothing is concluded from ZooKeeper's being there or not: coverage is what the active NameNode says
-    of its log when the pool probes it, compared with what was read (`nncache.invalidation.follower.freshness`). Since
-    that NameNode reads how far the feed has come, behind a sync, it covers the changes of all NameNodes.
+    One session with ZooKeeper serves all runs. A run survives lost connections and expired sessions, and ends when
+    continuity is lost. ZooKeeper's availability proves nothing: coverage is the end of the log that the active NameNode
+    reports to the pool's probes, compared with what was read (`nncache.invalidation.follower.freshness`). That NameNode
+    reads the end of the feed after a sync, so it covers the changes of all NameNodes.
 
     Invariants:
-        W1  A read returns what follows the read before; a read that is cancelled has lost nothing.
-        W2  Coverage is returned only when all edits up to its transaction were returned, with it or before.
+        W1  A read returns the edits after those of the previous read; a cancelled read loses nothing.
+        W2  Coverage is returned only with, or after, all edits up to its transaction.
         W3  Nothing is returned once the pool knows another term.
     """
 
@@ -76,7 +76,7 @@ class FeedEdits:
         self._settings = settings
         self._root = feed_root
         self._clock = clock
-        self._chance = chance  # spreads retries apart
+        self._chance = chance  # from 0 to 1; jitter of the backoff
         self._connect: Connect = connect or partial(Session, log_name="feed of edits", login=login)
         self._zookeeper: ZooKeeperSession | None = None  # from the first run on
         self._reader: FeedReader | None = None  # of the run
@@ -86,7 +86,7 @@ class FeedEdits:
         self._covered: Covered | None = None  # known, but not returned yet
         self._bad_znodes = BadZnodes()
         self._counts = RecordStats()
-        self._connection = 0  # the last over which edits were read
+        self._connection = 0  # the last connection over which edits were read
 
     @property
     def term(self) -> int:
@@ -97,11 +97,11 @@ class FeedEdits:
         """Begin a run after this transaction, or at the present end, and read once: a corrupt edit fails here.
 
         Raises:
-            ChannelUnavailableError: no ZooKeeper, no active NameNode, no feed, or one of another namespace.
-            WrongNamespaceError: the NameNode's addresses lead to different namespaces.
+            ChannelUnavailableError: no ZooKeeper, no active NameNode, or no feed.
+            WrongNamespaceError: the feed, or one of the NameNode's addresses, is of another namespace.
             NotPermittedError: ZooKeeper's ACL forbids it.
-            MissingEventsError: `after_txid` is purged or not yet reached, the next edits are gone or corrupt, the log
-                is not as far as the feed, or the active NameNode changed meanwhile.
+            MissingEventsError: `after_txid` is purged or not reached yet, the next edits are missing or corrupt, the
+                log is behind the feed, or the active NameNode changed in between.
         """
         self.stop()
         try:
@@ -109,7 +109,7 @@ class FeedEdits:
             await zookeeper.wait_connected(CONNECT_TIMEOUT_S)
             active = await wait_active(self._namenodes)
             reader = FeedReader(zookeeper, self._root, self._bad_znodes)
-            await self._see_namespace(reader, active)
+            await self._check_namespace(reader, active)
             await reader.begin(after_txid)
             before = reader.txid
             batches = await reader.read()
@@ -136,7 +136,7 @@ class FeedEdits:
         self._found = self._covered = None
 
     async def shut_down(self) -> None:
-        """End the session with ZooKeeper, and the run if there is one."""
+        """End the run, if there is one, and the session with ZooKeeper."""
         self.stop()
         zookeeper, self._zookeeper = self._zookeeper, None
         if zookeeper is not None:
@@ -147,7 +147,7 @@ class FeedEdits:
 
         Raises:
             MissingEventsError: continuity is lost.
-            NotPermittedError: ZooKeeper's ACL no longer shows the feed.
+            NotPermittedError: ZooKeeper's ACL no longer allows reading the feed.
             WrongNamespaceError: the RPC address leads to another namespace than the HTTP address.
         """
         reader, probing, zookeeper = self._reader, self._probing, self._zookeeper
@@ -171,10 +171,10 @@ class FeedEdits:
         as_of = None if covered is None else covered.as_of
         return EditsRead(
             batches, probing.txid, as_of, seen_as_of=as_of
-        )  # seen once it is in the feed, not before
+        )  # a change can be seen once it is in the feed, not before
 
     def wake(self) -> None:
-        """Coverage as of now is waited for: have the pool probe soon."""
+        """Request coverage as of now: have the pool probe soon."""
         if self._probing is not None:
             self._probing.want()
 
@@ -185,7 +185,7 @@ class FeedEdits:
         return ChannelStats(records=replace(self._counts), session=session)
 
     async def _read_on(self, reader: FeedReader, probing: Probing, zookeeper: ZooKeeperSession) -> None:
-        """Find the next edits, over as many connections as that takes."""
+        """Read the next edits, over as many connections as necessary."""
         backoff = Backoff(limit_s=REREAD_S)
         while True:
             before = reader.txid
@@ -214,9 +214,9 @@ class FeedEdits:
                 return
             await probing.wait()
 
-    async def _see_namespace(self, reader: FeedReader, active: Active) -> None:
-        """See that the feed is that of the namespace that the active NameNode serves, at both addresses."""
-        namespace = await see_same_namespace(self._namenodes, active)
+    async def _check_namespace(self, reader: FeedReader, active: Active) -> None:
+        """Check that the feed is of the namespace that the active NameNode serves, at both addresses."""
+        namespace = await check_same_namespace(self._namenodes, active)
         found = await reader.namespace()
         if found != namespace.block_pool:
             raise WrongNamespaceError(
@@ -225,7 +225,7 @@ class FeedEdits:
             )
 
     async def _entered(self) -> ZooKeeperSession:
-        """Return the session, begun if it was not."""
+        """Return the session; start it if necessary."""
         if self._zookeeper is None:
             zookeeper = self._connect(self._settings, self._clock)
             await zookeeper.__aenter__()

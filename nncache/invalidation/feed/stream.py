@@ -1,4 +1,4 @@
-"""The channel that is the feed of a namespace in ZooKeeper: the example of a channel of one's own (docs/inotify.md)."""
+"""The channel that reads the feed of a namespace in ZooKeeper: an example of a custom channel (docs/inotify.md)."""
 
 from nncache.invalidation.edits.direct import EditsInputStream
 from nncache.invalidation.feed.source import Connect, FeedEdits
@@ -6,7 +6,7 @@ from nncache.invalidation.stream import ChannelSetup
 
 
 class FeedInotifyEventInputStream(EditsInputStream):
-    """The stream of the edits that a namespace in ZooKeeper writes, by watches; nothing is polled."""
+    """The stream of the edits that a namespace in ZooKeeper writes, through watches and without polls."""
 
     def __init__(self, setup: ChannelSetup, connect: Connect | None = None) -> None:
         super().__init__(

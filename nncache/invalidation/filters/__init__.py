@@ -1,1 +1,1 @@
-"""Filters: which paths matter, who may subscribe to them, and where HDFS keeps that. (invalidation/filters/)"""
+"""Filters: globs of paths, their subscribers, and their storage in HDFS. (invalidation/filters/)"""

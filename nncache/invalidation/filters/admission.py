@@ -1,7 +1,7 @@
-"""Say which filters are refused, and why.
+"""Decide which filters are refused, and why.
 
-Pure. The limits are for what is new: a filter that is in force stays in force when a limit is made stricter, as
-Kubernetes does with a ResourceQuota. Without that an operator's slip would take filters away from all tenants.
+Pure. Limits apply to new filters: a filter in force stays in force when a limit becomes stricter, as with a
+ResourceQuota of Kubernetes. Otherwise an operator's mistake would take filters away from all tenants.
 """
 
 from collections import Counter
@@ -24,14 +24,14 @@ def too_general(glob: str, limits: FilterSettings) -> str:
 
 
 def no_room(filters: int, limits: FilterSettings) -> str:
-    """Return why there can be no filter beside so many; "" if there can."""
+    """Return why no filter can be added to this many; "" if one can."""
     if not limits.max_filters or filters < limits.max_filters:
         return ""
     return f"there are {filters} filters already (max_filters)"
 
 
 def over_quota(owner: str, filters: int, limits: FilterSettings) -> str:
-    """Return why this user can own no filter beside so many; "" if that is possible."""
+    """Return why this user, who owns this many filters, can own no more; "" if that is possible."""
     if not limits.max_filters_per_owner or filters < limits.max_filters_per_owner:
         return ""
     return f"{owner} owns {filters} filters already (max_filters_per_owner)"
@@ -47,14 +47,14 @@ def refusals(
 ) -> dict[str, str]:
     """Return the names of the filters that are refused, each with the reason.
 
-    Of filters that were made one after the other the first have the room; those that are not in HDFS yet come last.
+    The filters that were created first have priority; those that are not in HDFS yet come last.
 
     Args:
-        filters: all that there are to be, by name.
+        filters: all filters of the new set, by name.
         limits: what is allowed.
-        globs: those in force, by the names of their filters: they are not too general.
-        placed: names of filters that have their room already.
-        owned: names of those whose owner has them already.
+        globs: the globs in force, by the names of their filters: they are not too general.
+        placed: names of the filters that already count towards max_filters.
+        owned: names of the filters that already count for their owner.
     """
     refused: dict[str, str] = {}
     count = len(placed)
@@ -78,7 +78,7 @@ def refusals(
 def refused_changes(
     before: Mapping[str, Filter], after: Mapping[str, Filter], limits: FilterSettings
 ) -> dict[str, str]:
-    """Return which filters are refused when those in HDFS become others: all that change nothing may stay."""
+    """Return the filters that are refused when `before` becomes `after`, by name: unchanged filters may stay."""
     return refusals(
         after,
         limits,

@@ -1,9 +1,9 @@
-"""What a filter is, and how HDFS keeps it.
+"""A filter, and its representation in HDFS.
 
-Named after the INotifyPathFilterInfo of HDFS-8940. Each of its facts has one place: an extended attribute of the
-filter's directory, or a file `definition.json` in it, holds name and glob; a directory, `subscribers`, belongs to the
-filter's owner and has one child for each user that may subscribe. So HDFS's own permissions say who may change what,
-and nothing that is written twice can differ: where there is a file, the attribute means nothing.
+Named after the INotifyPathFilterInfo of HDFS-8940. Each fact is stored once. An extended attribute of the filter's
+directory, or a file `definition.json` in it, holds name and glob. A directory `subscribers` belongs to the filter's
+owner and has one child for each user that may subscribe. So HDFS's own permissions decide who may change what, and no
+two copies can differ: where the file exists, the attribute is ignored.
 """
 
 from collections.abc import Collection, Iterable
@@ -19,22 +19,22 @@ from nncache.invalidation.channel.znodes import is_filter_name
 from nncache.invalidation.errors import FilterError
 
 ATTRIBUTE: Final = "user.nncache.definition"
-"""The attribute with what only an administrator may change. The NameNode alone keeps it: no DataNode is needed."""
+"""The attribute that only an administrator may change. The NameNode alone stores it: no DataNode is needed."""
 
 DEFINITION: Final = "definition.json"
-"""The file with the same, from older releases, by hand, or where HDFS does not take it as an attribute."""
+"""The file with the same content, from older releases, by hand, or where HDFS does not accept the attribute."""
 
 SUBSCRIBERS: Final = "subscribers"
-"""The directory that belongs to the owner."""
+"""The directory that belongs to the filter's owner."""
 
 MAX_SUBSCRIBERS: Final = 10_000
-"""As many clients as the service is made for."""
+"""The number of clients that the service is designed for."""
 
 MAX_SUBSCRIBERS_LENGTH: Final = 256 * 1024
-"""Bytes of all their names, as JSON escapes them; with the glob they still fit into one znode of 512 KiB."""
+"""Bytes of all subscribers' names, as JSON escapes them; with the glob they fit into one znode of 512 KiB."""
 
 MAX_DEFINITION_BYTES: Final = 64 * 1024
-"""No glob makes it longer, even if JSON escapes each of its characters."""
+"""Size limit of a definition: no glob makes it longer, even if JSON escapes each of its characters."""
 
 _NO_USER: Final = (
     "must be a user name of HDFS: no /, : or control character, neither . nor .., at most 255 bytes"
@@ -43,19 +43,18 @@ _NO_USER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which paths matter, whose filter that is, and who may subscribe to what happens to them.
+    """A glob of paths, its owner, and the users that may subscribe to its events.
 
     Raises:
-        FilterError: what is wrong with it, for its author.
+        FilterError: a value is invalid; the message is for the author of the filter.
     """
 
     name: str
     path_glob: str  # as in `nncache.hadoop.glob_syntax`
     owner: str
-    allowed_subscribers: tuple[str, ...] = ()  # sorted, each once, however they are given
+    allowed_subscribers: tuple[str, ...] = ()  # sorted, each once, whatever the order given
     file_id: int = field(default=0, compare=False)
-    """HDFS's id of its list of subscribers: larger than that of any filter made before, and another one for a filter
-    that was made again. 0: it is not in HDFS."""
+    """HDFS's file id of its list of subscribers: grows with each filter created or recreated. 0: it is not in HDFS."""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -69,7 +68,7 @@ class Filter:
 
 
 def check_name(name: str) -> None:
-    """Raise FilterError if no filter may be called so: ZooKeeper, or another part of the service, could not."""
+    """Raise FilterError if no filter may have this name: ZooKeeper or another part of the service cannot use it."""
     if not is_filter_name(name):
         raise FilterError(
             f"name: {name!r}: must be letters, digits, . _ and -, beginning with a letter or digit, "
@@ -78,13 +77,13 @@ def check_name(name: str) -> None:
 
 
 def check_owner(user: str) -> None:
-    """Raise FilterError if no filter can belong to this user: a NameNode would not know such a user."""
+    """Raise FilterError if this owner is not a possible user name of a NameNode."""
     if not is_user_name(user):
         raise FilterError(f"owner: {user!r}: {_NO_USER}")
 
 
 def check_subscribers(users: Collection[str]) -> None:
-    """Raise FilterError if these, each named once, would not fit into one znode."""
+    """Raise FilterError if these users, each listed once, would not fit into one znode."""
     if len(users) > MAX_SUBSCRIBERS:
         raise FilterError(f"{len(users)} subscribers: at most {MAX_SUBSCRIBERS} are possible")
     if (length := sum(len(msgspec.json.encode(user)) - 2 for user in users)) > MAX_SUBSCRIBERS_LENGTH:
@@ -95,13 +94,13 @@ def check_subscribers(users: Collection[str]) -> None:
 
 
 def check_subscriber(user: str) -> None:
-    """Raise FilterError if this can be no user: a NameNode would not know such a user."""
+    """Raise FilterError if this subscriber is not a possible user name of a NameNode."""
     if not is_user_name(user):
         raise FilterError(f"subscriber: {user!r}: {_NO_USER}")
 
 
 def check_glob(glob: str) -> None:
-    """Raise FilterError, which says where, if this is no glob of Hadoop, or too long."""
+    """Raise FilterError, with the position, if this is not a valid glob of Hadoop, or is too long."""
     if len(glob) > MAX_GLOB_LENGTH:
         raise FilterError(
             f"glob: {len(glob)} characters: at most {MAX_GLOB_LENGTH} are possible, as in a path"
@@ -137,10 +136,10 @@ def parse_definition(
     file_id: int = 0,
     source: str = DEFINITION,
 ) -> Filter:
-    """Put a filter together from its definition, which stands in `source`, and from what its directories say.
+    """Build a filter from its definition, which was read from `source`, and from the state of its directories.
 
     Raises:
-        FilterError: what is wrong. A field that is not known is wrong, too: it might narrow what is meant.
+        FilterError: the definition is invalid. So is an unknown field: it might narrow the filter.
     """
     try:
         found = _DECODER.decode(data)
@@ -152,7 +151,7 @@ def parse_definition(
 
 
 def filter_as_json(definition: Filter) -> dict[str, object]:
-    """Return all of a filter under the names that HDFS-8940 gives its parts."""
+    """Return the whole filter under the field names of HDFS-8940."""
     return {
         "name": definition.name,
         "pathGlob": definition.path_glob,

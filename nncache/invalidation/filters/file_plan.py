@@ -1,4 +1,4 @@
-"""Say what must be done for HDFS to have the filters of a file.
+"""Plan how the filters in HDFS become those of a file.
 
 Pure.
 """
@@ -16,7 +16,7 @@ from nncache.invalidation.filters.stored_filters import StoredFilters
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A filter that the file wants otherwise."""
+    """A filter that the file changes."""
 
     before: Filter
     after: Filter
@@ -24,26 +24,26 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePlan:
-    """What is to be done; each part is sorted by name."""
+    """The changes to carry out; each part is sorted by name."""
 
     added: tuple[Filter, ...] = ()
     changed: tuple[Change, ...] = ()
     removed: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()  # not in the file, and kept
-    broken: Mapping[str, str]  # in the file, but what HDFS has of that name is no filter: why; left alone
+    broken: Mapping[str, str]  # in the file, but broken in HDFS, with the reason; left alone
     refused: Mapping[str, str] = field(
         default_factory=dict
-    )  # among the added and changed ones, those beyond the limits: why; with any of them nothing is done
-    unchanged: int = 0  # filters that are as the file wants them
+    )  # added and changed ones beyond the limits, with the reason; if there are any, nothing is done
+    unchanged: int = 0  # number of filters that are as in the file
 
     @property
     def is_empty(self) -> bool:
-        """Whether HDFS has what the file says."""
+        """Whether HDFS has the filters of the file."""
         return not (self.added or self.changed or self.removed or self.broken)
 
     @property
     def pitfalls(self) -> tuple[str, ...]:
-        """What globs that are new do not match, though it looks as if they did (`nncache.hadoop.glob_pitfalls`)."""
+        """What new globs do not match although they look as if they did (`nncache.hadoop.glob_syntax.pitfall`)."""
         new = [each.path_glob for each in self.added]
         new += [
             each.after.path_glob for each in self.changed if each.before.path_glob != each.after.path_glob
@@ -52,7 +52,7 @@ class FilePlan:
 
     @property
     def steps(self) -> int:
-        """How many filters are to be touched."""
+        """The number of filters to add, change or remove."""
         return len(self.added) + len(self.changed) + len(self.removed)
 
 
@@ -64,9 +64,9 @@ def plan_file(
     prune: bool,
     limits: FilterSettings | None = None,
 ) -> FilePlan:
-    """Compare; a new filter without an owner belongs to `user`, and with `prune` what is not in the file goes.
+    """Compare the file with HDFS. A new filter without an owner belongs to `user`; `prune` removes unlisted filters.
 
-    What an entry leaves out stays as it is.
+    Values that an entry leaves out stay as they are.
 
     Raises:
         FilterError: `user` cannot own a filter.

@@ -8,7 +8,7 @@ Pure. The file is TOML, one table for each filter:
     owner = "joe"
     subscribers = ["alice", "bob"]
 
-`owner` and `subscribers` may be left out; then the file says nothing about them.
+`owner` and `subscribers` are optional: the file does not change what it leaves out.
 """
 
 import difflib
@@ -42,24 +42,24 @@ _NOTE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileEntry:
-    """What the file says of one filter."""
+    """One filter of the file."""
 
     name: str
     path_glob: str
     owner: str | None = None  # None: left out
-    allowed_subscribers: tuple[str, ...] | None = None  # the same; sorted, each once
+    allowed_subscribers: tuple[str, ...] | None = None  # None: left out; sorted, each once
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with the file."""
+    """One error in the file."""
 
-    line: int | None  # counted from 1; None where it is not known
+    line: int | None  # counted from 1; None if unknown
     reason: str
 
 
 class BadFilterFileError(FilterError):
-    """The file does not say which filters are wanted."""
+    """The file does not define a valid set of filters."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(faults)  # in the order of the file
@@ -67,7 +67,7 @@ class BadFilterFileError(FilterError):
 
 
 def parse_filters(text: str) -> tuple[FileEntry, ...]:
-    """Return what the file says, sorted by name. Raises BadFilterFileError: names everything that is wrong with it."""
+    """Return the filters of the file, sorted by name. Raises BadFilterFileError: lists all errors in the file."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:  # the latter: nested a thousand deep
@@ -96,7 +96,7 @@ def parse_filters(text: str) -> tuple[FileEntry, ...]:
 
 
 def encode_filters(filters: Iterable[Filter]) -> str:
-    """Return the file that says all of these filters, sorted by name."""
+    """Return the text of a file that defines all of these filters, sorted by name."""
     return _NOTE + "".join(map(_table, sorted(filters, key=lambda each: each.name)))
 
 
@@ -112,7 +112,7 @@ def _table(each: Filter) -> str:
 
 
 def _text(value: str) -> str:
-    """Return a TOML basic string; what steers a terminal is escaped."""
+    """Return a TOML basic string; unprintable characters, which may control a terminal, are escaped."""
     return '"' + "".join(map(_character, value)) + '"'
 
 
@@ -133,7 +133,7 @@ def _entry(table: Mapping[str, object]) -> FileEntry:
 
 
 def _faults(table: Mapping[str, object], earlier: Mapping[str, FileEntry]) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with one table, each with its key."""
+    """Yield each error in one table, with its key."""
     for key in table:
         if key not in _KEYS:
             nearest = difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.0)[0]
@@ -165,10 +165,10 @@ def _checked(key: str, check: Callable[[_ValueT], None], value: _ValueT) -> Iter
 
 
 def _lines(text: str, tables: int) -> list[Mapping[str, int]]:
-    """Return for each table the lines of its keys, and under "" that of its header.
+    """Return the lines of each table's keys, and under "" the line of its header.
 
-    They are looked for in the text, as the parser does not say: if other headers are found than it has read, as where
-    one stands in a text of several lines, no lines are known.
+    The parser does not report lines, so they are searched for in the text. If the number of headers found differs from
+    the number of tables parsed, as with a header inside a multi-line string, no lines are known.
     """
     found: list[dict[str, int]] = []
     for number, line in enumerate(text.splitlines(), start=1):

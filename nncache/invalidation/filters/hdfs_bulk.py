@@ -12,12 +12,12 @@ from nncache.invalidation.filters.hdfs_reader import Progress
 from nncache.invalidation.filters.hdfs_store import FilterStore
 
 AT_ONCE: Final = 16
-"""Filters that are touched at the same time, each by one call after the other."""
+"""Filters changed at the same time; the calls for one filter follow each other."""
 
 
 @dataclass(slots=True)
 class Done:
-    """How many filters were touched so far."""
+    """The number of filters changed so far."""
 
     added: int = 0
     changed: int = 0
@@ -25,10 +25,10 @@ class Done:
 
 
 async def carry_out(plan: FilePlan, store: FilterStore, done: Done, progress: Progress | None = None) -> None:
-    """Do what is planned, and count it in `done`; the first failure ends the rest and is raised.
+    """Carry out the plan, and count the changes in `done`; the first failure stops the rest and is raised.
 
-    Each filter is touched as a whole or not at all, so that a later plan goes on where this one ended. What is
-    removed goes last: a path whose filter gets another name has one all the time.
+    Each filter is changed as a whole or not at all, so a later plan continues where this one stopped. Filters are
+    removed last: a path whose filter gets another name has a filter all the time.
     """
     finished = 0
 

@@ -1,4 +1,4 @@
-"""What the filters ask of HDFS, and what its refusals mean to them."""
+"""The calls of HDFS that filters need, and the meaning of its errors."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from nncache.net.http_failure import why_unanswered
 
 
 class Hdfs(Protocol):
-    """HDFS as one user; `nncache.hadoop.namenodes.webhdfs.WebHdfs` has this shape and says what is raised."""
+    """HDFS as one user; `nncache.hadoop.namenodes.webhdfs.WebHdfs` has this shape and documents the errors."""
 
     async def status(self, path: str) -> FileStatus:
         """Return the status of a path."""
@@ -26,40 +26,40 @@ class Hdfs(Protocol):
         """Return the content of a file."""
 
     async def mkdirs(self, path: str, permission: str = "755") -> bool:
-        """Make a directory and those above it."""
+        """Create a directory and its missing ancestors."""
 
     async def create(self, path: str, data: bytes = b"", *, create_parent: bool = True) -> None:
-        """Write a file that is not there yet, and close it."""
+        """Write a new file and close it."""
 
     async def xattrs(self, path: str) -> Mapping[str, bytes]:
         """Return the extended attributes of a path, by name."""
 
     async def set_xattr(self, path: str, name: str, value: bytes) -> None:
-        """Set an extended attribute, whether it is there or not."""
+        """Create or replace an extended attribute."""
 
     async def set_owner(self, path: str, owner: str | None = None, group: str | None = None) -> None:
         """Set the owner, the group, or both."""
 
     async def rename_to(self, source: str, destination: str) -> None:
-        """Move a path to exactly this place, where nothing may be."""
+        """Rename a path to exactly this one, which must not exist."""
 
     async def delete(self, path: str, *, recursive: bool = False) -> bool:
-        """Delete a path; False if there is none."""
+        """Delete a path; return False if there is none."""
 
 
 FAILURES: Final = (HadoopError, aiohttp.ClientError, TimeoutError)
-"""Every way in which HDFS can fail to do what it is asked."""
+"""Every error with which a call of HDFS can fail."""
 
 
 @contextmanager
 def answered(doing: str, *, who_may: str) -> Iterator[None]:
-    """Carry out a part of something and, when HDFS does not do it, tell it in our words.
+    """Run a block of calls, and translate HDFS's errors into errors of the filters.
 
-    `doing` begins the message ("filter f cannot be added"); `who_may` is for those whom HDFS refuses.
+    `doing` begins the message ("filter f cannot be added"); `who_may` is the message for users whom HDFS refuses.
 
     Raises:
         FilterAccessError: HDFS refuses this user.
-        FiltersUnavailableError: HDFS can't do it now, or gave no answer.
+        FiltersUnavailableError: HDFS cannot do it now, or gave no answer.
     """
     try:
         yield
@@ -72,7 +72,7 @@ def answered(doing: str, *, who_may: str) -> Iterator[None]:
 
 
 def reason_of(exc: BaseException) -> str:
-    """Return what HDFS said, or why it said nothing, in one line."""
+    """Return HDFS's error, or why there was no answer, in one line."""
     match exc:
         case RemoteExceptionError(verdict=Verdict.STANDBY):
             return f"this NameNode is not the active one, all of them must be named ({_first_line(exc)})"
@@ -87,7 +87,7 @@ def reason_of(exc: BaseException) -> str:
 
 
 async def status_if_there(hdfs: Hdfs, path: str) -> FileStatus | None:
-    """Return the status of a path, None if there is no such path."""
+    """Return the status of a path, or None if it does not exist."""
     try:
         return await hdfs.status(path)
     except RemoteExceptionError as exc:
@@ -97,15 +97,15 @@ async def status_if_there(hdfs: Hdfs, path: str) -> FileStatus | None:
 
 
 def is_missing(exc: RemoteExceptionError) -> bool:
-    """Tell whether HDFS says that there is no such path."""
+    """Return whether HDFS reports that the path does not exist."""
     return exc.verdict is Verdict.FILE_NOT_FOUND
 
 
 def already_exists(exc: RemoteExceptionError) -> bool:
-    """Tell whether HDFS refuses to replace what is there."""
+    """Return whether HDFS refuses to replace an existing path."""
     return exc.remote.exception == "FileAlreadyExistsException"
 
 
 def _first_line(exc: RemoteExceptionError) -> str:
-    """Leave out the stack trace that may follow."""
+    """Return the message without the stack trace that may follow."""
     return (exc.remote.message.splitlines() or [""])[0]

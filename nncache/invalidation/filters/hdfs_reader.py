@@ -28,51 +28,51 @@ from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.filters.trust import DirectoryTrust, Distrust, trust_in
 
 MANY_UNREADABLE: Final = 16
-"""So many definitions of which HDFS does not hand out the content, or all of them, are HDFS's fault, not theirs."""
+"""If this many definitions are unreadable, or all are, HDFS is at fault and not the definitions."""
 
 TRIES: Final = 3
-"""Readings of one filter that is removed and added again meanwhile."""
+"""Attempts to read a filter that is removed and added again in between."""
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called with how many filters have been read, and of how many."""
+"""Called with the number of filters that have been read, and their total number."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFilter:
-    """A filter that HDFS keeps."""
+    """A filter in HDFS."""
 
     filter: Filter
-    odd_subscribers: tuple[str, ...]  # children of its list that are no user names
+    odd_subscribers: tuple[str, ...]  # children of its list that are not user names
     distrust: Distrust | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenDefinition:
-    """What is under a name is no filter."""
+    """The directory of a name holds no valid filter."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Unreadable:
-    """The NameNode knows the definition, but no DataNode hands out its content."""
+    """The NameNode has the definition, but no DataNode returns its content."""
 
     reason: str
 
 
-_Found: TypeAlias = StoredFilter | BrokenDefinition | _Unreadable | None  # None: it is not there
+_Found: TypeAlias = StoredFilter | BrokenDefinition | _Unreadable | None  # None: it does not exist
 _Identity: TypeAlias = tuple[int, int, int]  # of a file's content: file id, modification time, length
 
 
 class FilterReader:
-    """Reads what is below one directory.
+    """Reads the filters below one directory.
 
-    The content of a file `definition.json` is remembered as long as the file is the same: reading all again costs at
-    most three calls a filter and needs no DataNode. With `ahead`, reading all asks for most of it in few calls.
+    The content of a file `definition.json` is cached while the file is the same: reading all filters again takes at
+    most three calls for each, and no DataNode. With `ahead`, `read_all` reads most of it in few calls.
     """
 
     def __init__(self, hdfs: Hdfs, path: str, ahead: ReadAhead | None = None, *, own_user: str = "") -> None:
-        """Take the place; `own_user`: the publisher's own user, whose filters are believed as well."""
+        """Create a reader; `own_user` is the publisher's own user, whose filters are trusted as well."""
         self._hdfs = hdfs
         self._path = path
         self._ahead = ahead
@@ -80,15 +80,15 @@ class FilterReader:
         self._contents: dict[str, tuple[_Identity, bytes]] = {}  # of definitions, by name
 
     async def names(self) -> tuple[str, ...]:
-        """Return the names of all that is there, in order, broken ones too; none if there is no directory.
+        """Return the names of all filters, sorted, including broken ones; none if the directory does not exist.
 
         Raises:
-            FilterStoreError: it is not known.
+            FilterStoreError: HDFS could not be read.
         """
         return tuple(await self._directories())
 
     async def _directories(self) -> dict[str, FileStatus]:
-        """Return the status of all that is there, by name and in order."""
+        """Return the status of each child that may be a filter, by name, sorted."""
         with self.answered():
             try:
                 listed = await self._hdfs.list(self._path)
@@ -102,10 +102,10 @@ class FilterReader:
         return {name: statuses[name] for name in sorted(statuses) if not name.startswith(".")}
 
     async def read_all(self, progress: Progress | None = None) -> StoredFilters:
-        """Return all that is there.
+        """Return all filters.
 
         Raises:
-            FilterStoreError: it could not be read; nothing is known about any filter.
+            FilterStoreError: HDFS could not be read; nothing is known about any filter.
         """
         directories = await self._directories()
         if not directories:
@@ -122,12 +122,12 @@ class FilterReader:
         return _together(found, trust)
 
     async def read(self, names: Collection[str]) -> StoredFilters:
-        """Return what is there under these names; what is not there is in none of the parts.
+        """Return the filters of these names; a missing one is in no part of the result.
 
-        A definition that no DataNode hands out is broken: of so few one cannot tell whose fault it is.
+        A definition that no DataNode returns is broken: with so few filters it is unclear where the fault is.
 
         Raises:
-            FilterStoreError: it could not be read; nothing is known about any of them.
+            FilterStoreError: HDFS could not be read; nothing is known about any of them.
         """
         trust = await self._trust()
         found = await self._read_each(names, self._hdfs, trust, {})
@@ -137,13 +137,13 @@ class FilterReader:
         return _together(found, trust)
 
     async def _trust(self) -> DirectoryTrust:
-        """Say what is believed here."""
+        """Return the rules of trust for this directory."""
         found: dict[str, FileStatus] = {}
         with self.answered():
             for path in (*reversed(ancestors(self._path)), self._path):
                 status = await status_if_there(self._hdfs, path)
                 if status is None:
-                    break  # nor is there a filter
+                    break  # so there is no filter
                 found[path] = status
         return trust_in(self._path, found, self._own_user)
 
@@ -171,10 +171,10 @@ class FilterReader:
         return {name: found[name] for name in names}
 
     async def read_one(self, name: str) -> StoredFilter | BrokenDefinition | None:
-        """Return what HDFS keeps under this name, None if there is nothing.
+        """Return the filter of this name, or None if there is none.
 
         Raises:
-            FilterStoreError: it could not be read.
+            FilterStoreError: HDFS could not be read.
         """
         found = await self._read_one(name, self._hdfs, await self._trust(), None)
         if isinstance(found, _Unreadable):
@@ -207,7 +207,7 @@ class FilterReader:
     async def _read_parts(
         self, name: str, hdfs: Hdfs, trust: DirectoryTrust, directory: FileStatus
     ) -> _Found:
-        """Read what stands in the directory of a filter; "not found" if it is removed under our hands."""
+        """Read the directory of a filter; HDFS reports "not found" if it is removed at the same time."""
         listed = await hdfs.list(f"{self._path}/{name}")
         parts = {status.path_suffix: status for status in listed}
         if "" in parts:
@@ -272,7 +272,7 @@ class FilterReader:
         return tuple(status.path_suffix for status in listed)
 
     def answered(self) -> AbstractContextManager[None]:
-        """Tell in our words, as `hdfs_calls.answered`, that a read in here got no answer."""
+        """Translate errors of a read in the block, as `hdfs_calls.answered` does."""
         return answered(
             f"the filters in {self._path} cannot be read",
             who_may=f"this user may not read all of {self._path}",

@@ -1,12 +1,12 @@
-"""Keep the filters in HDFS, whose permissions say who may change what.
+"""Store the filters in HDFS, whose permissions decide who may change what.
 
     PATH/NAME                    its attribute `user.nncache.definition` is what only an administrator may change
-    PATH/NAME/definition.json    instead of it, where older releases wrote one, or HDFS does not take the attribute
+    PATH/NAME/definition.json    replaces it where an older release wrote it, or HDFS refuses the attribute
     PATH/NAME/subscribers/       the owner's own directory, with one child for each user that may subscribe
 
-A filter appears, gets another glob and disappears in one transaction of HDFS, so no reader meets half of one. What
-begins with a dot in PATH is no filter: drafts are called so. Calls that the NameNode answers alone are preferred: a
-DataNode starts a client for each file that it is to write, which takes it about a hundred times as long.
+A filter appears, changes its glob and disappears in one transaction of HDFS, so no reader sees a part of it. Names in
+PATH that begin with a dot are drafts, not filters. Calls that the NameNode answers alone are preferred: a DataNode
+starts a client for each file to be written, which takes about a hundred times as long.
 """
 
 import difflib
@@ -57,34 +57,34 @@ from nncache.invalidation.filters.stored_filters import StoredFilters
 _DRAFT: Final = ".tmp-"
 
 DRAFT_AGE_S: Final = 86_400.0
-"""A draft that was not changed for so long is left over: no command takes a day, nor are clocks so far apart."""
+"""Age in seconds after which an unchanged draft is a leftover: no command takes a day, no clocks are a day apart."""
 
 
 class FilterStore:
     """The filters of one directory of HDFS, as one user. HDFS alone decides what that user may do.
 
-    Every method raises `FilterStoreError` in one of its kinds when HDFS does not do it, and `FilterError`, before
-    anything is touched, when it makes no sense.
+    Every method raises a `FilterStoreError` if HDFS fails or refuses, and a `FilterError`, before any change, if an
+    argument is invalid.
     """
 
     def __init__(
         self, hdfs: Hdfs, path: str = DEFAULT_PATH, ahead: ReadAhead | None = None, *, own_user: str = ""
     ) -> None:
-        """With `ahead` a reading of all filters takes fewer calls; for `own_user` see `FilterReader`."""
+        """Create a store; with `ahead`, `read_all` takes fewer calls; for `own_user` see `FilterReader`."""
         self.path = path
         self._hdfs = hdfs
         self._reader = FilterReader(hdfs, path, ahead, own_user=own_user)
-        self._owner = ""  # to whom the directory belongs, and so each filter's; not asked yet
-        self._makes = ""  # to whom belongs what is made here; not asked yet
+        self._owner = ""  # owner of the directory, and so of each filter's; "" until read
+        self._makes = ""  # owner of the paths that are created here; "" until read
 
     # -- reads
 
     async def list(self) -> tuple[str, ...]:
-        """Return the names of all filters in order, broken ones too, by one call."""
+        """Return the names of all filters, sorted, including broken ones, in one call."""
         return await self._reader.names()
 
     async def read_all(self, progress: Progress | None = None) -> StoredFilters:
-        """Return all filters, and what is wrong with each that cannot be used.
+        """Return all filters, and the fault of each that cannot be used.
 
         Raises:
             FilterStoreError: HDFS could not be read: nothing is known about any filter.
@@ -92,7 +92,7 @@ class FilterStore:
         return await self._reader.read_all(progress)
 
     async def read(self, names: Collection[str]) -> StoredFilters:
-        """Return the filters of these names; of a name that is not there nothing is returned.
+        """Return the filters of these names; missing ones are left out.
 
         Raises:
             FilterStoreError: HDFS could not be read: nothing is known about any of them.
@@ -103,8 +103,8 @@ class FilterStore:
         """Return one filter.
 
         Raises:
-            NoSuchFilterError: there is none; the message names the nearest.
-            BrokenFilterError: what is there is not a valid filter; the message says why.
+            NoSuchFilterError: there is none; the message names the most similar one.
+            BrokenFilterError: it is not a valid filter; the message says why.
         """
         check_name(name)
         match found := await self._reader.read_one(name):
@@ -119,10 +119,10 @@ class FilterStore:
     # -- changes
 
     async def add(self, new: Filter) -> None:
-        """Add a filter; the directory of the filters is made if it is missing.
+        """Add a filter; create the directory of the filters if it is missing.
 
         Raises:
-            FilterExistsError: there is one of that name; of several that are added at once, one wins.
+            FilterExistsError: the name is taken; of several concurrent calls, one succeeds.
         """
         with self._adding(new):
             if await status_if_there(self._hdfs, self._place(new.name)) is not None:
@@ -131,24 +131,24 @@ class FilterStore:
         await self._add(new, self._make_files)
 
     async def prepare(self) -> None:
-        """Make the directory of the filters if it is missing."""
+        """Create the directory of the filters if it is missing."""
         with self._changing("no filter can be added"):
             await self._make_directory()
 
     async def add_unseen(self, new: Filter) -> None:
-        """Add a filter of which none was seen, to a directory that was prepared: four calls, and one a subscriber.
+        """Add a filter whose name seems to be free, in a prepared directory: four calls, and one for each subscriber.
 
-        Its subscribers are directories, for which no DataNode is needed.
+        Its subscribers are directories, which need no DataNode.
 
         Raises:
-            FilterExistsError: there is one of that name.
+            FilterExistsError: the name is taken.
         """
         await self._add(new, self._make_directories)
 
     async def change(self, before: Filter, after: Filter) -> None:
-        """Give a filter another glob, owner and other subscribers, whichever differ.
+        """Change the glob, owner and subscribers of a filter, as far as they differ.
 
-        Where HDFS does not take the glob as an attribute, the filter is away for a moment.
+        If HDFS does not accept the glob as an attribute, the filter is missing for a moment.
         """
         name, subscribers = before.name, f"{self._place(before.name)}/{SUBSCRIBERS}"
         with self._changing(f"filter {name} cannot be changed"):
@@ -165,10 +165,10 @@ class FilterStore:
                 await self._hdfs.set_owner(subscribers, owner=after.owner)
 
     async def remove(self, name: str) -> None:
-        """Remove a filter, in whatever state it is.
+        """Remove a filter, whatever its state.
 
         Raises:
-            NoSuchFilterError: there is none; the message names the nearest.
+            NoSuchFilterError: there is none; the message names the most similar one.
         """
         check_name(name)
         with self._changing(f"filter {name} cannot be removed"):
@@ -177,7 +177,7 @@ class FilterStore:
             await self._unknown(name)
 
     async def allow(self, name: str, users: Iterable[str]) -> tuple[str, ...]:
-        """Let these users subscribe; return those who could not before.
+        """Allow these users to subscribe; return those who were not allowed before.
 
         Raises:
             NoSuchFilterError, BrokenFilterError: there is no such filter.
@@ -185,7 +185,7 @@ class FilterStore:
 
         async def allow_one(place: str) -> bool:
             try:
-                # Without its parent: a filter that is removed meanwhile must not come back in parts.
+                # Without its parent: a filter that is removed at the same time must not reappear in part.
                 await self._hdfs.create(place, create_parent=False)
             except RemoteExceptionError as exc:
                 if not already_exists(exc):
@@ -196,7 +196,7 @@ class FilterStore:
         return await self._edit_subscribers(name, users, allow_one)
 
     async def deny(self, name: str, users: Iterable[str]) -> tuple[str, ...]:
-        """Let these users no longer subscribe; return those who could before.
+        """Forbid these users to subscribe; return those who were allowed before.
 
         Raises:
             NoSuchFilterError, BrokenFilterError: there is no such filter.
@@ -208,9 +208,9 @@ class FilterStore:
         return await self._edit_subscribers(name, users, deny_one)
 
     async def sweep(self, now: float) -> int:
-        """Delete drafts that commands left behind when they were killed; return how many.
+        """Delete drafts that killed commands left behind; return their number.
 
-        `now` is Unix time; a draft that was changed within a day may be one of a command that runs now.
+        `now` is Unix time; a draft that was changed within a day may belong to a running command.
         """
         before = (now - DRAFT_AGE_S) * 1000
         with self._changing("old drafts cannot be deleted"):
@@ -232,7 +232,7 @@ class FilterStore:
     # -- inner parts
 
     async def _make_directory(self) -> None:
-        """Make the directory of the filters, and those above it, for the owner of the root: see `filters.trust`."""
+        """Create the directory of the filters, and its ancestors, for the owner of the root: see `filters.trust`."""
         found = await status_if_there(self._hdfs, self.path)
         if found is not None:
             self._owner = found.owner
@@ -259,7 +259,7 @@ class FilterStore:
             await self._publish(draft, new.name)
 
     async def _make_files(self, subscribers: str, users: Sequence[str]) -> None:
-        """Make the list that an owner may also edit with `hdfs dfs -touchz` and `-rm`."""
+        """Create the list of files that an owner may also edit with `hdfs dfs -touchz` and `-rm`."""
         await self._hdfs.mkdirs(subscribers, "755")
 
         async def make_one(user: str) -> None:
@@ -268,14 +268,14 @@ class FilterStore:
         await each_bounded(users, make_one)
 
     async def _make_directories(self, subscribers: str, users: Sequence[str]) -> None:
-        """Make the list quickly. MKDIRS makes those above as well: the first subscriber costs no call of its own."""
+        """Create the list as directories. MKDIRS creates ancestors, too: the first subscriber costs no extra call."""
         for place in [f"{subscribers}/{user}" for user in users] or [subscribers]:
             await self._hdfs.mkdirs(place, "755")
 
     async def _write(
         self, draft: str, new: Filter, make_list: Callable[[str, Sequence[str]], Awaitable[None]]
     ) -> None:
-        """Put a draft together."""
+        """Write a draft."""
         subscribers = f"{draft}/{SUBSCRIBERS}"
         await make_list(subscribers, new.allowed_subscribers)
         if not await self._set_attribute(draft, new):
@@ -285,7 +285,7 @@ class FilterStore:
         await self._hand_over(draft)
 
     async def _hand_over(self, made: str) -> None:
-        """Give what was made to the owner of the directory: what belongs to another user is not believed."""
+        """Give a created path to the owner of the directory: paths of other users are not trusted."""
         if not self._owner:
             self._owner = (await self._hdfs.status(self.path)).owner
         if not self._makes:
@@ -294,7 +294,7 @@ class FilterStore:
             await self._hdfs.set_owner(made, owner=self._owner)
 
     async def _set_attribute(self, place: str, defined: Filter) -> bool:
-        """Set the attribute; False if HDFS has none (dfs.namenode.xattrs.enabled), or none so large."""
+        """Set the attribute; return False if HDFS has none (dfs.namenode.xattrs.enabled), or none this large."""
         try:
             await self._hdfs.set_xattr(place, ATTRIBUTE, encode_definition(defined))
         except RemoteExceptionError as exc:
@@ -304,15 +304,15 @@ class FilterStore:
         return True
 
     async def _redefine(self, after: Filter) -> bool:
-        """Set the definition of a filter that is there; False if HDFS does not take it as an attribute."""
+        """Set the definition of an existing filter; return False if HDFS does not accept it as an attribute."""
         place = self._place(after.name)
         if not await self._set_attribute(place, after):
             return False
-        await self._hdfs.delete(f"{place}/{DEFINITION}")  # while it is there it counts
+        await self._hdfs.delete(f"{place}/{DEFINITION}")  # while it exists it is used
         return True
 
     async def _admit(self, subscribers: str, users: Sequence[str]) -> None:
-        """Add to a list that is there: each is moved into it, as a filter removed meanwhile must not come back."""
+        """Add users to an existing list by renames: a filter that is removed at the same time must not reappear."""
         draft = self._new_draft()
         try:
             for user in users:
@@ -326,7 +326,7 @@ class FilterStore:
             await self._discard(draft)
 
     async def _publish(self, draft: str, name: str) -> None:
-        """Move a draft to its place, or see that nothing is left of it."""
+        """Rename a draft to its final path; on failure, delete it."""
         try:
             await self._hdfs.rename_to(draft, self._place(name))
         except RemoteExceptionError as exc:
@@ -334,7 +334,7 @@ class FilterStore:
             if already_exists(exc):
                 await self._taken(name)
             raise
-        except FAILURES as exc:  # it may have been moved all the same: then there is no draft to discard
+        except FAILURES as exc:  # it may have been renamed nevertheless: then there is no draft to discard
             was_there = await self._discard(draft)
             if was_there is None:
                 raise FiltersUnavailableError(
@@ -347,7 +347,7 @@ class FilterStore:
             raise
 
     async def _discard(self, draft: str) -> bool | None:
-        """Delete a draft; False if there was none, None if that is not known."""
+        """Delete a draft; return False if there was none, None if that is unknown."""
         try:
             return await self._hdfs.delete(draft, recursive=True)
         except FAILURES:
@@ -356,7 +356,7 @@ class FilterStore:
     async def _edit_subscribers(
         self, name: str, users: Iterable[str], edit: Callable[[str], Awaitable[bool]]
     ) -> tuple[str, ...]:
-        """Edit the place of each user; return those for whom that changed something."""
+        """Edit the path of each user; return the users for whom this changed something."""
         check_name(name)
         wanted = sorted(set(users))
         for user in wanted:
@@ -365,7 +365,7 @@ class FilterStore:
         doing = f"the subscribers of filter {name} cannot be changed"
         with self._reader.answered():
             if await status_if_there(self._hdfs, place) is None:
-                await self.get(name)  # says what is wrong
+                await self.get(name)  # raises the reason
             owner = (await self._hdfs.status(place)).owner
         changed: list[str] = []
 
@@ -380,7 +380,7 @@ class FilterStore:
 
     async def _taken(self, name: str) -> NoReturn:
         whose = ""
-        with suppress(FilterStoreError):  # that it is there is known all the same
+        with suppress(FilterStoreError):  # it is known to exist anyway
             found = await self._reader.read_one(name)
             if isinstance(found, StoredFilter):
                 whose = f", {found.filter.owner}'s for {found.filter.path_glob}"

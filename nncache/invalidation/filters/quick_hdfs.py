@@ -1,8 +1,8 @@
-"""HDFS as one user, many calls at a time, over RPC where that is quicker.
+"""HDFS as one user, for many calls at a time, over RPC where that is faster.
 
-Of changes those of the namespace alone go to the active NameNode over RPC, all the rest over WebHDFS. What many filters
-consist of is read before each is looked at: WebHDFS needs up to three calls for each filter, over HTTP; here a hundred
-directories take one call of RPC, and only the definitions one each. What could not be read ahead is asked as before.
+Changes of the namespace alone go to the active NameNode over RPC, everything else over WebHDFS. The data of many
+filters is read ahead. WebHDFS needs up to three HTTP calls for each filter; RPC lists a hundred directories in one
+call, and only each definition takes a call of its own. Data that could not be read ahead is requested over WebHDFS.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -23,24 +23,24 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 WORTH_IT: Final = 16
-"""Fewer filters are read without a connection of their own."""
+"""Fewer filters than this are read without an RPC connection."""
 
 AT_ONCE: Final = 32
-"""Calls under way."""
+"""Calls in flight at the same time."""
 
 ReadAhead: TypeAlias = Callable[[str, Sequence[str]], Awaitable[Hdfs]]
-"""Gives HDFS with what the filters of these names, in this directory, consist of."""
+"""Returns an HDFS with the data of the filters of these names, in this directory, read ahead."""
 
 
 class HdfsWithRpc(Hdfs, Protocol):
-    """HDFS over WebHDFS, which also says where the NameNode that answers has its RPC port."""
+    """HDFS over WebHDFS that also knows the RPC port of the NameNode that answers."""
 
     async def rpc_side(self) -> tuple[str, NamespaceCheck]:
-        """Return host:port, with the namespace that is to be found there."""
+        """Return host:port, and the check of the namespace that is expected there."""
 
 
 class QuickHdfs:
-    """`nncache.invalidation.filters.hdfs_calls.Hdfs`: the same answers and the same errors as those of WebHDFS."""
+    """An `nncache.invalidation.filters.hdfs_calls.Hdfs` with the same answers and errors as WebHDFS."""
 
     def __init__(self, hdfs: Hdfs, edits: NamespaceCalls) -> None:
         self.status = hdfs.status
@@ -59,7 +59,7 @@ class QuickHdfs:
 async def calls_over_rpc(
     hdfs: HdfsWithRpc, user: str, *, timeout_s: float, identity: KerberosIdentity | None = None
 ) -> AsyncIterator[NamespaceCalls]:
-    """Yield a connection to the NameNode that has answered `hdfs` last. Raises one of FAILURES."""
+    """Yield a connection to the NameNode that last answered `hdfs`. Raises one of FAILURES."""
     address, check = await hdfs.rpc_side()
     calls = NamespaceCalls(address, user, check, timeout_s=timeout_s, identity=identity)
     try:
@@ -73,7 +73,7 @@ async def calls_over_rpc(
 async def quick(
     hdfs: HdfsWithRpc, user: str, *, timeout_s: float, identity: KerberosIdentity | None = None
 ) -> AsyncIterator[Hdfs]:
-    """Give an HDFS for many changes; the same one where its RPC port is not known, or not reached from here."""
+    """Yield an HDFS for many changes; `hdfs` itself if its RPC port is unknown or unreachable."""
     async with AsyncExitStack() as closing:
         found: Hdfs = hdfs
         with suppress(*FAILURES):
@@ -83,7 +83,7 @@ async def quick(
 
 
 def _as_over_http(call: Callable[_P, Awaitable[_T]]) -> Callable[_P, Coroutine[Any, Any, _T]]:
-    """Have an exception of the NameNode be what it is over WebHDFS."""
+    """Wrap a call so that the NameNode's exceptions are the same as over WebHDFS."""
 
     async def translated(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
@@ -95,7 +95,7 @@ def _as_over_http(call: Callable[_P, Awaitable[_T]]) -> Callable[_P, Coroutine[A
 
 
 class ReadBefore:
-    """`hdfs_calls.Hdfs`, whose first answer to a question is what was read ahead, where it was."""
+    """An `hdfs_calls.Hdfs` that answers the first call for a path from the data read ahead, if there is any."""
 
     def __init__(
         self,
@@ -116,12 +116,12 @@ class ReadBefore:
         self.delete = hdfs.delete
 
     async def list(self, path: str) -> tuple[FileStatus, ...]:
-        """Return the statuses of a directory's children, as read ahead the first time, then as they are now."""
+        """Return the statuses of a directory's children: as read ahead the first time, then as they are now."""
         found = self._listings.pop(path, None)
         return await self._hdfs.list(path) if found is None else found
 
     async def xattrs(self, path: str) -> Mapping[str, bytes]:
-        """Return the extended attributes of a path, as read ahead the first time, then as they are now."""
+        """Return the extended attributes of a path: as read ahead the first time, then as they are now."""
         found = self._attributes.pop(path, None)
         return await self._hdfs.xattrs(path) if found is None else found
 
@@ -129,14 +129,14 @@ class ReadBefore:
 def reading_ahead(
     hdfs: HdfsWithRpc, user: str, *, timeout_s: float, identity: KerberosIdentity | None = None
 ) -> ReadAhead:
-    """Return what reads ahead from the NameNode that has answered `hdfs` last, as this user."""
+    """Return a function that reads ahead, as this user, from the NameNode that last answered `hdfs`."""
 
     async def read_ahead(path: str, names: Sequence[str]) -> Hdfs:
         if len(names) < WORTH_IT:
             return hdfs
         listings: dict[str, tuple[FileStatus, ...]] = {}
         attributes: dict[str, Mapping[str, bytes]] = {}
-        with suppress(*FAILURES):  # whatever is missing then is asked over HTTP
+        with suppress(*FAILURES):  # missing data is then requested over HTTP
             async with calls_over_rpc(hdfs, user, timeout_s=timeout_s, identity=identity) as reads:
                 await _read(reads, [f"{path}/{name}" for name in names], listings, attributes)
         return ReadBefore(hdfs, listings, attributes)
@@ -154,7 +154,7 @@ async def _read(
         listings.update(await reads.list_many(paths))
 
     async def ask_attributes(place: str) -> None:
-        with suppress(RemoteCallError):  # of one that is gone: WebHDFS says so again
+        with suppress(RemoteCallError):  # it is gone: WebHDFS will report that again
             attributes[place] = await reads.xattrs(place)
 
     await each_bounded(_in_parts(places), list_some, at_once=AT_ONCE)

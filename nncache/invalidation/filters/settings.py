@@ -1,4 +1,4 @@
-"""Where the filters are kept, and which there may be."""
+"""The settings of the filters: where they are kept, and their limits."""
 
 from dataclasses import dataclass, field
 
@@ -6,17 +6,17 @@ from nncache.hadoop.paths import ROOT, InvalidPathError, canonical, is_cacheable
 from nncache.net.setting_error import SettingError
 
 DEFAULT_PATH = "/apps/nncache/filters"
-"""Unless an operator says otherwise."""
+"""The default of `filters_path`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterSettings:
-    """Where the filters of a nameservice are, and which there may be.
+    """Where the filters of a nameservice are, and their limits.
 
-    The publisher refuses what is beyond these limits; the commands that write filters refuse it before.
+    The publisher refuses filters beyond these limits; the commands that write filters refuse them first.
 
     Raises:
-        SettingError: no event would name what changes there, or it is not a path; or a limit is not valid.
+        SettingError: no event names a change in that directory, or it is not a path; or a limit is invalid.
     """
 
     filters_path: str = field(

@@ -1,10 +1,10 @@
-"""Say which filters others than administrators can write: they are not believed.
+"""Find the filters that users other than administrators can write: they are not trusted.
 
-Pure. A filter opens its events to its subscribers, whatever HDFS's permissions say of the paths that it matches. So it
-is believed only if administrators alone can make it: each directory from the root to the filter's own belongs to an
-administrator, and no one else may write it. Administrators are the owner of the root directory, who may replace all
-below it, and the user that the publisher reads the edits as, which takes a superuser. Where a directory has ACLs the
-bits of its group are their mask, the most that any entry for a named user or a group allows.
+Pure. A filter opens its events to its subscribers, whatever HDFS's permissions for the matched paths are. So it is
+trusted only if administrators alone can create it: each directory from the root to the filter's own belongs to an
+administrator, and no other user may write it. Administrators are the owner of the root directory, who may replace
+everything below it, and the publisher's user, who must be a superuser to read the edits. If a directory has ACLs, its
+group bits are their mask: the most that any entry for a named user or a group allows.
 """
 
 from collections.abc import Mapping
@@ -21,11 +21,11 @@ _STICKY: Final = 0o1000
 
 @dataclass(frozen=True, slots=True)
 class Distrust:
-    """Why a filter is not believed.
+    """Why a filter is not trusted.
 
     Attributes:
-        reason: what is wrong, with the path.
-        remedy: the command that mends it.
+        reason: the fault, with the path.
+        remedy: the command that fixes it.
     """
 
     reason: str
@@ -37,11 +37,11 @@ class Distrust:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryTrust:
-    """What is believed in one directory of filters.
+    """The rules of trust for one directory of filters.
 
     Attributes:
-        owners: to one of them each filter's directory must belong.
-        distrust: why no filter in it is believed; None: each is judged by itself.
+        owners: one of these users must own each filter's directory.
+        distrust: why no filter in it is trusted; None: each filter is checked by itself.
     """
 
     owners: tuple[str, ...]
@@ -50,7 +50,7 @@ class DirectoryTrust:
     def of_filter(
         self, place: str, directory: FileStatus, parts: Mapping[str, FileStatus]
     ) -> Distrust | None:
-        """Return why the filter at `place` is not believed, with this status and these children, by name."""
+        """Return why the filter at `place`, with this status and these children by name, is not trusted, or None."""
         definition, subscribers = parts.get(DEFINITION), parts.get(SUBSCRIBERS)
         return (
             self.distrust
@@ -62,7 +62,7 @@ class DirectoryTrust:
 
 
 def by_distrust(untrusted: Mapping[str, Distrust]) -> dict[Distrust, list[str]]:
-    """Return the names of the filters that are not believed for the same reason."""
+    """Return the names of the untrusted filters, by the reason."""
     found: dict[Distrust, list[str]] = {}
     for name, distrust in untrusted.items():
         found.setdefault(distrust, []).append(name)
@@ -70,9 +70,9 @@ def by_distrust(untrusted: Mapping[str, Distrust]) -> dict[Distrust, list[str]]:
 
 
 def trust_in(path: str, statuses: Mapping[str, FileStatus], own_user: str) -> DirectoryTrust:
-    """Judge a directory of filters by its status and that of each directory above it, by path, the root first.
+    """Check a directory of filters by its status and that of each ancestor, by path, the root first.
 
-    Above it a sticky directory may be writable: others may not remove or rename there what is not theirs.
+    An ancestor may be writable if it is sticky: other users may not remove or rename there what they do not own.
     """
     owners = tuple(dict.fromkeys(user for user in (statuses[ROOT].owner, own_user) if user))
     for each, status in statuses.items():

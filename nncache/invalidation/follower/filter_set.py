@@ -1,4 +1,4 @@
-"""Read which filters are in force."""
+"""Read the filters in force."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ from nncache.invalidation.errors import CorruptZnodeError, MissingEventsError
 
 @dataclass(frozen=True, slots=True)
 class FilterSet:
-    """The filters of a generation, or later ones where the set was changed while it was read.
+    """The filters of a generation, or later ones if the set changed during the read.
 
-    Later ones do no harm: a cache that keeps replies for a filter from when it was read on gets its changes from there
-    on, and the next generation is read before any record that was made with it.
+    Later ones do no harm: a cache keeps replies for a filter only from the read on, and gets the filter's changes from
+    then on. The next generation is read before any record that was matched with it.
     """
 
     generation: int
@@ -25,7 +25,7 @@ class FilterSet:
 
 
 class FilterSetReader:
-    """Looks at the set of filters. One user at a time.
+    """Reads the set of filters. One user at a time.
 
     Every method may raise ConnectionLostError and NotAllowedError.
     """
@@ -37,22 +37,22 @@ class FilterSetReader:
         self._watch = zookeeper.watch(znodes.filters)
 
     async def changed(self, timeout_s: float) -> bool:
-        """Return True as soon as the set may be another, False after `timeout_s` seconds."""
+        """Return True as soon as the set may have changed, False after `timeout_s` seconds."""
         return await self._watch.changed(timeout_s)
 
     async def read(self, known: FilterSet | None = None, *, reread: bool = False) -> FilterSet:
-        """Return the set; `known` itself while the generation is the same, unless it is to be read again (`reread`).
+        """Return the set; `known` itself if the generation is the same, unless `reread` is set.
 
-        The generation is read before the definitions: what changes in between has a later one. A definition that
-        cannot be read, or that ZooKeeper's ACL does not show us, costs its filter.
+        The generation is read before the definitions, so that a change in between has a later one. A definition that
+        cannot be read, or that ZooKeeper's ACL hides from us, affects only its filter.
 
         Raises:
-            MissingEventsError: there is no generation, or an earlier one than known: the set is restarted.
+            MissingEventsError: there is no generation, or an earlier one than known: the set was restarted.
         """
         path = self._znodes.filters
         znode = await self._watch.read()
         if known is not None and (znode is None or (parse_txid(znode.data) or 0) < known.generation):
-            await self._zookeeper.sync(path)  # a new session's server may be behind (localSessionsEnabled)
+            await self._zookeeper.sync(path)  # a new server may be behind (localSessionsEnabled)
             znode = await self._watch.read()
         if znode is None:
             raise MissingEventsError(f"{path}: there is no such znode: no filters are published")
@@ -101,5 +101,5 @@ class FilterSetReader:
                 globs[published.id] = published.path_glob
                 named[published.id] = published.name
         if refused is not None and not is_any_shown:
-            raise refused.error  # an administrator has to help, it is no single filter's matter
+            raise refused.error  # an administrator has to help: it affects all filters
         return globs, named

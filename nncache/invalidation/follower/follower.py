@@ -1,7 +1,7 @@
 """One run of the stream for caches: records, filters and probes.
 
-Three tasks read and queue; the stream's user takes from the queue. So records are read while filters are, coverage
-comes while ZooKeeper is away, and an iteration that is cancelled has lost nothing.
+Three tasks read and fill a queue; the stream's user takes from the queue. So records are read while filters are,
+coverage arrives while ZooKeeper is unavailable, and a cancelled iteration loses nothing.
 """
 
 import asyncio
@@ -25,16 +25,16 @@ from nncache.invalidation.stats import RecordStats
 from nncache.invalidation.stream import Changes, Filters, StreamItem
 
 REREAD_S: Final = 0.5
-"""The stream's value is read this often while coverage is waited for, notified or not."""
+"""Seconds between reads of the stream's value while coverage is requested, notified or not."""
 
 IDLE_REREAD_S: Final = 2.0
-"""And this often otherwise; so is the generation of the filters."""
+"""Seconds between these reads otherwise, and between reads of the filters' generation."""
 
 RECONNECT_S: Final = 10.0
-"""How long a connection is waited for at a time; then it is waited for again."""
+"""Timeout of one wait for a connection, in seconds; the wait is repeated until there is a connection."""
 
 MAX_QUEUED: Final = 64
-"""Items queued beyond which no more records are read."""
+"""Queued items at which the reading of records pauses."""
 
 _T = TypeVar("_T")
 
@@ -43,11 +43,11 @@ class Follower:
     """Follows `.cache` and `.filters` of one nameservice, under one term of the active NameNode.
 
     Invariants:
-        L1  The queue holds what follows the last item returned, in order; filters stand before the first changes
-            that were made with them.
-        L2  Coverage is returned only when all that was read up to its transaction was returned before.
-        L3  Nothing is returned once the pool knows another term, or a task has found continuity broken.
-        L4  A lost connection changes nothing: what was asked is asked again, from the same position.
+        L1  The queue holds the items after the last one returned, in order; filters come before the first changes
+            that were matched with them.
+        L2  Coverage is returned only after everything that was read up to its transaction.
+        L3  Nothing is returned once the pool knows another term, or a task has found that continuity is lost.
+        L4  A lost connection changes nothing: each request is repeated from the same position.
     """
 
     def __init__(
@@ -65,27 +65,27 @@ class Follower:
         self._probing = probing
         self._clock = clock
         self._counts = counts
-        self._chance = chance  # spreads retries apart
+        self._chance = chance  # from 0 to 1; jitter of the backoff
         self._records = RecordReader(zookeeper, znodes.cache, parse_cache_record, bad_znodes)
         self._filters = FilterSetReader(zookeeper, znodes, bad_znodes)
-        self._filter_set: FilterSet | None = None  # the last that was read
-        self._filter_lock = asyncio.Lock()  # held while it is read and queued
-        self._connection_id = 0  # the one over which records were read last
+        self._filter_set: FilterSet | None = None  # the last set that was read
+        self._filter_lock = asyncio.Lock()  # held while the set is read and queued
+        self._connection_id = 0  # the connection over which records were last read
         self._items: deque[StreamItem] = deque()
-        self._news = asyncio.Event()  # there may be something to return
+        self._news = asyncio.Event()  # there may be an item to return
         self._room = asyncio.Event()  # the queue has become shorter
         self._failure: Exception | None = None  # what ended this run
 
     # ---- for its owner -------------------------------------------------------------------------------------------
 
     async def begin(self) -> None:
-        """Find position and filters.
+        """Find the position and the filters.
 
         Raises:
-            ChannelUnavailableError: nothing was published yet, or the pool does not say how far the log has come.
-            CorruptZnodeError: the stream's value is no number.
+            ChannelUnavailableError: nothing was published yet, or the pool does not report the position of the log.
+            CorruptZnodeError: the stream's value is not a number.
             MissingEventsError: there are no filters, the log went back, or another NameNode is active.
-            CoordinationError: ZooKeeper can't be asked.
+            CoordinationError: ZooKeeper does not answer, or refuses.
         """
         await self._records.begin_at_end()
         self._connection_id = self._zookeeper.connection_id
@@ -93,14 +93,14 @@ class Follower:
         await self._probing.begin(self._records.txid)
 
     def follow(self) -> tuple[Coroutine[Any, Any, None], ...]:
-        """Return the work of this run, to be run side by side until cancelled; none of it raises."""
+        """Return the tasks of this run, to be run concurrently until cancelled; none of them raises."""
         return tuple(
             self._until_failure(work)
             for work in (self._follow_records, self._follow_filters, self._follow_probes)
         )
 
     async def next_item(self) -> StreamItem:
-        """Return what comes next; may be cancelled and called again. Raises what ended this run."""
+        """Return the next item; may be cancelled and called again. Raises the error that ended this run."""
         while True:
             if self._failure is not None:
                 raise self._failure
@@ -112,7 +112,7 @@ class Follower:
             await self._news.wait()
 
     def _take(self) -> StreamItem | None:
-        """Return an item; coverage before changes, so that no flow of them keeps it back."""
+        """Return an item, if there is one; coverage before changes, so that no flow of changes delays it."""
         is_filters_next = bool(self._items) and isinstance(self._items[0], Filters)
         covered = None if is_filters_next else self._probing.take()
         if covered is not None or not self._items:
@@ -155,10 +155,10 @@ class Follower:
                 await self._wait_for_records()
 
     async def _resume(self) -> None:
-        """Go on over another connection.
+        """Continue over another connection.
 
-        ZooKeeper may have been put back to what it was earlier, and the publisher have gone on from there: the stream
-        has every change all the same, but the same generation may mean other filters.
+        ZooKeeper may have been restored to an earlier state, from which the publisher continued. The stream still has
+        every change, but the same generation may mean other filters.
         """
         self._connection_id = self._zookeeper.connection_id
         self._counts.resumes += 1
@@ -171,10 +171,10 @@ class Follower:
                 return
 
     async def _queue_record(self, read: NextRecord[CacheRecord], *, is_first: bool) -> None:
-        """Queue what a record says; the filters that it was made with come before it.
+        """Queue the content of a record, after the filters that it was matched with.
 
         Raises:
-            MissingEventsError: it says that something is missing, or the set of filters was restarted.
+            MissingEventsError: the record reports dropped transactions, or the set of filters was restarted.
         """
         record = read.record
         self._counts.records_read += 1
@@ -186,16 +186,16 @@ class Follower:
                     last_txid=last_txid,
                 )
             case Stale(changes):
-                await self._see_filters(record.generation, is_first=is_first)
+                await self._check_filters(record.generation, is_first=is_first)
                 passed_on = tuple(_passed_on(txid, change, read.after_txid) for txid, change in changes)
                 self._items.append(Changes(passed_on, record.link.txid))
                 self._news.set()
 
-    async def _see_filters(self, generation: int, *, is_first: bool) -> None:
-        """See that the filters of this generation, or later ones, are queued.
+    async def _check_filters(self, generation: int, *, is_first: bool) -> None:
+        """Ensure that the filters of this generation, or later ones, are queued.
 
-        The first record of a chain that was not known before may stand in a tree made again, where the same
-        generation means other filters.
+        The first record of a chain that was unknown before may be in a recreated tree, where the same generation means
+        other filters.
         """
         if self._generation >= generation and not is_first:
             return
@@ -235,7 +235,7 @@ class Follower:
             await self._probing.wait()
 
     async def _retried(self, read: Callable[[], Awaitable[_T]]) -> _T:
-        """Read until there is an answer (L4)."""
+        """Retry a read until there is an answer (L4)."""
         backoff = Backoff(limit_s=REREAD_S)
         while True:
             try:
@@ -254,10 +254,10 @@ class Follower:
 
 
 def _passed_on(txid: int, change: Change, after_txid: int) -> tuple[int, Change]:
-    """Return a change as it is to be passed on by who has read all transactions up to `after_txid` already.
+    """Return a change for a consumer that has already read all transactions up to `after_txid`.
 
-    One of these may stand for later ones, too, which it has swallowed (`channel.digest`), so it is reported again; but
-    no two-step write may end by what came before its time.
+    A change of one of these may also stand for later changes that were merged into it (`publisher.digest`), so it is
+    reported again. But no two-step write may end by a change from before it began.
     """
     if txid <= after_txid and isinstance(change, Opened | Closed):
         return txid, Touched(change.path)

@@ -1,4 +1,4 @@
-"""Learn from the pool how fresh a position is, sooner when coverage is waited for.
+"""Learn from the pool how fresh a position is, sooner when coverage is requested.
 
 The shell over `nncache.invalidation.follower.freshness`.
 """
@@ -17,31 +17,31 @@ from nncache.invalidation.same_namespace import check_namespace
 from nncache.invalidation.stream import Covered
 
 CONFIRM_TIMEOUT_S: Final = 5.0
-"""How long the pool's word that the log had come as far as the first position is waited for."""
+"""Seconds to wait for a probe that shows that the log has reached the first position."""
 
 WANTED_FOR_S: Final = 1.0
-"""How long a request for coverage counts; later the pool's own interval must do."""
+"""Seconds for which a request for coverage counts; after that the pool's own interval applies."""
 
 UNSHOWN_S: Final = 10.0
-"""How long the active NameNode may say its state and not how far its log has come, where another source can be read."""
+"""Seconds for which the active NameNode may report its state but no log position, if another source can be read."""
 
 
 class Probing:
-    """The probes of one term of the active NameNode, beside one position."""
+    """The probes of one term of the active NameNode, compared with one position."""
 
     def __init__(self, namenodes: NameNodes, active: Active, clock: Callable[[], float]) -> None:
         self._namenodes = namenodes
         self._active = active
         self._clock = clock
         self._freshness = Freshness(active.term, -1, clock())
-        self._wanted_at = -inf  # coverage as of then is waited for
+        self._wanted_at = -inf  # coverage as of this time is requested
         self._suspected_at = -inf  # when the pool was last asked for a probe
         self._next_probe: asyncio.TimerHandle | None = None  # asks for a probe that is wanted and not due yet
-        self._unshown_since: float | None = None  # when it had said its state alone; None: it has said both
+        self._unshown_since: float | None = None  # since when it reports only its state; None: both
 
     @property
     def is_pending(self) -> bool:
-        """Whether coverage waits for the position only."""
+        """Whether coverage waits only for the position to advance."""
         return self._freshness.is_pending
 
     @property
@@ -50,14 +50,14 @@ class Probing:
         return self._freshness.txid
 
     async def begin(self, txid: int) -> None:
-        """Begin at a position, and see that the log of this term has come that far.
+        """Start at a position, and check that the log of this term has reached it.
 
-        Had the log gone back and grown again by the time of the first probe, nothing would show any more that the
-        position is one in another log.
+        If the log went back and grew again before the first probe, nothing would show any more that the position is one
+        in another log.
 
         Raises:
-            ChannelUnavailableError: the pool does not say.
-            MissingEventsError: it has not come so far (WENT_BACK), or another NameNode is active.
+            ChannelUnavailableError: the pool does not report the position of the log.
+            MissingEventsError: the log has not reached it (WENT_BACK), or another NameNode is active.
             WrongNamespaceError: an RPC connection leads to another namespace.
         """
         read_at = self._clock()
@@ -80,7 +80,7 @@ class Probing:
         """The last transaction that the active NameNode had written at the last probe.
 
         Raises:
-            ChannelUnavailableError: it does not say.
+            ChannelUnavailableError: the NameNode does not report it.
         """
         probe = self._namenodes.last_probe
         if probe is None:
@@ -90,17 +90,17 @@ class Probing:
         return probe.txid
 
     async def wait(self) -> None:
-        """Return when the pool may know more."""
+        """Wait until the pool may have a new probe."""
         await self._namenodes.wait_probed()
 
     async def tell(self, news: asyncio.Event) -> NoReturn:
-        """Set an event whenever the pool may know more, until cancelled."""
+        """Set `news` whenever the pool may have a new probe, until cancelled."""
         while True:
             await self.wait()
             news.set()
 
     def look(self) -> None:
-        """Take what the pool knows.
+        """Process the pool's latest probe.
 
         Raises:
             MissingEventsError: another NameNode is active, or the log went back (WENT_BACK).
@@ -121,7 +121,7 @@ class Probing:
         self._ask()
 
     def check_shown(self) -> None:
-        """Raise ChannelUnavailableError if it was not shown for `UNSHOWN_S` how far the log has come."""
+        """Raise ChannelUnavailableError if the log's position has not been reported for `UNSHOWN_S`."""
         if self._unshown_since is not None and self._clock() - self._unshown_since >= UNSHOWN_S:
             raise ChannelUnavailableError(
                 f"{self._active.namenode.http} has not said for {UNSHOWN_S:g} s how far its log has come: "
@@ -129,33 +129,33 @@ class Probing:
             )
 
     def check_term(self) -> None:
-        """Raise MissingEventsError once the pool knows another term; not to know of any is no such sign."""
+        """Raise MissingEventsError once the pool knows another term."""
         active = self._namenodes.active
         if active is not None and active.term != self._active.term:
             raise other_incarnation(active, self._active.term)
 
     def advance(self, txid: int) -> None:
-        """Everything up to this transaction has been yielded."""
+        """Advance the position to `txid`, up to which everything has been yielded."""
         self._freshness.advance(txid, self._clock())
 
     def take(self) -> Covered | None:
-        """Return the newest coverage that was not returned yet."""
+        """Return the newest coverage that was not returned yet, if there is one."""
         return self._freshness.take()
 
     def want(self) -> None:
-        """Coverage as of now is waited for: have the pool probe soon."""
+        """Request coverage as of now: have the pool probe soon."""
         self._wanted_at = self._clock()
         self._ask()
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Request no more probes."""
         self._wanted_at = -inf
         if self._next_probe is not None:
             self._next_probe.cancel()
             self._next_probe = None
 
     def _ask(self) -> None:
-        """Ask for a probe if one is wanted; if the last was asked for a moment ago, a moment later."""
+        """Request a probe if one is wanted, at least PROBE_SPACING_S after the last request."""
         if not self._is_wanted or self._next_probe is not None:
             return
         wait_s = self._suspected_at + PROBE_SPACING_S - self._clock()

@@ -23,23 +23,23 @@ from nncache.invalidation.errors import (
 from nncache.invalidation.follower.follower import Follower
 from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S
-from nncache.invalidation.same_namespace import see_same_namespace
+from nncache.invalidation.same_namespace import check_same_namespace
 from nncache.invalidation.stats import ChannelStats, RecordStats
 from nncache.invalidation.stream import ChannelSetup, InotifyEventInputStream, StreamItem
 
 CONNECT_TIMEOUT_S: Final = 5.0
-"""How long a connection to ZooKeeper is waited for when a run begins."""
+"""Seconds to wait for a connection to ZooKeeper when a run begins."""
 
 
 Connect = Callable[[ZooKeeperSettings, Callable[[], float]], ZooKeeperSession]
 
 
 class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
-    """The stream of what caches must forget, as published for one nameservice, with the filters it was matched by.
+    """The stream of changes published for the caches of one nameservice, with the filters that they were matched with.
 
     One session with ZooKeeper serves all runs; it holds two watches. A run survives lost connections and expired
-    sessions, and ends where continuity does. Nothing is concluded from ZooKeeper's being there or not: coverage is
-    what the NameNode says of its log, compared with what was read (`nncache.invalidation.follower.freshness`).
+    sessions, and ends when continuity is lost. ZooKeeper's availability proves nothing: coverage is what the NameNode
+    reports of its log, compared with what was read (`nncache.invalidation.follower.freshness`).
     """
 
     def __init__(self, setup: ChannelSetup, connect: Connect | None = None) -> None:
@@ -59,24 +59,24 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
 
     @property
     def term(self) -> int:
-        """The term of the active NameNode whose changes this run yields; 0 outside of one."""
+        """The term of the active NameNode whose changes this run yields; 0 outside a run."""
         return self._term
 
     async def open(self) -> None:
-        """Begin a run at the end of what is published; its first item is the filters in force.
+        """Begin a run at the end of the published records; its first item is the filters in force.
 
         Raises:
             ChannelUnavailableError: no ZooKeeper, no active NameNode, no publisher yet, or one of another namespace.
             WrongNamespaceError: the NameNode's addresses lead to different namespaces.
             NotPermittedError: ZooKeeper's ACL forbids it.
-            MissingEventsError: the log is not as far as what was published, or the active NameNode changed meanwhile.
+            MissingEventsError: the log is behind the published records, or the active NameNode changed in between.
         """
         await self.close()
         try:
             zookeeper = await self._entered()
             await zookeeper.wait_connected(CONNECT_TIMEOUT_S)
             active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
-            await self._see_namespace(zookeeper, active)
+            await self._check_namespace(zookeeper, active)
             await self._begin(zookeeper, active)
         except NotAllowedError as exc:
             raise NotPermittedError(str(exc)) from exc
@@ -98,7 +98,7 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
             await tasks.__aexit__(None, None, None)
 
     async def shut_down(self) -> None:
-        """End the session with ZooKeeper, and the run if there is one."""
+        """End the run, if there is one, and the session with ZooKeeper."""
         await self.close()
         zookeeper, self._zookeeper = self._zookeeper, None
         if zookeeper is not None:
@@ -126,16 +126,16 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
         return ChannelStats(records=records, session=session)
 
     async def _entered(self) -> ZooKeeperSession:
-        """Return the session, begun if it was not."""
+        """Return the session; start it if necessary."""
         if self._zookeeper is None:
             zookeeper = self._connect(self._settings, self._clock)
             await zookeeper.__aenter__()
             self._zookeeper = zookeeper
         return self._zookeeper
 
-    async def _see_namespace(self, zookeeper: ZooKeeper, active: Active) -> None:
-        """See that what is published comes from the namespace that the active NameNode serves, at both addresses."""
-        namespace = await see_same_namespace(self._namenodes, active)
+    async def _check_namespace(self, zookeeper: ZooKeeper, active: Active) -> None:
+        """Check that the published records are of the namespace that the active NameNode serves, at both addresses."""
+        namespace = await check_same_namespace(self._namenodes, active)
         path = self._znodes.namespace
         try:
             published = (await zookeeper.get(path)).data.decode("ascii", errors="replace")

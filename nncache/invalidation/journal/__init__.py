@@ -1,1 +1,1 @@
-"""Edits from the JournalNodes of an HA cluster: no call to the NameNode, and nothing that inotify leaves out."""
+"""Edits from JournalNodes or a NameNode's directory: without polls of the NameNode, with all that inotify omits."""

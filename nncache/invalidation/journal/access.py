@@ -1,7 +1,7 @@
-"""Reach the JournalNodes of a journal, and see that it is that of the namespace which the NameNodes serve.
+"""Accesses the JournalNodes of a journal, and checks that it belongs to the namespace of the NameNodes.
 
-getJournaledEdits proves nothing: a journal that is not there is made in memory, and shows no transaction for ever.
-Source: GetJournalEditServlet of Hadoop 2.10.2 to 3.5.0, which compares the namespace before it looks for a segment.
+getJournaledEdits proves nothing: a JournalNode creates a missing journal in memory, which never has a transaction.
+Source: GetJournalEditServlet of Hadoop 2.10.2 to 3.5.0, which compares the namespace before it searches a segment.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Sequence
@@ -27,7 +27,7 @@ from nncache.net.answer_timeout import answer_timeout
 from nncache.net.http_failure import why_unanswered
 
 ANSWER_S: Final = 2.0
-"""How long an answer of a JournalNode is waited for."""
+"""Timeout of a JournalNode's answer."""
 
 _NO_SEGMENT: Final = 1 << 62
 """No segment begins with this transaction: the answer is 404, or 403 from a journal of another namespace."""
@@ -42,26 +42,26 @@ _WHO_MAY: Final = (
     "very host alone (dfs.namenode.kerberos.principal), and security.qjournal.service.protocol.acl"
 )
 _FIRST_BYTES: Final = 4096
-"""Of a reply, in which its message is."""
+"""Length of an error reply's beginning, which contains its message."""
 
 _PIECE_BYTES: Final = 64 * 1024
-"""At most, of a segment's file that is read at a time: about 800 transactions."""
+"""Limit of one read of a segment's file: about 800 transactions."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalAccess:
-    """A journal, and the identity with which its JournalNodes are asked."""
+    """A journal, and the identity that reads from its JournalNodes."""
 
     journal: QuorumJournal
     nameservice: str
     user: str
     identity: KerberosIdentity | None = None
-    web: NameNodeWeb = PLAIN  # their web servers have the same certificate authorities as the NameNodes'
+    web: NameNodeWeb = PLAIN  # the JournalNodes' web servers have the NameNodes' certificate authorities
 
     def rpc(self, address: str) -> JournalNodeRpc:
-        """Return the client of one JournalNode."""
+        """Return the RPC client of one JournalNode."""
         return JournalNodeRpc(
             address,
             self.journal.journal_id,
@@ -71,15 +71,15 @@ class JournalAccess:
             identity=self.identity,
         )
 
-    async def see_same_journal(self, web: str, storage: tuple[int, str]) -> None:
-        """Return if the journal at this JournalNode's web server, a URL, is of the namespace of `storage`.
+    async def check_same_journal(self, web: str, storage: tuple[int, str]) -> None:
+        """Check that the journal at this JournalNode's web server, a URL, belongs to the namespace of `storage`.
 
-        That is the namespace's id and the id of its cluster, as a NameNode says them.
+        `storage` is the id of the namespace and the id of its cluster, as a NameNode reports them.
 
         Raises:
-            WrongNamespaceError: It is of another one.
-            NotPermittedError: The JournalNode shows its edits to NameNodes only, and we are none.
-            ChannelUnavailableError: It does not say.
+            WrongNamespaceError: the journal belongs to another namespace.
+            NotPermittedError: the JournalNode serves its edits only to NameNodes, and this service is not one of them.
+            ChannelUnavailableError: the JournalNode does not answer the question.
         """
         async with self._get_journal(web, _NO_SEGMENT, storage) as reply:
             body = (await _in_time(reply.content.read(_FIRST_BYTES))).decode(errors="replace")
@@ -89,9 +89,9 @@ class JournalAccess:
     async def read_segment_file(
         self, web: str, first_txid: int, storage: tuple[int, str]
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the file of the finalized segment that begins with this transaction, in pieces of bounded size.
+        """Yield the file of the finalized segment that begins at this transaction, in pieces of bounded size.
 
-        Raises: as `see_same_journal`, and ChannelUnavailableError where the JournalNode does not send it to its end.
+        Raises as `check_same_journal`, and ChannelUnavailableError if the JournalNode does not send the whole file.
         """
         async with self._get_journal(web, first_txid, storage) as reply:
             if reply.status != HTTPStatus.OK:
@@ -105,13 +105,13 @@ class JournalAccess:
     async def _get_journal(
         self, web: str, first_txid: int, storage: tuple[int, str]
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Yield the reply of /getJournal, which refuses neither caller nor namespace; translate what goes wrong."""
+        """Yield a reply of /getJournal that is no refusal of the caller or the namespace; translate errors."""
         namespace_id, cluster_id = storage
         url = URL(web) / "getJournal"
         query = {
             "jid": self.journal.journal_id,
             "segmentTxId": str(first_txid),
-            "storageInfo": f"0:{namespace_id}:0:{cluster_id}",  # neither layout nor creation time is compared
+            "storageInfo": f"0:{namespace_id}:0:{cluster_id}",  # the layout and the creation time are not compared
             "inProgressOk": "false",
         }
         address = url.authority
@@ -141,7 +141,7 @@ class JournalAccess:
 def journal_access(
     settings: EditsSettings, namenodes: NameNodeSettings, identity: KerberosIdentity | None, web: NameNodeWeb
 ) -> JournalAccess | None:
-    """Return how to reach the JournalNodes of the settings; None if none are wanted, or none are known."""
+    """Return the access to the configured JournalNodes; None if none are configured or known."""
     if settings.journal is None:
         return None
     return JournalAccess(
@@ -175,11 +175,11 @@ def _refused(
 
 
 async def why_unreadable(access: JournalAccess, address: str, storage: tuple[int, str]) -> str:
-    """Return why a JournalNode cannot be read, with what to do about it; "" if it can."""
+    """Return why a JournalNode cannot be read, and the remedy; "" if it can be read."""
     rpc = access.rpc(address)
     try:
         state = await rpc.state()
-        await access.see_same_journal(state.web, storage)
+        await access.check_same_journal(state.web, storage)
         await rpc.edits(_NO_SEGMENT, 1)
     except (HadoopError, ChannelUnavailableError) as exc:
         return str(explained(exc))
@@ -189,7 +189,7 @@ async def why_unreadable(access: JournalAccess, address: str, storage: tuple[int
 
 
 def unreadable(text: str, troubles: Sequence[Exception], nodes: int) -> ChannelUnavailableError:
-    """Return the error of a journal of which too few of its JournalNodes can be read, of the kind that most have."""
+    """Return the error of a journal with too few readable JournalNodes; its class is that of a majority's troubles."""
     whole = f"{text}: " + "; ".join(dict.fromkeys(map(str, troubles)))
     for kind in (WrongNamespaceError, NotPermittedError):
         if sum(isinstance(trouble, kind) for trouble in troubles) * 2 > nodes:
@@ -198,7 +198,7 @@ def unreadable(text: str, troubles: Sequence[Exception], nodes: int) -> ChannelU
 
 
 def explained(exc: Exception) -> Exception:
-    """Translate the border's error about a JournalNode, with what to do about it."""
+    """Translate an error about a JournalNode to this room's, with the remedy."""
     match exc:
         case RemoteCallError(verdict=Verdict.ACCESS_CONTROL):
             return NotPermittedError(f"{exc}; {_WHO_MAY}")

@@ -1,4 +1,4 @@
-"""Which source of edits is read: the best that can be read, at any time."""
+"""Chooses the source of edits: the best readable one, at any time."""
 
 import asyncio
 import logging
@@ -31,49 +31,49 @@ from nncache.invalidation.settings import (
 from nncache.invalidation.stats import ChannelStats, JournalStats
 
 AWAY_S: Final = 1.0
-"""A source that has not answered for so long is replaced, where there is another."""
+"""A source that has not answered for this long is replaced, if there is another one."""
 
 FIRST_TRIAL_S: Final = 1.0
-"""A better source is tried so long after it could not be read, and each time later up to LAST_TRIAL_S."""
+"""Delay before a better source is tried again after it was unreadable; further delays grow up to LAST_TRIAL_S."""
 
 LAST_TRIAL_S: Final = 60.0
 
 TRIAL_S: Final = 15.0
-"""How long a better source may take to catch up with the one in use."""
+"""Time limit for a better source to catch up with the one in use."""
 
 HELD_S: Final = 0.3
-"""How long the one in use is not read, so that a better one can reach what it has returned."""
+"""How long the source in use is not read, so that a better one can reach the last transaction that it returned."""
 
 HELD_AGAIN_S: Final = 3.0
-"""And how long it is read before that is done again."""
+"""How long the source in use is read before that is repeated."""
 
 GO_ON_S: Final = 10.0
-"""How long another source is waited for when one can no longer be read; then the run ends."""
+"""How long another source is awaited when the one in use becomes unreadable; then the run ends."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A source, and what log lines call it."""
+    """A source, and its name in log lines."""
 
     name: str
     source: EditsSource
 
 
 class AutoEdits:
-    """The best source that can be read, at each moment of a run; an `EditsSource`.
+    """The best readable source at each moment of a run; an `EditsSource`.
 
-    A run begins with the best source that can be read. Meanwhile better ones are tried in the background, and take over
-    as `Overlap` says. When the one in use cannot be read any more, and that is no discontinuity of the log, the run
-    goes on with another after the last transaction that was returned. A transaction id has one content for as long as
-    the term lasts; all sources of a run are of one term.
+    A run begins with the best readable source. Better sources are tried in the background, and take over as `Overlap`
+    decides. If the source in use becomes unreadable, and the log is still continuous, the run continues with another
+    source after the last returned transaction. A transaction id has one content while the term lasts; all sources of a
+    run belong to one term.
 
     Invariants:
-        A1  What follows in a run continues what was returned, whichever source it comes from.
-        A2  Coverage is what the source in use said, of transactions that are returned with it or were before.
-        A3  A read that is cancelled has lost nothing: no await is between the end of a source's `read` and the return
-            of what it brought, and a change-over that was cancelled is made by the next read.
+        A1  Each read of a run continues the one before, whichever sources they come from.
+        A2  Coverage is that of the source in use, for transactions that are returned with it or were returned before.
+        A3  A cancelled read loses nothing: no await is between the end of a source's `read` and the return of its
+            result, and a change of sources that was cancelled is made by the next read.
     """
 
     def __init__(
@@ -82,32 +82,28 @@ class AutoEdits:
         clock: Callable[[], float],
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """Choose among these; the best comes first, and the last is the one that is always there."""
+        """Choose among these sources, ordered from the best to the last one, which is always available."""
         self._choices = tuple(choices)
         self._clock = clock
-        self._chance = chance  # spreads retries apart
+        self._chance = chance  # randomizes the delays of retries
         self._term = 0  # of the run
-        self._current: Choice | None = None  # the one in use; None outside a run
-        self._through_txid: int | None = (
-            None  # up to which the run has returned everything; None: not known yet
-        )
-        self._is_durable = False  # no NameNode can lose a transaction up to there
-        self._lost: tuple[float, Exception] | None = None  # since when the one in use cannot be read, and why
+        self._current: Choice | None = None  # the source in use; None outside a run
+        self._through_txid: int | None = None  # every transaction up to here was returned; None: unknown
+        self._is_durable = False  # no NameNode can lose a transaction up to `_through_txid`
+        self._lost: tuple[float, Exception] | None = None  # since when, and why, `_current` is unreadable
         self._tasks: asyncio.TaskGroup | None = None  # from the first run on
-        self._trying: asyncio.Task[None] | None = None  # tries better ones
-        self._trial: tuple[Choice, Overlap] | None = None  # the one that is tried
-        self._returned = asyncio.Event()  # something was returned
-        self._ready = asyncio.Event()  # the one that is tried can take over
-        self._held_at = -math.inf  # when the one in use was held last
+        self._trying: asyncio.Task[None] | None = None  # tries better sources
+        self._trial: tuple[Choice, Overlap] | None = None  # the source that is being tried
+        self._returned = asyncio.Event()  # set when a read has returned
+        self._ready = asyncio.Event()  # set when the source that is being tried can take over
+        self._held_at = -math.inf  # when the source in use was last held
         self._reading: asyncio.Timeout | None = (
-            None  # ends a read of the one in use when another can take over
+            None  # ends a read of the source in use when another one can take over
         )
         self._backoff = Backoff(FIRST_TRIAL_S, LAST_TRIAL_S)  # of trials
-        self._taken_at = -math.inf  # when the one in use was taken
-        self._why_not = dict[str, str]()  # why each that is better than the one in use is not, by name
-        self._logged = (
-            ""  # the last line of a run's beginning, or of a trial in vain: the same is logged once
-        )
+        self._taken_at = -math.inf  # when the source in use was chosen
+        self._why_not = dict[str, str]()  # why each better source is not in use, by name
+        self._logged = ""  # the last line about the start of a run or a failed trial: not logged twice
 
     @property
     def term(self) -> int:
@@ -115,7 +111,7 @@ class AutoEdits:
         return 0 if self._current is None else self._term
 
     async def start(self, after_txid: int | None) -> None:
-        """Begin a run of the best source that can be read; raises what the last one raises."""
+        """Begin a run with the best readable source. Raises the error of the last source tried."""
         self.stop()
         await self._trial_ended()
         if self._tasks is None:
@@ -142,7 +138,7 @@ class AutoEdits:
         self._use(choice)
 
     def stop(self) -> None:
-        """End the run; without one do nothing."""
+        """End the run, if there is one."""
         self._current = self._lost = None
         self._why_not.clear()
         self._end_trial()
@@ -150,7 +146,7 @@ class AutoEdits:
             choice.source.stop()
 
     async def shut_down(self) -> None:
-        """Give up what outlasts the runs."""
+        """Release the resources that outlast a run."""
         self.stop()
         tasks, self._tasks = self._tasks, None
         if tasks is not None:
@@ -159,11 +155,11 @@ class AutoEdits:
             await choice.source.shut_down()
 
     async def read(self) -> EditsRead:
-        """Return what comes next.
+        """Return the next read of the run.
 
         Raises:
             MissingEventsError: continuity is lost.
-            ChannelUnavailableError: no source can be read any more.
+            ChannelUnavailableError: no source can be read.
         """
         while True:
             current = self._current
@@ -185,7 +181,7 @@ class AutoEdits:
             except TimeoutError:
                 if not reading.expired():
                     raise
-                continue  # another can take over
+                continue  # another source can take over
             except (MissingEventsError, ChannelUnavailableError) as exc:
                 if current is self._choices[-1] or self._through_txid is None or _ends_run(exc):
                     raise
@@ -199,12 +195,12 @@ class AutoEdits:
             return read
 
     def wake(self) -> None:
-        """Ask for the next `read` to return soon."""
+        """Make the current or next `read` return soon."""
         if self._current is not None:
             self._current.source.wake()
 
     def stats(self) -> ChannelStats:
-        """Return the figures of all sources, each over all runs."""
+        """Return the figures of all sources since start."""
         figures = [choice.source.stats() for choice in self._choices]
         in_use = figures[-1 if self._current is None else self._choices.index(self._current)]
         journal = next((each.journal for each in figures if each.source == JOURNALNODES), JournalStats())
@@ -223,10 +219,10 @@ class AutoEdits:
     # -- another source in a run ------------------------------------------------------------------------------------
 
     async def _go_on(self, lost: Choice, since: float, why: Exception) -> None:
-        """Begin a source that is not as good after what was returned.
+        """Continue the run with a source further down the order, after the last returned transaction.
 
         Raises:
-            MissingEventsError, ChannelUnavailableError: none can be begun, and the run ends.
+            MissingEventsError, ChannelUnavailableError: no source can continue, and the run ends.
         """
         self._end_trial()
         await self._trial_ended()
@@ -254,9 +250,9 @@ class AutoEdits:
             await asyncio.sleep(backoff.failed(self._chance()))
 
     async def _held(self) -> bool:
-        """Read nothing for a moment if that may let a better source take over; return whether it can.
+        """Pause reads for a moment if that may let a better source take over; return whether it can.
 
-        Under load the one in use returns the next transactions before a better one has reached the last.
+        Under load the source in use returns new transactions before a better one has reached its last one.
         """
         if self._trial is None or not self._trial[1].is_near or self._clock() < self._held_at + HELD_AGAIN_S:
             return False
@@ -269,7 +265,7 @@ class AutoEdits:
         return True
 
     def _taken_over(self, current: Choice) -> EditsRead | None:
-        """Return the first read of a better source that takes over; None if none can."""
+        """Return the first read of a better source that takes over; None if no source can."""
         if self._trial is None or not self._trial[1].is_ready:
             return None
         choice, overlap = self._trial
@@ -284,10 +280,10 @@ class AutoEdits:
         self._logged = ""
         _log.info("edits after transaction %d are read from %s%s", self._through_txid, choice.name, why_not)
         self._use(choice)
-        choice.source.wake()  # what the one before was asked for is asked of this one
+        choice.source.wake()  # pass on an earlier `wake`
 
     def _use(self, choice: Choice) -> None:
-        """Use a source, and try those that are better."""
+        """Use a source, and try the better ones."""
         now = self._clock()
         if now - self._taken_at >= SETTLED_S:
             self._backoff.succeeded()
@@ -295,7 +291,7 @@ class AutoEdits:
         if choice is self._choices[0]:
             return
         if not self._backoff.failures:
-            self._backoff.failed(self._chance())  # just now: that one is not tried again at once
+            self._backoff.failed(self._chance())  # just now: it is not tried again immediately
         assert self._tasks is not None
         self._trying = self._tasks.create_task(self._try_better(choice), name="try better sources of edits")
 
@@ -312,7 +308,7 @@ class AutoEdits:
     # -- trials in the background -----------------------------------------------------------------------------------
 
     async def _try_better(self, current: Choice) -> None:
-        """Try the sources that are better than the one in use until one takes over, which ends this task."""
+        """Try the better sources until one takes over, which cancels this task."""
         while True:
             await asyncio.sleep(self._backoff.failed(self._chance()))
             for choice in self._choices[: self._choices.index(current)]:
@@ -322,7 +318,7 @@ class AutoEdits:
                     why_not = str(exc)
                 except TimeoutError:
                     why_not = f"it did not catch up in {TRIAL_S:g} s"
-                except Exception:  # noqa: BLE001 - the run goes on with the one in use
+                except Exception:  # noqa: BLE001 - the run continues with the source in use
                     _log.exception("internal error in reading from %s", choice.name)
                     why_not = "internal error"
                 choice.source.stop()
@@ -333,7 +329,7 @@ class AutoEdits:
                     self._logged = message
 
     async def _try(self, choice: Choice) -> str:
-        """Have a source catch up with the one in use, so that it can take over; return why it cannot."""
+        """Let a source catch up with the one in use, so that it can take over; return why it cannot."""
         while self._through_txid is None or not self._is_durable:
             await self._next_returned()
         overlap = Overlap(self._through_txid)
@@ -361,7 +357,7 @@ class AutoEdits:
         await self._returned.wait()
 
     def _end_reading(self) -> None:
-        """Have a read of the one in use end at once: it may wait for something that does not come."""
+        """End a read of the source in use immediately: it may wait for an event that does not come."""
         reading, self._reading = self._reading, None
         if reading is not None:
             reading.reschedule(asyncio.get_running_loop().time())
@@ -372,23 +368,23 @@ class AutoEdits:
             self._trying.cancel()
 
     async def _trial_ended(self) -> None:
-        """Return when a trial that was ended has let go of its source."""
+        """Wait until a cancelled trial has released its source."""
         if self._trying is not None:
             await asyncio.wait([self._trying])
             self._trying = None
 
 
 def _ends_run(exc: Exception) -> bool:
-    """Whether the log is not the one that was followed, or cannot be read by any source."""
+    """Whether the log is another one than was followed, or is unreadable from any source."""
     if isinstance(exc, MissingEventsError):
         return exc.kind is not GapKind.PURGED
     return isinstance(exc, WrongNamespaceError)
 
 
 def _may_pass(exc: Exception) -> bool:
-    """Whether the log only seems to end before what was returned.
+    """Whether the log may only appear to end before the last returned transaction.
 
-    That most JournalNodes have an edit is known here before the NameNode knows it (FSEditLog.logSync).
+    This process may learn before the NameNode does that most JournalNodes have an edit (FSEditLog.logSync).
     """
     return isinstance(exc, MissingEventsError) and exc.kind is GapKind.WENT_BACK
 
@@ -402,7 +398,7 @@ def edits_of(
     *,
     at_first_sight: bool,
 ) -> EditsSource:
-    """Return the source of edits that the settings name; see `JournalEdits` for `at_first_sight`."""
+    """Return the configured source of edits; see `JournalEdits` for `at_first_sight`."""
     polled = PolledEdits(namenodes, polling, clock)
     away_s = AWAY_S if settings.edits_source == AUTO else None
     choices: list[Choice] = []

@@ -1,12 +1,11 @@
-"""A source of edits beside a NameNode: the directory in which it keeps its log."""
+"""Edits from the directory in which a NameNode on the same host keeps its log."""
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.local import LocalFrames, LogDirectory, PurgedSegmentError, read_version
@@ -25,38 +24,39 @@ from nncache.invalidation.errors import (
 )
 from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.namenodes import NameNodes, wait_active
-from nncache.invalidation.same_namespace import see_same_namespace
+from nncache.invalidation.same_namespace import check_same_namespace
 from nncache.invalidation.settings import DIRECTORY
 from nncache.invalidation.stats import ChannelStats
+from nncache.net.daemon_thread import on_daemon_thread
 
 LOOK_INTERVAL_S: Final = 0.025
-"""Between two looks into the directory."""
+"""Interval of reads of the directory."""
 
 MAX_WAITING: Final = 50_000
-"""Transactions with changes that may wait to be returned; beyond that the directory is not looked into."""
+"""Limit of transactions with changes that wait to be returned; beyond it the directory is not read."""
 
 START_S: Final = 5.0
-"""How long it may take to see what the directory is, and to read up to the end of the log, when a run begins."""
+"""Time limits at the start of a run: of the check of the directory, and of reading up to the end of the log."""
 
 DAMAGED_S: Final = 2.0
-"""An error in the bytes is of a read amid a write, unless it stays for so long."""
+"""An error in the bytes counts once it has persisted this long; before, it may be due to a read during a write."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
 class _Run:
-    """What one run has read."""
+    """The state of one run."""
 
     log: LogDirectory
     probing: Probing
     term: int
     through_txid: int  # the position
     batches: list[EventBatch] = field(default_factory=list)  # read, but not returned yet
-    news: asyncio.Event = field(default_factory=asyncio.Event)  # there may be something to return
-    woken: asyncio.Event = field(default_factory=asyncio.Event)  # ends the wait for the next look
-    end: Exception | None = None  # why nothing can follow
-    fresh_as_of: float | None = None  # as returned last
+    news: asyncio.Event = field(default_factory=asyncio.Event)  # set when `read` may have a result
+    woken: asyncio.Event = field(default_factory=asyncio.Event)  # set to end the delay before the next read
+    end: Exception | None = None  # why the run ends
+    fresh_as_of: float | None = None  # the last returned value
     behind_since: float | None = None  # since when the NameNode's log is known to have more
     tasks: tuple[asyncio.Task[None], ...] = ()
 
@@ -64,25 +64,25 @@ class _Run:
 class DirectoryEdits:
     """Edits from a NameNode's own directory; an `nncache.invalidation.edits_source.EditsSource`.
 
-    With HA it is written behind the JournalNodes, by the active NameNode alone. A NameNode goes on without a directory
-    that it cannot write, and says so nowhere but in its log; so does one that is not the active one.
+    With HA only the active NameNode writes it, after the JournalNodes. A NameNode that cannot write a directory
+    continues without it, and only its log reports that; a NameNode that is not active does not write it either.
 
     Invariants:
         K1  Each transaction is returned once, in order, and is on the disk (`LogDirectory`).
-        K2  Coverage is that of a probe whose transaction was read: all that was acknowledged before it is in the log
-            of the NameNode up to there. A directory that is not written any more covers nothing.
-        K3  A read that is cancelled has lost nothing.
+        K2  Coverage is that of a probe whose transaction was read: all changes acknowledged before the probe are in the
+            NameNode's log up to this transaction. A directory that is not written any more gives no coverage.
+        K3  A cancelled read loses nothing.
     """
 
     def __init__(
         self, namenodes: NameNodes, directory: str, clock: Callable[[], float], *, away_s: float | None = None
     ) -> None:
-        """Read `directory`; a run ends when it is behind the log for `away_s` (None: it waits)."""
+        """Read `directory`; a run ends if it is behind the log for `away_s` (None: it waits)."""
         self._namenodes = namenodes
         self._directory = Path(directory)
         self._clock = clock
         self._away_s = away_s
-        self._disk = ThreadPoolExecutor(1, "edits_dir")  # a disk that hangs holds up no other threads
+        self._look: asyncio.Future[Any] | None = None  # the last disk access, which may hang
         self._tasks: asyncio.TaskGroup | None = None  # from the first run on
         self._run: _Run | None = None
 
@@ -92,19 +92,19 @@ class DirectoryEdits:
         return 0 if self._run is None else self._run.term
 
     async def start(self, after_txid: int | None) -> None:
-        """Begin a run after this (durable) transaction, or at the present end, as the active NameNode says it.
+        """Begin a run after this (durable) transaction, or at the current end, as the active NameNode reports it.
 
         Raises:
-            ChannelUnavailableError: no active NameNode, or it does not write the directory (UnreadableEditsError: what
-                comes next is damaged).
+            ChannelUnavailableError: no active NameNode, or it does not write the directory (UnreadableEditsError: the
+                next transaction is damaged).
             NotPermittedError: this user may not read the directory.
-            WrongNamespaceError: the directory is of another namespace.
-            MissingEventsError: what follows on `after_txid` is purged, or the log has lost what was read from it
-                (WENT_BACK), or the active NameNode changed meanwhile.
+            WrongNamespaceError: the directory belongs to another namespace.
+            MissingEventsError: the transactions after `after_txid` are purged, or the log has lost transactions that
+                were read from it (WENT_BACK), or the active NameNode changed during the start.
         """
         self.stop()
         active = await wait_active(self._namenodes)
-        namespace = await see_same_namespace(self._namenodes, active)
+        namespace = await check_same_namespace(self._namenodes, active)
         try:
             async with asyncio.timeout(START_S):
                 why = await self._on_disk(partial(why_no_edits, self._directory, namespace))
@@ -126,7 +126,7 @@ class DirectoryEdits:
             raise
 
     def stop(self) -> None:
-        """End the run; without one do nothing."""
+        """End the run, if there is one."""
         run, self._run = self._run, None
         if run is not None:
             run.probing.stop()
@@ -139,16 +139,15 @@ class DirectoryEdits:
         tasks, self._tasks = self._tasks, None
         if tasks is not None:
             await tasks.__aexit__(None, None, None)
-        self._disk.shutdown(wait=False, cancel_futures=True)
 
     async def read(self) -> EditsRead:
-        """Return what was read since the last read, or coverage, whichever comes first.
+        """Return new transactions, new coverage or both, as soon as there are any.
 
         Raises:
             MissingEventsError: continuity is lost.
             WrongNamespaceError: the RPC address of the NameNode leads to another namespace than the HTTP address.
-            ChannelUnavailableError: the directory was behind the log for `away_s`, or cannot be read
-                (UnreadableEditsError: it is damaged there).
+            ChannelUnavailableError: the directory was behind the log for `away_s`, or is unreadable
+                (UnreadableEditsError: its next bytes are damaged).
         """
         while True:
             run = self._run
@@ -176,17 +175,17 @@ class DirectoryEdits:
             await self._await_news(run)
 
     def wake(self) -> None:
-        """Coverage as of now is waited for: look now, and have the pool probe soon."""
+        """Read now, and ask the pool for a probe soon: a caller waits for current coverage."""
         if self._run is not None:
             self._run.probing.want()
             self._run.woken.set()
 
     def stats(self) -> ChannelStats:
-        """Return the figures: no NameNode is polled."""
+        """Return the figures; there are no polls of a NameNode."""
         return ChannelStats(source=DIRECTORY)
 
     async def _begin(self, run: _Run, end_txid: int) -> None:
-        """Begin to look, and wait until the directory has what the NameNode's log has."""
+        """Start to read, and wait until the directory is as far as the NameNode's log."""
         if self._tasks is None:
             tasks = asyncio.TaskGroup()
             await tasks.__aenter__()
@@ -202,14 +201,14 @@ class DirectoryEdits:
                     if run.end is not None:
                         raise run.end
                     if run.batches:
-                        return  # it is read on; what it covers, probes say
+                        return  # reading continues; probes give its coverage
                     run.news.clear()
                     await run.news.wait()
         except TimeoutError as exc:
             raise ChannelUnavailableError(_behind(self._directory, run, end_txid)) from exc
 
     async def _await_news(self, run: _Run) -> None:
-        """Return when there may be something to return, or the directory may be behind for too long."""
+        """Wait until there may be a result, or the directory may have been behind for too long."""
         if self._away_s is None or not run.probing.is_pending:
             run.behind_since = None
             await run.news.wait()
@@ -228,7 +227,7 @@ class DirectoryEdits:
             return
 
     async def _follow(self, run: _Run) -> None:
-        """Look into the directory until the run ends."""
+        """Read the directory until the run ends."""
         damaged_since: float | None = None
         try:
             while run.end is None:
@@ -262,15 +261,18 @@ class DirectoryEdits:
             run.end = NotPermittedError(_refused(exc))
         except OSError as exc:
             run.end = ChannelUnavailableError(str(exc))
-        except Exception as exc:  # noqa: BLE001 - what ends the run is raised where it is read
+        except Exception as exc:  # noqa: BLE001 - `read` raises the error that ends the run
             run.end = exc
         finally:
             run.log.close()
             run.news.set()
 
     async def _on_disk(self, look: Callable[[], _T]) -> _T:
-        """Return what a look at the disk returns; who does not wait for it any more leaves its thread to it."""
-        return await asyncio.get_running_loop().run_in_executor(self._disk, look)
+        """Return the result of a disk access. Accesses run one by one, so that a disk that hangs holds one thread."""
+        while self._look is not None and not self._look.done():
+            await asyncio.wait([self._look])
+        self._look = on_daemon_thread(look, "edits_dir")
+        return await asyncio.shield(self._look)
 
     def _take(self, run: _Run, found: LocalFrames) -> None:
         for frame in found.frames:
@@ -282,11 +284,11 @@ class DirectoryEdits:
 
 
 def why_no_edits(directory: Path, namespace: Namespace) -> ChannelUnavailableError | None:
-    """Return why the edits in a directory cannot be read, with what to do about it; None if they can. It blocks."""
+    """Return why the edits in a directory cannot be read, with the remedy; None if they can be. Blocks."""
     try:
         own = read_version(directory)
         names = sorted(path for path in directory.iterdir() if path.name.startswith("edits_"))
-        if names and names[-1].exists():  # else it has been renamed
+        if names and names[-1].exists():  # else it was renamed in between
             names[-1].open("rb").close()
     except FileNotFoundError:
         return ChannelUnavailableError(

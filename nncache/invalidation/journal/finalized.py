@@ -1,4 +1,4 @@
-"""Read the finalized segments of a journal: getEditLogManifest says where they are, /getJournal sends them."""
+"""Reads the finalized segments of a journal: getEditLogManifest locates them, /getJournal sends them."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
@@ -14,24 +14,24 @@ from nncache.invalidation.journal.segments import Located, Purged, locate
 
 
 class FinalizedSegments:
-    """The finalized segments of one journal. Any JournalNode's will do; which is asked changes when one fails."""
+    """The finalized segments of one journal, read from any JournalNode; if one fails, another is used."""
 
     def __init__(self, access: JournalAccess, rpcs: Mapping[str, JournalNodeRpc]) -> None:
         self._access = access
-        self._rpcs = rpcs  # of all JournalNodes, by address
+        self._rpcs = rpcs  # by address, of all JournalNodes
 
     async def read(self, txid: int, storage: tuple[int, str]) -> AsyncGenerator[tuple[Shown, ...], None]:
-        """Yield the transactions from `txid` to the end of the last finalized segment, in order, each once.
+        """Yield the transactions from `txid` to the end of the last finalized segment, in order, once each.
 
-        A segment is decoded while it arrives, and what is yielded fits into one piece of it. `storage` are the ids of
-        the namespace and of its cluster. Close the iterator if you leave it early.
+        A segment is decoded while it arrives, and each yielded tuple comes from one piece of it. `storage` is the ids
+        of the namespace and its cluster. A caller that stops early must close the iterator.
 
         Raises:
-            MissingEventsError: `txid` is in no segment any more (PURGED); says how far transactions are missing.
+            MissingEventsError: `txid` is in no segment any more (PURGED); the error has the last missing transaction.
             WrongNamespaceError, NotPermittedError, ChannelUnavailableError: too few JournalNodes can be read.
         """
-        silent: dict[str, Exception] = {}  # JournalNodes that do not list their segments; not asked again
-        failed: dict[str, Exception] = {}  # those that did not send the segment with `txid`
+        silent: dict[str, Exception] = {}  # JournalNodes without a list of their segments; not asked again
+        failed: dict[str, Exception] = {}  # JournalNodes that did not send the segment with `txid`
         while True:
             manifests = await self._manifests(txid, silent)
             listed = {address: manifest.segments for address, manifest in manifests.items()}
@@ -65,7 +65,7 @@ class FinalizedSegments:
     async def _read_segment(
         self, segment: Segment, address: str, web: str, storage: tuple[int, str]
     ) -> AsyncGenerator[tuple[Shown, ...], None]:
-        """Yield all transactions of a segment, as its bytes arrive; raises ChannelUnavailableError."""
+        """Yield the transactions of a segment as its bytes arrive. Raises ChannelUnavailableError."""
         reader = SegmentReader(segment)
         pieces = self._access.read_segment_file(web, segment.first_txid, storage)
         async with aclosing(pieces):
@@ -80,7 +80,7 @@ class FinalizedSegments:
         raise ChannelUnavailableError(f"{address}: the segment from {segment.first_txid} on is cut off")
 
     async def _manifests(self, since_txid: int, silent: dict[str, Exception]) -> dict[str, EditLogManifest]:
-        """Ask all JournalNodes but those in `silent`, and put those there that fail."""
+        """Return the manifests of all JournalNodes that are not in `silent`; add those that fail to `silent`."""
         addresses = [address for address in self._rpcs if address not in silent]
         replies = await asyncio.gather(
             *(self._rpcs[address].manifest(since_txid) for address in addresses), return_exceptions=True

@@ -1,8 +1,8 @@
-"""Decide what the answers of JournalNodes prove: which transactions are in the log, and as of when all are known.
+"""Decides from the answers of JournalNodes which transactions are in the log, and as of when all are known.
 
-Sans-I/O. A NameNode acknowledges a change once a majority of all JournalNodes has it (QuorumOutputStream). One
-JournalNode may show what never comes into the log, and give the same transaction id another content later; Hadoop's own
-reader counts transactions and does not compare them (QuorumJournalManager.selectRpcInputStreams, 3.5.0).
+Sans-I/O. A NameNode acknowledges a change once a majority of all JournalNodes has it (QuorumOutputStream). A single
+JournalNode may show transactions that never enter the log, and later another content of the same transaction id. The
+reader of Hadoop counts transactions without comparing them (QuorumJournalManager.selectRpcInputStreams, 3.5.0).
 """
 
 import math
@@ -14,11 +14,11 @@ from nncache.hadoop.editlog.frames import Frame
 from nncache.invalidation.errors import Discontinued, GapKind
 
 START_LOG_SEGMENT: Final = 24
-"""The opcode of the first transaction of each segment; each NameNode that becomes active begins one."""
+"""The opcode of the first transaction of a segment; each NameNode that becomes active begins a segment."""
 
 
 class Shown(NamedTuple):
-    """A transaction as some JournalNode shows it. Two are the same if all bytes and the layout are."""
+    """A transaction as a JournalNode shows it. Two are equal if all their bytes and the layout are."""
 
     layout_version: int
     frame: Frame
@@ -26,58 +26,58 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one answer brought."""
+    """The new transactions in one answer."""
 
-    seen: tuple[Shown, ...]  # shown for the first time, by any JournalNode; the log may not keep them
-    durable: tuple[Shown, ...]  # the transactions that follow on the position: they stay in the log
-    discarded: int = 0  # other versions of these that were returned as `seen`
+    seen: tuple[Shown, ...]  # shown for the first time by any JournalNode; the log may not keep them
+    durable: tuple[Shown, ...]  # the transactions after the position; they stay in the log
+    discarded: int = 0  # other versions of `durable` transactions that were returned as `seen`
 
 
 @dataclass(slots=True)
 class _Node:
-    """What is known of one JournalNode."""
+    """The state of one JournalNode."""
 
-    epoch: int = -1  # that it has promised, as said over the present connection; -1: not said
-    epoch_as_of: float = -math.inf  # when it was asked for that
-    as_of: float = -math.inf  # when the last question was sent whose answer counts and is whole
-    last_txid: int = 0  # the last transaction that this answer showed; 0 for none
-    shown: dict[int, Shown] | None = None  # by txid, after the position; None: it gave no answer that counts
-    is_away: bool = False  # it was asked, and gave no answer that counts
-    is_missing: bool = False  # what follows on the position is not in its cache
+    epoch: int = -1  # promised, as reported over the current connection; -1: unknown
+    epoch_as_of: float = -math.inf  # when the request for the epoch was sent
+    as_of: float = -math.inf  # when the last request with a whole answer that counts was sent
+    last_txid: int = 0  # the last transaction in this answer; 0 for none
+    shown: dict[int, Shown] | None = None  # by txid, after the position; None: no answer counts
+    is_away: bool = False  # the last request got no answer that counts
+    is_missing: bool = False  # the transaction after the position is not in its cache
 
 
 class JournalQuorum:
-    """The answers of all JournalNodes of one journal, in one epoch.
+    """The answers of all JournalNodes of one journal, during one epoch.
 
     Invariants:
-        Q1  The position moves over a transaction only when a majority of all configured JournalNodes shows the very
-            same bytes: each later recovery meets one of them, and keeps it (SegmentRecoveryComparator).
-        Q2  `fresh_as_of` is a time t only if answers that count came to questions that a majority was sent at t or
-            later, and all that these answers show was returned as `seen`: a change acknowledged before t is at one of
-            any majority, which shows it or says that it is not in its cache.
-        Q3  An answer counts only while its JournalNode has promised the epoch that is followed: one that was cut off
-            shows another log, and one whose disk was wiped has forgotten what it acknowledged.
-        Q4  Once a segment begins, nothing is fresh until a majority, asked later, says that the epoch is still the
-            same: what another NameNode answers must not be covered by this run.
+        Q1  The position moves over a transaction only when a majority of all configured JournalNodes shows exactly
+            the same bytes. Every later recovery includes one of them, and keeps it (SegmentRecoveryComparator).
+        Q2  `fresh_as_of` is a time t only if a majority has given answers that count to requests sent at t or later,
+            and all transactions in them were returned as `seen`. A change acknowledged before t is at one JournalNode
+            of any majority, which shows it or reports that it is not in its cache.
+        Q3  An answer counts only while its JournalNode has promised the followed epoch. A JournalNode that was cut off
+            shows another log; one whose disk was wiped has forgotten transactions that it acknowledged.
+        Q4  Once a segment begins, `fresh_as_of` is None until a majority, asked later, reports the same epoch: this run
+            must not cover the answers of another NameNode.
     """
 
     def __init__(self, names: Sequence[str], after_txid: int) -> None:
-        """Follow the journal after this transaction; `names` are all JournalNodes that are configured."""
+        """Follow the journal after this transaction; `names` are all configured JournalNodes."""
         self._nodes = {name: _Node() for name in names}
         self._majority = len(self._nodes) // 2 + 1
         self.through_txid = after_txid
         """The position: every transaction up to this one was returned as `durable`."""
-        self._seen: dict[int, set[Shown]] = {}  # all versions returned as `seen`, by txid, after the position
-        self._segment_seen_at = -math.inf  # when a segment's beginning was returned as `seen`
+        self._seen: dict[int, set[Shown]] = {}  # by txid after the position: all versions returned as `seen`
+        self._segment_seen_at = -math.inf  # when the beginning of a segment was returned as `seen`
         self._target: tuple[float, int] | None = None  # (time, txid) of the oldest freshness not yet durable
         self._durable_as_of: float | None = None
         self.epoch: int | None = None
-        """The epoch that is followed: the first that a majority has promised; None before."""
-        self._epoch_as_of = -math.inf  # when that was known
+        """The followed epoch: the first that a majority has promised; None before."""
+        self._epoch_as_of = -math.inf  # when a majority was known to have promised it
 
     @property
     def next_txid(self) -> int:
-        """The transaction to ask each JournalNode for."""
+        """The transaction to request from each JournalNode."""
         return self.through_txid + 1
 
     @property
@@ -91,15 +91,15 @@ class JournalQuorum:
         return len(self.counting) >= self._majority
 
     def needs_epoch(self, name: str, now: float, every_s: float) -> bool:
-        """Whether this JournalNode has to be asked for its epoch before it is asked for transactions."""
+        """Whether to request this JournalNode's epoch before the next transactions."""
         asked_at = self._nodes[name].epoch_as_of
         return now - asked_at >= every_s or asked_at <= self._segment_seen_at
 
     def promised(self, name: str, epoch: int, asked_at: float) -> Discontinued | None:
-        """Take the epoch that a JournalNode says, over the connection over which its next answers come.
+        """Record the epoch of a JournalNode, as reported over the connection that carries its next answers.
 
-        Fewer than a majority that have promised a higher one are as if they were away: a NameNode has died before it
-        was active, and another one writes on to the rest (QuorumJournalManager.createNewUniqueEpoch).
+        JournalNodes with a higher epoch count as unavailable while they are less than a majority: a NameNode died
+        before it became active, and another one still writes to the rest (QuorumJournalManager.createNewUniqueEpoch).
         """
         node = self._nodes[name]
         node.epoch, node.epoch_as_of = epoch, asked_at
@@ -122,11 +122,11 @@ class JournalQuorum:
         return None
 
     def failed(self, name: str) -> None:
-        """Take it that a JournalNode gave no answer that counts; it says its epoch before the next one."""
+        """Record that a JournalNode gave no answer that counts; its epoch is needed before the next one counts."""
         self._nodes[name] = _Node(is_away=True)
 
     def missed(self, name: str) -> Discontinued | None:
-        """Take it that what follows on the position is not in a JournalNode's cache."""
+        """Record that the transaction after the position is not in a JournalNode's cache."""
         node = self._nodes[name]
         node.shown, node.as_of, node.is_missing = None, -math.inf, True
         node.is_away = False
@@ -143,9 +143,9 @@ class JournalQuorum:
     def answered(
         self, name: str, shown: Iterable[Shown], *, asked_at: float, now: float, is_whole: bool
     ) -> Found:
-        """Take what a JournalNode shows from `next_txid`, or from before it, on.
+        """Record the transactions that a JournalNode shows, from `next_txid` or an earlier one on.
 
-        `is_whole`: it has no more than that. What it shows is returned also where the answer does not count.
+        `is_whole`: it has no further ones. They are returned as `seen` even if the answer does not count.
         """
         node = self._nodes[name]
         node.shown = {each.frame.txid: each for each in shown if each.frame.txid > self.through_txid}
@@ -158,14 +158,14 @@ class JournalQuorum:
         return Found(seen, *self._durable())
 
     def caught_up(self, shown: Iterable[Shown], now: float) -> Found:
-        """Take what follows on the position from finalized segments: it is in the log, whatever JournalNodes show."""
+        """Record the next transactions, from finalized segments: they are in the log, whatever JournalNodes show."""
         taken = tuple(each for each in shown if each.frame.txid > self.through_txid)
         seen = self._first_seen(taken, now)
         return Found(seen, taken, sum(map(self._move_over, taken)))
 
     @property
     def fresh_as_of(self) -> float | None:
-        """As of when all that was acknowledged was returned as `seen`; None while that is not known."""
+        """The time before which all acknowledged changes were returned as `seen`; None while it is unknown."""
         in_epoch = sum(
             1
             for node in self._nodes.values()
@@ -179,7 +179,7 @@ class JournalQuorum:
         return times[self._majority - 1]
 
     def durable_as_of(self) -> float | None:
-        """Return as of when all that was acknowledged was returned as `durable`; None while that is not known."""
+        """Return the time before which all acknowledged changes were returned as `durable`; None while unknown."""
         if self._target is not None and self.through_txid >= self._target[1]:
             self._durable_as_of, self._target = self._target[0], None
         fresh_as_of = self.fresh_as_of
@@ -196,7 +196,7 @@ class JournalQuorum:
         return node.shown is not None and self.epoch is not None and node.epoch == self.epoch
 
     def _counted(self, node: _Node) -> dict[int, Shown]:
-        """Return what it shows, as far as that counts."""
+        """Return the transactions that a JournalNode shows, if its answer counts."""
         return node.shown if node.shown is not None and self._counts(node) else {}
 
     def _first_seen(self, shown: Iterable[Shown], now: float) -> tuple[Shown, ...]:
@@ -211,7 +211,7 @@ class JournalQuorum:
         return tuple(first)
 
     def _durable(self) -> tuple[tuple[Shown, ...], int]:
-        """Move the position as far as a majority agrees; return what it moved over, and how many other versions."""
+        """Move the position while a majority agrees; return the transactions, and the number of discarded versions."""
         taken: list[Shown] = []
         discarded = 0
         counting = [self._counted(node) for node in self._nodes.values()]
@@ -227,7 +227,7 @@ class JournalQuorum:
                 shown.pop(txid, None)
 
     def _move_over(self, taken: Shown) -> int:
-        """Move the position over what follows on it; return how many other versions of that were seen."""
+        """Move the position over the next transaction; return how many other versions of it were seen."""
         self.through_txid = taken.frame.txid
         for node in self._nodes.values():
             node.is_missing = False

@@ -1,6 +1,6 @@
-"""Decide where transactions are that no cache holds any more, and whether the log still says what was taken from it.
+"""Locates transactions that no cache contains any more, and detects transactions that the log has lost.
 
-Sans-I/O. A finalized segment at any JournalNode is in the log for good: a JournalNode finalizes what a majority has
+Sans-I/O. A finalized segment at any JournalNode stays in the log: a JournalNode finalizes only what a majority has
 (Journal.finalizeLogSegment of Hadoop 2.10.2 to 3.5.0).
 """
 
@@ -14,7 +14,7 @@ from nncache.invalidation.errors import Discontinued, GapKind
 from nncache.invalidation.journal.quorum import Shown
 
 MAX_REMEMBERED: Final = 4096
-"""Transactions of which the CRC is kept."""
+"""Limit of transactions whose CRC is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """No JournalNode has a transaction any more; the first that is there follows on `last_txid`."""
+    """No JournalNode has the transaction any more; `last_txid` is the last missing one."""
 
     last_txid: int
 
@@ -35,10 +35,10 @@ class Purged:
 def locate(
     txid: int, listed: Mapping[str, Sequence[Segment]], nodes: int, failed: Collection[str] = ()
 ) -> Located | Purged | None:
-    """Return where a transaction is, by what the JournalNodes list; None: it is in no finalized segment yet.
+    """Return a JournalNode's segment with a transaction, or Purged; None if no finalized segment contains it yet.
 
-    `nodes` are configured; those in `failed` did not send this segment. Raises LookupError: no other one has it, or
-    too few list their segments to say that it is nowhere.
+    `nodes` is the number of configured JournalNodes; those in `failed` did not send this segment. Raises LookupError
+    if no other JournalNode has it, or too few list their segments to prove that none has it.
     """
     found = [
         Located(address, segment)
@@ -57,18 +57,18 @@ def locate(
 
 
 class _Kept(NamedTuple):
-    """What is kept of a transaction."""
+    """The part of a transaction that is kept."""
 
     layout_version: int
     crc: int
-    epoch: int  # whose log has said so
+    epoch: int  # of the log that contained it
 
 
 class Taken:
     """The CRCs of the last transactions that were taken from the log.
 
-    What a majority has shown is lost where JournalNodes lose their power before it is on their disks, and the NameNode
-    ends as well (HDFS-17710): the next NameNode gives its ids to other transactions. Hence what was taken is compared
+    A transaction shown by a majority is lost if JournalNodes lose power before it is on their disks, and the NameNode
+    ends too (HDFS-17710). The next NameNode uses its id for another transaction. Hence taken transactions are compared
     once with the log of the next epoch.
     """
 
@@ -76,18 +76,18 @@ class Taken:
         self._kept: OrderedDict[int, _Kept] = OrderedDict()  # by transaction id, without a gap
 
     def resume(self, after_txid: int | None) -> None:
-        """Keep what leads to this transaction, after which a run begins; nothing where another was taken last."""
+        """Keep the CRCs up to this transaction, after which a run begins; drop all if its own is not among them."""
         while self._kept and (after_txid is None or next(reversed(self._kept)) > after_txid):
             self._kept.popitem()
         if after_txid not in self._kept:
             self._kept.clear()
 
     def compare_from(self, epoch: int) -> int | None:
-        """Return the first transaction to read again, as the log of this epoch says it; None for none."""
+        """Return the first transaction to compare with the log of this epoch; None if there is none."""
         return next((txid for txid, kept in self._kept.items() if kept.epoch != epoch), None)
 
     def take(self, epoch: int, shown: Iterable[Shown]) -> Discontinued | None:
-        """Take what the log of an epoch says, in order; return what it means if it has said something else before."""
+        """Record transactions in the log of an epoch, in order; return a discontinuity if one differs from before."""
         for each in shown:
             txid, says = each.frame.txid, _Kept(each.layout_version, each.frame.crc, epoch)
             before = self._kept.get(txid, says)

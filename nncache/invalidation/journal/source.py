@@ -1,4 +1,4 @@
-"""A source of edits that costs the NameNodes no call: all JournalNodes of a journal, polled in parallel."""
+"""Edits from all JournalNodes of a journal, polled in parallel; no NameNode is polled."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from nncache.hadoop.editlog.batches import batch_of
-from nncache.hadoop.editlog.journalnode import CacheMissError, JournalNodeRpc
+from nncache.hadoop.editlog.journalnode import CacheMissError, JournaledEdits, JournalNodeRpc
 from nncache.hadoop.editlog.ops import decode_op
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.events import EventBatch
@@ -23,30 +23,36 @@ from nncache.invalidation.journal.finalized import FinalizedSegments
 from nncache.invalidation.journal.quorum import Found, JournalQuorum, Shown
 from nncache.invalidation.journal.segments import Taken
 from nncache.invalidation.namenodes import NameNodes, wait_active
-from nncache.invalidation.same_namespace import see_same_namespace, unavailable
+from nncache.invalidation.same_namespace import check_same_namespace, unavailable
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.invalidation.stats import ChannelStats, JournalStats
 
 POLL_INTERVAL_S: Final = 0.025
-"""Between an answer of a JournalNode and the next question to it."""
+"""Delay between a JournalNode's answer and the next request to it."""
 
 MAX_TRANSACTIONS: Final = 2000
-"""Of one answer; one that has so many is followed by the next question at once."""
+"""Limit of one answer; an answer with this many is followed by the next request immediately."""
+
+FIRST_TRANSACTIONS: Final = 16
+"""Limit of the first answer, and of the first after an error: the size of transactions is unknown then."""
+
+ANSWER_BYTES: Final = 1 << 19
+"""Size limit of one answer, estimated from the last answer; one iteration of the event loop processes it."""
 
 MAX_WAITING: Final = 4 * MAX_TRANSACTIONS
-"""Transactions that may wait to be returned; beyond that no JournalNode is asked."""
+"""Limit of transactions that wait to be returned; beyond it no JournalNode is polled."""
 
 EPOCH_INTERVAL_S: Final = 1.0
-"""Each JournalNode is asked for its epoch so often."""
+"""Interval of requests for the epoch of each JournalNode."""
 
 BEHIND_S: Final = 10.0
-"""How long the NameNode's log may be ahead while they show nothing more, where another source can be read instead."""
+"""How long the NameNode's log may be ahead of the journal, if another source can be used instead."""
 
 START_S: Final = 5.0
-"""How long the answers of a majority are waited for when a run begins."""
+"""Time limit for the answers of a majority at the start of a run."""
 
 KNOWN_S: Final = 90.0
-"""For so long it is known why a JournalNode cannot be read after it was last asked: longer than between two trials."""
+"""How long a JournalNode's trouble is reported after the last request to it: longer than between two trials."""
 
 _log = logging.getLogger(__name__)
 
@@ -57,49 +63,50 @@ class _Node:
 
     address: str
     rpc: JournalNodeRpc
-    same_over: tuple[int, tuple[int, str]] | None = None  # the connection, and the namespace found behind it
+    same_over: tuple[int, tuple[int, str]] | None = None  # a connection, and the namespace found over it
     trouble: Exception | None = None  # why its answers do not count
-    asked_at: float = -math.inf  # when it was last asked for anything
-    last_txid: int | None = None  # the last transaction that it has shown
-    heard_at: float = -math.inf  # when its last answer that counts came, or it was last not asked on purpose
+    asked_at: float = -math.inf  # when the last request was sent to it
+    wanted: int = FIRST_TRANSACTIONS  # limit of the next answer
+    last_txid: int | None = None  # the last transaction in its answers in this run
+    heard_at: float = -math.inf  # when the last answer that counts arrived, or a poll was skipped on purpose
 
 
 @dataclass(slots=True)
 class _Run:
-    """What one run has read."""
+    """The state of one run."""
 
     quorum: JournalQuorum
     probing: Probing
     term: int
-    storage: tuple[int, str]  # ids of the namespace and of its cluster
-    first_txid: int  # what is before it is not returned
-    begun_after: int  # the position at which it began
-    needed_txid: int  # the position at which it can be used
+    storage: tuple[int, str]  # ids of the namespace and its cluster
+    first_txid: int  # earlier transactions are not returned
+    begun_after: int  # the position at the start
+    needed_txid: int  # the position from which on the run can be used
     is_durable: bool  # no NameNode can lose a transaction up to the position
-    must_show: bool = False  # silence is not believed: the NameNode may have left these JournalNodes
+    must_show: bool = False  # empty answers prove nothing: the NameNode may have left these JournalNodes
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
-    news: asyncio.Event = field(default_factory=asyncio.Event)  # there may be something to return
-    woken: asyncio.Event = field(default_factory=asyncio.Event)  # ends the waits for the next polls
+    news: asyncio.Event = field(default_factory=asyncio.Event)  # set when `read` may have a result
+    woken: asyncio.Event = field(default_factory=asyncio.Event)  # set to end the delays before the next polls
     batches: list[EventBatch] = field(default_factory=list)  # read, but not returned yet
-    room: asyncio.Event = field(default_factory=asyncio.Event)  # they were returned
-    is_catching_up: bool = False  # finalized segments are read
-    end: Exception | None = None  # why nothing can follow
-    reached_as_of: float | None = None  # of the last probe whose transaction the position has reached
-    behind_since: float | None = None  # since when some probe's transaction is waited for
-    fresh_as_of: float | None = None  # as returned last
-    moved_txid: int = -1  # the position
-    moved_at: float = -math.inf  # when it was found to have moved: a majority need not answer for that
+    room: asyncio.Event = field(default_factory=asyncio.Event)  # set when the batches were returned
+    is_catching_up: bool = False  # finalized segments are being read
+    end: Exception | None = None  # why the run ends
+    reached_as_of: float | None = None  # time of the last probe whose transaction the position has reached
+    behind_since: float | None = None  # since when a probe's transaction is awaited
+    fresh_as_of: float | None = None  # the last returned value
+    moved_txid: int = -1  # the last observed position
+    moved_at: float = -math.inf  # when it was observed; this does not require answers of a majority
 
     @property
     def has_begun(self) -> bool:
-        """Whether it can be used: answers of a majority count, or finalized segments are read."""
+        """Whether the run can be used: the answers of a majority count, or finalized segments are being read."""
         quorum = self.quorum
         return quorum.through_txid >= self.needed_txid and (
             (quorum.is_quorate and not self.must_show) or quorum.through_txid > self.begun_after
         )
 
     def cancel(self) -> None:
-        """Ask no JournalNode any more."""
+        """Cancel all polls."""
         for task in self.tasks:
             task.cancel()
 
@@ -107,20 +114,20 @@ class _Run:
 class JournalEdits:
     """Edits from JournalNodes; an `nncache.invalidation.edits_source.EditsSource`.
 
-    A run begins at a position of the NameNode's log, and ends with another epoch or another active NameNode. What the
-    caches of too few hold is read from finalized segments; a run ends where it is in the open segment alone.
+    A run begins at a position of the NameNode's log, and ends when the epoch or the active NameNode changes.
+    Transactions in too few caches are read from finalized segments; the run ends if only the open segment has them.
 
     Invariants:
         J1  With `at_first_sight` a transaction is returned as soon as one JournalNode shows it, in each version that
-            is shown: to forget for one that the log does not keep does no harm. Else those in the log alone are
-            returned, in order, each once. The position of a read moves over those in the log alone.
-        J2  Coverage is what `quorum` proves, of answers over connections whose other end has shown its epoch and the
+            is shown: a cache may forget entries for a transaction that the log does not keep. Otherwise only
+            transactions in the log are returned, in order, once each. In both cases the position moves over those only.
+        J2  Coverage is what `quorum` proves by answers over connections whose other end has shown its epoch and the
             namespace of the NameNodes. It is no later than the last probe whose transaction was read: JournalNodes to
-            which the NameNode does not write are silent as well. With several NameNodes it is no later than the last
-            probe that found exactly one active: what one that is cut off answers must not be covered.
-        J3  A read that is cancelled has lost nothing.
-        J4  What a process has returned as in the log is compared once with the log of a new epoch, the last
-            `MAX_REMEMBERED` transactions of it; a difference ends the run (GapKind.WENT_BACK).
+            which the NameNode no longer writes answer as before. With several NameNodes it is no later than the last
+            probe that found exactly one active: it must not cover answers of a NameNode that is cut off.
+        J3  A cancelled read loses nothing.
+        J4  The last `MAX_REMEMBERED` transactions that this process has returned as in the log are compared once with
+            the log of a new epoch; a difference ends the run (GapKind.WENT_BACK).
     """
 
     def __init__(
@@ -134,14 +141,14 @@ class JournalEdits:
         poll_interval_s: float = POLL_INTERVAL_S,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """Read these JournalNodes; a run ends when a majority has not answered for `away_s` (None: it waits)."""
+        """Read these JournalNodes; a run ends if a majority does not answer for `away_s` (None: it waits)."""
         self._namenodes = namenodes
         self._access = access
         self._clock = clock
         self._at_first_sight = at_first_sight
         self._away_s = away_s
         self._poll_interval_s = poll_interval_s
-        self._chance = chance  # spreads retries apart
+        self._chance = chance  # randomizes the delays of retries
         self._nodes = tuple(_Node(address, access.rpc(address)) for address in access.journal.addresses)
         self._finalized = FinalizedSegments(access, {node.address: node.rpc for node in self._nodes})
         self._taken = Taken()
@@ -149,7 +156,7 @@ class JournalEdits:
         self._tasks: asyncio.TaskGroup | None = None  # from the first run on
         self._run: _Run | None = None
         self._must_show = (
-            False  # the last run was behind the NameNode's log for too long: silence proves nothing
+            False  # the last run was behind the NameNode's log for too long: empty answers prove nothing
         )
         self._counts = JournalStats()
 
@@ -159,23 +166,23 @@ class JournalEdits:
         return 0 if self._run is None else self._run.term
 
     async def start(self, after_txid: int | None) -> None:
-        """Begin a run after this (durable) transaction, or at the present end.
+        """Begin a run after this (durable) transaction, or at the current end.
 
-        The present end is what the active NameNode has written when it is asked, over JMX: what it answers later
-        contains all up to there.
+        The current end is the last transaction that the active NameNode reports over JMX: its later answers to clients
+        include all transactions up to there.
 
         Raises:
-            ChannelUnavailableError: no active NameNode, or no majority of JournalNodes, or what comes next is in no
-                cache and in no finalized segment yet; says why not.
-            NotPermittedError: a majority does not let this service read.
-            WrongNamespaceError: the journal is of another namespace, or the NameNode's addresses are.
-            MissingEventsError: what follows on `after_txid` is purged, or the log has lost what was read from it
-                (WENT_BACK), or the active NameNode changed meanwhile.
+            ChannelUnavailableError: no active NameNode, or no majority of JournalNodes, or the next transaction is in
+                no cache and in no finalized segment yet; the message says which.
+            NotPermittedError: a majority does not permit this service to read.
+            WrongNamespaceError: the journal belongs to another namespace, or the NameNode's addresses do.
+            MissingEventsError: the transactions after `after_txid` are purged, or the log has lost transactions that
+                were read from it (WENT_BACK), or the active NameNode changed during the start.
         """
         self.stop()
         try:
             active = await wait_active(self._namenodes)
-            namespace = await see_same_namespace(self._namenodes, active)
+            namespace = await check_same_namespace(self._namenodes, active)
             storage = await self._namenodes.rpc(active.namenode).namespace_id(), namespace.cluster_id
         except HadoopError as exc:
             raise unavailable(exc) from exc
@@ -184,7 +191,7 @@ class JournalEdits:
             await probing.begin(-1 if after_txid is None else after_txid)
             end_txid = probing.end_txid
             first_txid = (end_txid if after_txid is None else after_txid) + 1
-            # The last transaction is read once more: a transaction that is written need not be in the log for good.
+            # Read the last transaction once more: a transaction that was written need not stay in the log.
             position = first_txid - 2 if after_txid is None and not self._at_first_sight else first_txid - 1
             is_durable = after_txid is not None
 
@@ -227,14 +234,14 @@ class JournalEdits:
         raise run.end
 
     def stop(self) -> None:
-        """End the run; without one do nothing."""
+        """End the run, if there is one."""
         run, self._run = self._run, None
         if run is not None:
             run.probing.stop()
             run.cancel()
 
     async def shut_down(self) -> None:
-        """End the run, and the connections to the JournalNodes."""
+        """End the run, and close the connections to the JournalNodes."""
         self.stop()
         tasks, self._tasks = self._tasks, None
         if tasks is not None:
@@ -243,13 +250,13 @@ class JournalEdits:
             await node.rpc.close()
 
     async def read(self) -> EditsRead:
-        """Return what was read since the last read, or coverage, whichever comes first.
+        """Return new transactions, new coverage or both, as soon as there are any.
 
         Raises:
             MissingEventsError: continuity is lost.
             WrongNamespaceError: the RPC address of the NameNode leads to another namespace than the HTTP address.
-            ChannelUnavailableError: no majority has answered for `away_s`, or with `away_s` the NameNode's log has been
-                ahead of the journal for `BEHIND_S`.
+            ChannelUnavailableError: no majority has answered for `away_s`; or, with `away_s`, the NameNode's log has
+                been ahead of the journal for `BEHIND_S`.
         """
         while True:
             run = self._run
@@ -280,13 +287,13 @@ class JournalEdits:
             await self._await_news(run)
 
     def wake(self) -> None:
-        """Coverage as of now is waited for: poll now, and have the pool probe soon."""
+        """Poll now, and ask the pool for a probe soon: a caller waits for current coverage."""
         if self._run is not None:
             self._run.probing.want()
             self._run.woken.set()
 
     def stats(self) -> ChannelStats:
-        """Return the figures over all runs; no NameNode is polled."""
+        """Return the figures since start; no NameNode is polled."""
         quorum = None if self._run is None else self._run.quorum
         counting = () if quorum is None else quorum.counting
         known_since = self._clock() - KNOWN_S
@@ -307,12 +314,14 @@ class JournalEdits:
         return ChannelStats(source=JOURNALNODES, journal=journal)
 
     async def _begin(self, run: _Run) -> None:
-        """Begin to poll, and wait until the answers of a majority count."""
+        """Start to poll, and wait until the run can be used."""
         if self._tasks is None:
             tasks = asyncio.TaskGroup()
             await tasks.__aenter__()
             self._tasks = tasks
         self._run = run
+        for node in self._nodes:
+            node.last_txid = None
         run.tasks = [
             self._tasks.create_task(self._follow(run, node), name=f"read {node.address}")
             for node in self._nodes
@@ -324,7 +333,7 @@ class JournalEdits:
             async with asyncio.timeout(START_S) as deadline:
                 while not run.has_begun and run.end is None:
                     if run.is_catching_up:
-                        deadline.reschedule(None)  # each step of it has its own
+                        deadline.reschedule(None)  # each of its steps has a timeout of its own
                     run.news.clear()
                     await run.news.wait()
         except TimeoutError as exc:
@@ -334,7 +343,7 @@ class JournalEdits:
             node.heard_at = self._clock()
 
     def _no_majority(self, run: _Run) -> ChannelUnavailableError:
-        """Return the error of a journal of which too few JournalNodes can be read."""
+        """Return the error of a journal with too few readable JournalNodes."""
         troubles = [node.trouble for node in self._nodes if node.trouble is not None]
         count = len(self._nodes)
         if run.must_show and run.quorum.is_quorate:
@@ -344,7 +353,7 @@ class JournalEdits:
         return unreadable(f"{len(run.quorum.counting)} of {count} JournalNodes can be read", troubles, count)
 
     async def _await_news(self, run: _Run) -> None:
-        """Return when there may be something to return, or a majority may be away."""
+        """Wait until there may be a result, or a majority may be unavailable."""
         if self._away_s is None:
             await run.news.wait()
             return
@@ -372,7 +381,7 @@ class JournalEdits:
             return
 
     async def _follow(self, run: _Run, node: _Node) -> None:
-        """Poll one JournalNode; whatever it does holds up no other."""
+        """Poll one JournalNode, independently of the others."""
         backoff = Backoff()
         while run.end is None:
             wait_s = self._poll_interval_s
@@ -389,7 +398,7 @@ class JournalEdits:
                 self._failed(node, explained(exc))
                 run.quorum.failed(node.address)
                 wait_s = backoff.failed(self._chance())
-            except Exception as exc:  # noqa: BLE001 - what ends the run is raised where it is read
+            except Exception as exc:  # noqa: BLE001 - `read` raises the error that ends the run
                 run.end = exc
             else:
                 backoff.succeeded()
@@ -403,18 +412,18 @@ class JournalEdits:
                 continue
 
     async def _poll(self, run: _Run, node: _Node) -> bool:
-        """Ask a JournalNode once; return whether it has more at once."""
+        """Poll a JournalNode once; return whether it has more transactions immediately."""
         quorum, rpc = run.quorum, node.rpc
         connection = rpc.connection_id
         if (connection, run.storage) != node.same_over or quorum.needs_epoch(
             node.address, self._clock(), EPOCH_INTERVAL_S
         ):
             connection = await self._ask_epoch(run, node)
-        sent_at, next_txid = self._clock(), quorum.next_txid
+        sent_at, next_txid, wanted = self._clock(), quorum.next_txid, node.wanted
         try:
-            edits = await rpc.edits(next_txid, MAX_TRANSACTIONS)
+            edits = await self._edits(node, next_txid)
         except CacheMissError:
-            # Else others have shown it meanwhile.
+            # If the position has moved, other JournalNodes have shown the transaction in between.
             missed = quorum.missed(node.address) if next_txid == quorum.next_txid else None
             if missed is not None and quorum.epoch is not None and not run.is_catching_up:
                 await self._catch_up(run, missed)
@@ -423,7 +432,7 @@ class JournalEdits:
         replied_at = self._clock()
         if rpc.connection_id != connection:
             raise ChannelUnavailableError(f"{node.address}: the connection changed under a call")
-        is_whole = len(edits.frames) < MAX_TRANSACTIONS
+        is_whole = len(edits.frames) < wanted
         found = quorum.answered(
             node.address,
             [Shown(edits.layout_version, frame) for frame in edits.frames],
@@ -437,11 +446,26 @@ class JournalEdits:
         self._counts.poll_s += replied_at - sent_at
         if edits.frames:
             node.last_txid = edits.frames[-1].txid
+            size = sum(len(frame.body) for frame in edits.frames)
+            fitting = ANSWER_BYTES * len(edits.frames) // max(1, size)
+            node.wanted = max(1, min(2 * wanted, fitting, MAX_TRANSACTIONS))
         self._take(run, found)
-        return not is_whole and quorum.next_txid > next_txid  # else it would say the same again
+        return not is_whole and quorum.next_txid > next_txid  # else the answer would be the same again
+
+    async def _edits(self, node: _Node, next_txid: int) -> JournaledEdits:
+        """Return a JournalNode's transactions from this one on, and the one before if the node has not shown it.
+
+        Otherwise a JournalNode that always answers last is asked only for transactions to come, and never shows one.
+        """
+        if (node.last_txid or 0) < next_txid - 1:
+            try:
+                return await node.rpc.edits(next_txid - 1, node.wanted)
+            except CacheMissError:
+                node.last_txid = next_txid - 1  # Journal.getJournaledEdits: it has written that
+        return await node.rpc.edits(next_txid, node.wanted)
 
     async def _catch_up(self, run: _Run, missed: Discontinued) -> None:
-        """Read from finalized segments what too few have in their caches; the run ends if there is nothing to read."""
+        """Read from finalized segments what too few caches contain; end the run if no finalized segment contains it."""
         _log.info("%s; finalized segments are read", missed.reason)
         run.is_catching_up = True
         run.news.set()
@@ -471,7 +495,7 @@ class JournalEdits:
         _log.info("transactions %d to %d were in finalized segments", first_txid, run.quorum.through_txid)
 
     def _take(self, run: _Run, found: Found) -> None:
-        """Have `read` return what was found, unless it shows that the log is another one."""
+        """Pass the found transactions to `read`, unless they show that the log is another one."""
         self._counts.discarded += found.discarded
         run.is_durable = run.is_durable or bool(found.durable)
         if not self._at_first_sight and run.quorum.epoch is not None:
@@ -479,18 +503,18 @@ class JournalEdits:
         run.batches += self._decoded(found.seen if self._at_first_sight else found.durable, run.first_txid)
 
     async def _ask_epoch(self, run: _Run, node: _Node) -> int:
-        """Learn the epoch of a JournalNode, and of a new connection also where it leads; return the connection."""
+        """Read a JournalNode's epoch, and verify the namespace of a new connection; return the connection's id."""
         asked_at = self._clock()
         state = await node.rpc.state()
         connection = node.rpc.connection_id
         if (connection, run.storage) != node.same_over:
-            await self._access.see_same_journal(state.web, run.storage)
+            await self._access.check_same_journal(state.web, run.storage)
             node.same_over = connection, run.storage
         self._heed(run, run.quorum.promised(node.address, state.promised_epoch, asked_at))
         return connection
 
     def _decoded(self, shown: Iterable[Shown], first_txid: int) -> list[EventBatch]:
-        """Return the changes of transactions, as far as they belong to the run."""
+        """Return the changes of the transactions that belong to the run."""
         return [
             batch
             for each in shown
@@ -501,7 +525,7 @@ class JournalEdits:
         self._counts.polls_failed += 1
         if str(exc) != str(node.trouble):
             _log.warning("answers of JournalNode %s do not count: %s", node.address, exc)
-        node.trouble = exc
+        node.trouble, node.wanted = exc, FIRST_TRANSACTIONS
 
     def _heed(self, run: _Run, discontinued: Discontinued | None) -> None:
         if discontinued is not None and run.end is None:
@@ -521,5 +545,5 @@ class JournalEdits:
 
 
 def _batch_of(shown: Shown) -> EventBatch | None:
-    """Return what a transaction says; None if nothing changes by it that a status shows."""
+    """Return the events and changes of a transaction; None if it changes nothing that a status shows."""
     return batch_of(decode_op(shown.frame, shown.layout_version))

@@ -1,6 +1,6 @@
-"""Say who may do what with each znode that a publisher writes.
+"""Decide the ACL of each znode that a publisher writes.
 
-Sans-I/O. ZooKeeper inherits nothing: each znode has an ACL of its own, and DELETE and CREATE are rights to the parent.
+Sans-I/O. ZooKeeper inherits no ACL: each znode has its own, and DELETE and CREATE are permissions on the parent.
 
     the publisher itself, and zookeeper_acl    every znode, with the rights that it names
     a filter's owner and its subscribers       READ of .filters/NAME, NAME and NAME/TXID, of that filter alone
@@ -31,19 +31,19 @@ from nncache.invalidation.publisher.settings import USER, PublisherSettings
 from nncache.net.setting_error import SettingError
 
 MAX_ACL_BYTES: Final = 200 * 1024
-"""Of one filter's ACL: together with a record it fits into one packet of 1 MiB (jute.maxbuffer)."""
+"""Size limit of one filter's ACL: ACL and record must fit into one packet of 1 MiB (jute.maxbuffer)."""
 
 _NAMEABLE: Final = re.compile(r"[A-Za-z0-9._$-]+")
-"""Names of users that stand for themselves in an identity of every scheme."""
+"""User names that stand for themselves in an identity of any scheme."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """What an operator says.
+    """The operator's rules of access.
 
     Attributes:
-        others: what is allowed to identities beside the publisher's own, on every znode.
-        subscriber: how a user of HDFS is known to ZooKeeper, `scheme:id` with `{user}` in it; "": they are not.
+        others: the rights of identities other than the publisher's own, on every znode.
+        subscriber: the ZooKeeper identity of an HDFS user, `scheme:id` with `{user}` in it; "": users have none.
     """
 
     others: Acl = ()
@@ -53,10 +53,10 @@ class AccessRules:
 def rules_of(
     publisher: PublisherSettings, zookeeper: ZooKeeperSettings, login: Login | None
 ) -> AccessRules | None:
-    """Return the rules; None without an identity at ZooKeeper: every znode is open then.
+    """Return the rules; None if the publisher has no identity at ZooKeeper: every znode is open then.
 
     Raises:
-        SettingError: rules are given, and there is no identity.
+        SettingError: there are rules, but no identity.
     """
     if not zookeeper.has_identity:
         for key, value in (
@@ -80,7 +80,7 @@ class ZnodeAccess:
     """The ACLs of one nameservice's znodes.
 
     Invariants:
-        A1  A znode of no filter that is known gives a subscriber nothing.
+        A1  A znode that belongs to no known filter gives no rights to subscribers.
         A2  Without rules every ACL is OPEN.
     """
 
@@ -88,10 +88,10 @@ class ZnodeAccess:
         self._znodes = znodes
         self._rules = rules
         self.common: Acl = OPEN if rules is None else merged((*OF_ITS_MAKER, *rules.others))
-        """Of znodes that belong to no filter."""
+        """The ACL of znodes that belong to no filter."""
         self._filters: dict[str, Acl] = {}  # by name
         self.is_known = rules is None
-        """Whether `learn` has named our own identities; until then they are `auth`, which no ACL that is read has."""
+        """Whether `learn` has set our own identities; until then they are `auth`, which no ACL read contains."""
 
     @property
     def is_open(self) -> bool:
@@ -99,7 +99,7 @@ class ZnodeAccess:
         return self._rules is None
 
     def learn(self, made: Acl) -> None:
-        """Take it that ZooKeeper has made a znode of `common` with this ACL: it names our own identities."""
+        """Learn our own identities from the ACL with which ZooKeeper created a znode of `common`."""
         if self._rules is not None:
             others = {(entry.scheme, entry.id) for entry in self._rules.others}
             own = (entry for entry in made if (entry.scheme, entry.id) not in others or entry.rights == ALL)
@@ -108,7 +108,7 @@ class ZnodeAccess:
             self.is_known = True
 
     def admit(self, filters: Iterable[PublishedFilter]) -> Mapping[str, tuple[str, ...]]:
-        """Take these filters' owners and subscribers; return who of which filter found no place, by its name."""
+        """Add the owners and subscribers of these filters; return the users without an entry, by filter."""
         left_out: dict[str, tuple[str, ...]] = {}
         if self._rules is None:
             return left_out
@@ -128,18 +128,18 @@ class ZnodeAccess:
         return left_out
 
     def acl_of(self, path: str) -> Acl:
-        """Return what the znode must have."""
+        """Return the ACL that a znode must have."""
         return self._filters.get(self._filter_name(path), self.common)
 
     def size_of(self, path: str) -> int:
-        """Return what the ACL adds to the making of a znode, in bytes."""
+        """Return the size of the ACL that a new znode gets, in bytes."""
         return size_bytes(self.acl_of(path))
 
     def _readers(self, published: PublishedFilter) -> list[tuple[str, AclEntry | None]]:
-        """Return owner and subscribers with their entries, the owner first; none without a form for them.
+        """Return the owner and the subscribers with their entries, the owner first; empty if users have no identity.
 
-        A name without an entry would make another identity of the form, or one that ZooKeeper refuses, and with it the
-        whole transaction (InvalidACL): a principal has one `@`, and a subject's parts are separated by commas.
+        A name has no entry if it would form another identity, or one that ZooKeeper refuses together with the whole
+        transaction (InvalidACL): a principal has one `@`, and commas separate the parts of a subject.
         """
         assert self._rules is not None, "asked with rules alone"
         scheme, _, form = self._rules.subscriber.partition(":")
@@ -153,7 +153,7 @@ class ZnodeAccess:
         ]
 
     def _filter_name(self, path: str) -> str:
-        """Return whose znode it is; "" for one that belongs to no filter."""
+        """Return the name of the filter to which a znode belongs; "" for none."""
         first, _, rest = path.removeprefix(f"{self._znodes.namespace}/").partition("/")
         if path.startswith(f"{self._znodes.filters}/"):
             return rest

@@ -1,7 +1,7 @@
-"""Delete znodes with all that is below them, and keep those that cannot be deleted.
+"""Delete znodes with everything below them, and track those that cannot be deleted.
 
-Any client that ZooKeeper's ACLs let create a znode can create others below it and hide them. No other client can then
-delete it.
+A client that ZooKeeper's ACLs allow to create a znode can also create znodes below it and hide them. No other client
+can then delete that znode.
 """
 
 import logging
@@ -22,13 +22,13 @@ Commit: TypeAlias = Callable[[Sequence[Operation]], Awaitable[None]]
 
 
 async def delete_all(zookeeper: ZooKeeper, paths: Sequence[str], commit: Commit) -> tuple[str, ...]:
-    """Delete these znodes, in this order, and before them all that is below; those that are not there are fine.
+    """Delete these znodes, in this order, each after everything below it; missing ones are ignored.
 
-    Return those that stay, since ZooKeeper's ACLs keep us from what is below them. Each transaction goes through
-    `commit`. A concurrent write makes it fail.
+    Return those that stay because ZooKeeper's ACLs protect znodes below them. Each transaction goes through `commit`;
+    a concurrent write makes it fail.
 
     Raises:
-        CoordinationError: ZooKeeper can't be asked, or refuses.
+        CoordinationError: ZooKeeper does not answer, or refuses.
     """
     found: list[str] = []
     left: list[str] = []
@@ -43,13 +43,13 @@ async def delete_all(zookeeper: ZooKeeper, paths: Sequence[str], commit: Commit)
 
 
 async def clear(zookeeper: ZooKeeper, path: str, commit: Commit) -> bool:
-    """Delete all that is below a znode, records from the oldest on: those left are always the newest.
+    """Delete everything below a znode, the oldest records first, so that only the newest can be left.
 
-    Return False if ZooKeeper's ACLs do not show what is below, or let us delete not all of it. The znode itself is its
-    parent's matter: if nothing is below, it can be deleted all the same.
+    Return False if ZooKeeper's ACLs hide what is below, or forbid deleting some of it. Deleting the znode itself is a
+    right to its parent: without children it is possible even then.
 
     Raises:
-        CoordinationError: ZooKeeper can't be asked, or refuses.
+        CoordinationError: ZooKeeper does not answer, or refuses.
     """
     try:
         names = await zookeeper.children(path)
@@ -68,17 +68,17 @@ async def clear(zookeeper: ZooKeeper, path: str, commit: Commit) -> bool:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return the names of a stream's children, unknown children first, then records by transaction."""
+    """Return the names of a stream's children: unknown names first, then records by transaction."""
     return sorted(names, key=lambda name: (parse_txid(name) or 0, name))
 
 
 async def _delete(zookeeper: ZooKeeper, paths: list[str], commit: Commit) -> list[str]:
-    """Delete these; return those that stay, since what is below them does."""
+    """Delete these znodes; return those that stay because znodes below them do."""
     left: list[str] = []
     while paths:
         try:
             await commit([Delete(path) for path in paths])
-        except NotEmptyError as exc:  # records have no children; what others put there may have some
+        except NotEmptyError as exc:  # records have no children; znodes of other clients may
             if exc.path not in paths:
                 raise
             if not await clear(zookeeper, exc.path, commit):
@@ -96,7 +96,7 @@ _log = logging.getLogger(__name__)
 
 
 class LeftZnodes:
-    """The znodes that were to be deleted and can't be. It outlasts the publisher's runs."""
+    """The znodes that cannot be deleted. It outlasts the publisher's runs."""
 
     def __init__(self, zookeeper: ZooKeeper, znodes: Znodes) -> None:
         self._zookeeper = zookeeper
@@ -104,12 +104,12 @@ class LeftZnodes:
         self._logged: set[str] = set()
 
     async def leave(self, paths: Collection[str], commit: Commit) -> None:
-        """See that no reader takes a definition among these for one in force, and log each once.
+        """Empty the definitions among these znodes, so that no reader uses them, and log each znode once.
 
-        What is hidden from us is hidden from readers, who pass over it.
+        A definition that is hidden from the publisher is also hidden from readers, which ignore it.
 
         Raises:
-            CoordinationError: ZooKeeper can't be asked, or a definition that can be read may not be written.
+            CoordinationError: ZooKeeper does not answer, or forbids writing to a definition that can be read.
         """
         for path in paths:
             if path.rpartition("/")[0] == self._znodes.filters:
@@ -118,7 +118,7 @@ class LeftZnodes:
         if news:
             if len(self._logged) + len(news) > MAX_LOGGED:
                 self._logged.clear()
-            self._logged.update(paths)  # what this call left before is not logged again by the next one
+            self._logged.update(paths)  # all paths, so that the next call does not log them again
             _log.warning(
                 "ZooKeeper's ACLs do not let this publisher delete what is below %s: it stays, and a filter of that "
                 "name is not published until a client with the right to delete it does so",

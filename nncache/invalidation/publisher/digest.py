@@ -1,11 +1,11 @@
-"""Say the changes of many transactions in few words.
+"""Condense the changes of many transactions.
 
-Sans-I/O. What a digest says makes at least that stale which was added to it, and no more while it is within its limit;
-a job that commits ten thousand files becomes one change of their directory.
+Sans-I/O. A digest makes stale at least what the added changes make stale, and no more while it is within its limit.
+A job that commits ten thousand files becomes one change of their directory.
 
-Why Appeared, Opened and Closed may be left out, but never moved: they end the windows of two-step writes
-(`cache/windows.py`). A window that misses one ends later, by another or by time; one that was given a later transaction
-id, or a Closed after what it preceded, would end too early (guarantee OwnWrites).
+Appeared, Opened and Closed may be left out, but never moved, because they end the windows of two-step writes
+(`cache/windows.py`). A window that misses one ends later, by another change or by timeout. A window that got a later
+transaction id, or a Closed after a change that it preceded, would end too early (guarantee OwnWrites).
 """
 
 from collections.abc import Iterable
@@ -27,17 +27,17 @@ from nncache.hadoop.change import (
 from nncache.hadoop.paths import ROOT, parent
 
 SLACK: Final = 2
-"""How many times its limit a digest may hold before it shrinks, so that each change bears little of the cost."""
+"""The multiple of its limit that a digest may hold before it shrinks: this spreads the cost over many changes."""
 
 _Stamped: TypeAlias = tuple[int, int, Change]  # transaction id, order of arrival, change
 
 
 @dataclass(slots=True)
 class _About:
-    """What is to be published of one path.
+    """The changes of one path that are to be published.
 
-    Of all its Opened and Closed three do the same to any window: the last Closed, the last Opened before it, and the
-    last Opened after it.
+    Three of its Opened and Closed have the same effect on any window as all of them: the last Closed, the last Opened
+    before it, and the last Opened after it.
     """
 
     footprint: _Stamped | None = None  # the largest
@@ -46,14 +46,14 @@ class _About:
     reopened: _Stamped | None = None
 
     def all(self) -> tuple[_Stamped, ...]:
-        """Give what is to be published; an opening or closing says, too, that the path was touched."""
+        """Return the changes to be published. Opened and Closed imply Touched."""
         windows = tuple(each for each in (self.opened, self.closed, self.reopened) if each is not None)
         if self.footprint is None or (windows and isinstance(self.footprint[2], Touched)):
             return windows
         return (self.footprint, *windows)
 
     def add(self, stamped: _Stamped) -> None:
-        """Take note of a change."""
+        """Add a change."""
         match stamped[2]:
             case Opened() if self.closed is None:
                 self.opened = stamped
@@ -65,38 +65,38 @@ class _About:
                 self.footprint = _larger(self.footprint, stamped)
 
     def forget_windows(self, path: str) -> None:
-        """Say without a word about windows what is stale."""
+        """Replace Opened and Closed, which windows need, by Touched."""
         for txid, arrival, _ in filter(None, (self.opened, self.closed, self.reopened)):
             self.footprint = _larger(self.footprint, (txid, arrival, Touched(path)))
         self.opened = self.closed = self.reopened = None
 
 
 class Digest:
-    """Changes that wait to be published.
+    """The changes that wait to be published.
 
     Invariants:
-        D1  What is taken makes stale at least what the added changes do and, if they were within the limit, no more.
-        D2  The Appeared, Opened and Closed of a path that are taken are some of those added, in their order, each with
-            its own transaction id; if all were within the limit, they do the same to every window.
+        D1  The changes taken make stale at least what the added ones do, and no more if these were within the limit.
+        D2  The Appeared, Opened and Closed taken for a path are some of those added, in their order, each with its
+            own transaction id. If all were within the limit, their effect on every window is that of those added.
     """
 
     def __init__(self, max_changes: int) -> None:
-        """Give at most `max_changes` (at least 1) at once."""
+        """Create a digest that returns at most `max_changes` (at least 1) at a time."""
         assert max_changes >= 1
         self._max = max_changes
         self._about: dict[str, _About] = {}
-        self._everything: _Stamped | None = None  # then no path has a footprint of its own
-        self._size = 0  # changes that would be published without a limit
+        self._everything: _Stamped | None = None  # if set, no path has a footprint of its own
+        self._size = 0  # number of changes that would be published without a limit
         self._arrivals = 0
         self.collapsed = 0
-        """Changes, ever, that gave way to a larger one, or that a window should have heard of."""
+        """The number of changes since start that were merged into a larger one or withheld from a window."""
 
     def __len__(self) -> int:
-        """Return how many changes wait; may be more than the limit until they are taken."""
+        """Return the number of pending changes; it may exceed the limit until they are taken."""
         return self._size
 
     def add(self, txid: int, change: Change) -> None:
-        """Take note of a change; transaction ids never go back."""
+        """Add a change; transaction ids never decrease."""
         self._arrivals += 1
         match change:
             case Moved(source, destination):  # the same footprint, and each half may be known already
@@ -113,7 +113,7 @@ class Digest:
             self._shrink()
 
     def take(self) -> tuple[tuple[int, Change], ...]:
-        """Give what waits, ordered by transaction id, and start again."""
+        """Return the pending changes, ordered by transaction id, and start again without any."""
         self._shrink()
         stamped = [each for about in self._about.values() for each in about.all()]
         if self._everything is not None:
@@ -143,7 +143,7 @@ class Digest:
         self.collapsed += before - self._size
 
     def _absorb(self) -> None:
-        """Leave out what lies below a path of which everything below is stale."""
+        """Drop the footprints of paths below a path whose whole subtree is stale."""
         top: str | None = "" if self._everything is not None else None  # the latest, with its slash
         for path in sorted(self._about, key=_by_place):
             about = self._about[path]
@@ -155,7 +155,7 @@ class Digest:
         self._size = sum(len(about.all()) for about in self._about.values()) + (self._everything is not None)
 
     def _drop_windows(self) -> None:
-        """Let windows end by time, first where most is published: that costs no entry."""
+        """Drop Opened and Closed, largest groups of siblings first: windows end by timeout, and no entry is lost."""
         for paths in self._siblings().values():
             for path in paths:
                 about = self._about[path]
@@ -167,9 +167,9 @@ class Digest:
         self._absorb()
 
     def _collapse(self) -> None:
-        """Say of the largest groups of siblings that their directory is unknown; without any, come nearer to some.
+        """Replace the largest groups of siblings by their directory; without any, the deepest paths by their parents.
 
-        Each path has one change by now.
+        Each path has one change at this point.
         """
         excess = self._size - self._max
         groups = {
@@ -194,14 +194,14 @@ class Digest:
         self._absorb()
 
     def _replace(self, paths: Iterable[str], directory: str) -> None:
-        """Say of some paths of a directory that it is unknown."""
+        """Replace some paths of a directory by a SubtreeUnknown of the directory."""
         about = self._about.setdefault(directory, _About())
         for path in paths:
             for txid, arrival, _ in self._about.pop(path).all():
                 about.footprint = _larger(about.footprint, (txid, arrival, SubtreeUnknown(directory)))
 
     def _siblings(self) -> dict[str, list[str]]:
-        """Return the paths by their directory: the largest groups first, of these the deepest."""
+        """Return the paths by directory: the largest groups first, the deepest first among equals."""
         groups: dict[str, list[str]] = {}
         for path in self._about:
             groups.setdefault(parent(path) or ROOT, []).append(path)
@@ -209,7 +209,7 @@ class Digest:
 
 
 def _by_place(path: str) -> str:
-    """Sort what lies below a path right behind it: no name holds a NUL."""
+    """Return a sort key that puts the paths below a path directly after it: no name contains a NUL."""
     return path.replace(ROOT, "\0")
 
 
@@ -218,12 +218,12 @@ def _stamp(stamped: _Stamped) -> tuple[int, int]:
 
 
 def _larger(first: _Stamped | None, second: _Stamped) -> _Stamped:
-    """Give the change of the larger footprint; it keeps its own transaction id."""
+    """Return the change with the larger footprint, with its own transaction id."""
     return second if first is None else max(first, second, key=_extent)
 
 
 def _extent(stamped: _Stamped) -> tuple[int, int, int]:
-    """Compare footprints at one path. Of equal ones windows need the Appeared, and else the later will do."""
+    """Return a sort key of footprints at one path. Among equal ones an Appeared, which windows need, is the largest."""
     match stamped[2]:
         case Appeared():
             extent = 3

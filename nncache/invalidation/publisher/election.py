@@ -1,8 +1,8 @@
-"""Lead the publishers of a nameservice, or stand by.
+"""Elect the leader among the publishers of a nameservice.
 
-As HDFS's own ActiveStandbyElector does (org.apache.hadoop.ha, 3.x): who holds an ephemeral lock leads. The transaction
-that takes the lock also counts the epoch up. Every write of a leader checks that the epoch is still its own, so a
-leader that was paused while another was elected changes nothing when it wakes up.
+As in HDFS's own ActiveStandbyElector (org.apache.hadoop.ha, 3.x), the holder of an ephemeral lock leads. The
+transaction that takes the lock also increments the epoch. Every write of a leader checks that the epoch is still its
+own, so a leader that was paused while another was elected changes nothing when it wakes up.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ from nncache.invalidation.publisher.identity import PublisherIdentity, encode_id
 from nncache.invalidation.publisher.stats import OutputStats
 
 LOOK_S: Final = 5.0
-"""Seconds between two looks when no watch has fired."""
+"""Seconds between two checks if no watch fires."""
 
 RESIGN_S: Final = 2.0
-"""What resigning may take; a lock that is left behind ends with its session."""
+"""Timeout of resigning, in seconds; a lock that is left behind ends with its session."""
 
 _log = logging.getLogger(__name__)
 
@@ -34,12 +34,12 @@ class Free:
 
 @dataclass(frozen=True, slots=True)
 class Ours:
-    """This very session holds the lock."""
+    """This session of this process holds the lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
-    """No process that could lead holds the lock: it may be deleted."""
+    """No process that could lead holds the lock, so it may be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,10 @@ Standing = Free | Ours | LeftBehind | Taken
 
 
 def standing(lock: Znode | None, session_id: int, identity: PublisherIdentity) -> Standing:
-    """Say what a lock that was found means to us."""
+    """Return what a lock means for this process."""
     if lock is None:
         return Free()
-    if lock.owner_session == 0:  # not ephemeral: no publisher's
+    if lock.owner_session == 0:  # not ephemeral: not a publisher's lock
         return LeftBehind()
     holder = parse_identity(lock.data)
     if lock.owner_session == session_id:
@@ -67,12 +67,12 @@ def standing(lock: Znode | None, session_id: int, identity: PublisherIdentity) -
 
 
 class Election:
-    """Our part in the election of a nameservice's leader.
+    """This process's part in the election of a nameservice's leader.
 
     Invariants:
-        E1  The epoch counts up in the transaction that takes the lock, and in no other but a leader's own.
-        E2  `fence` fails for good as soon as another process leads, whether or not we have noticed.
-        E3  There is a `fence` in the session that was elected alone: with another one our lock is gone.
+        E1  Only the transaction that takes the lock, or one of the leader itself, increments the epoch.
+        E2  `fence` fails for good once another process leads, whether or not this process has noticed.
+        E3  Only the session that was elected has a `fence`: in another session our lock is gone.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class Election:
         self._fence: Check | None = None  # of the epoch in which we lead, or led last
         self._elected_session = 0
         self.waiting_for = ""
-        """The leader whose end is waited for; "" for none."""
+        """The current leader while this process stands by; "" otherwise."""
 
     @property
     def fence(self) -> Check:
-        """What makes a write fail once another process has been elected.
+        """The check that makes a write fail once another process has been elected.
 
         Raises:
             ChannelUnavailableError: this session has not been elected.
@@ -103,10 +103,10 @@ class Election:
         return self._fence
 
     async def lead(self) -> None:
-        """Become the leader; stand by as long as there is another.
+        """Become the leader; stand by while another process leads.
 
         Raises:
-            CoordinationError: ZooKeeper can't be asked, or refuses.
+            CoordinationError: ZooKeeper does not answer, or refuses.
         """
         try:
             while not await self._try_to_lead():
@@ -115,11 +115,11 @@ class Election:
             self.waiting_for = ""
 
     async def keep(self) -> NoReturn:
-        """Return never; raise as soon as another process may lead.
+        """Never return; raise as soon as another process may lead.
 
         Raises:
-            ChannelUnavailableError: the lock is gone, or another's.
-            CoordinationError: ZooKeeper can't be asked.
+            ChannelUnavailableError: the lock is gone, or another process holds it.
+            CoordinationError: ZooKeeper does not answer.
         """
         while True:
             if not isinstance(self._standing(await self._watch.read()), Ours):
@@ -127,7 +127,7 @@ class Election:
             await self._watch.changed(LOOK_S)
 
     async def resign(self) -> None:
-        """Let a standby lead at once, if ZooKeeper answers in time."""
+        """Let a standby lead immediately, if ZooKeeper answers in time."""
         try:
             async with asyncio.timeout(RESIGN_S):
                 lock = await self._watch.read()
@@ -170,7 +170,7 @@ class Election:
         )
 
     async def _count_up(self, *taking: Operation) -> bool:
-        """Begin an epoch of ours, together with the operation that takes the lock; tell whether that was possible."""
+        """Increment the epoch together with the operation that takes the lock; return whether this succeeded."""
         (found,) = await self._zookeeper.get_many([self._epoch])
         session_id = self._zookeeper.session_id
         number = 1 + ((parse_txid(found.data) if found is not None else None) or 0)

@@ -1,7 +1,7 @@
-"""Say from edits of the past what a filter would match.
+"""Estimate from past edits what a filter would match.
 
-Sans-I/O. Time is that of the events: most have the NameNode's time of the change. Its limit is judged by the rule that
-the publisher goes by.
+Sans-I/O. The time is that of the events: most carry the NameNode's time of the change. The limit of the filter is
+applied by the publisher's own rule.
 """
 
 from collections import deque
@@ -14,62 +14,62 @@ from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.relevance import matched
 
 EXAMPLES: Final = 10
-"""Paths that are named."""
+"""The number of matching paths that an estimate lists."""
 
 MINUTE_S: Final = 60.0
 
 
 @dataclass(slots=True, kw_only=True)
 class Estimate:
-    """What a glob would have matched of some edits; counted in place, what is handed out is a copy."""
+    """The matches of a glob in some edits. The counts are updated in place; callers get a copy."""
 
-    first_txid: int = 0  # the first transaction that was looked at
-    last_txid: int = -1  # the last one; less than the first if there was none
-    seconds: float | None = None  # between the first event and the last; None where fewer than two say when
+    first_txid: int = 0  # the first transaction examined
+    last_txid: int = -1  # the last transaction examined; less than the first if there was none
+    seconds: float | None = None  # from the first event to the last; None if fewer than two have a time
     events: int = 0  # of these transactions
     matched: int = 0  # events that the glob matches
-    matched_transactions: int = 0  # transactions with such an event
-    busiest_minute: int = 0  # of the matched ones, how many came within a minute at most
-    over_limit: int = 0  # of the matched ones, those that a filter would miss for its limit
+    matched_transactions: int = 0  # transactions with a matched event
+    busiest_minute: int = 0  # the largest number of matched events within a minute
+    over_limit: int = 0  # matched events that a filter would miss because of its limit
     examples: tuple[str, ...] = ()  # the latest paths that matched, each once
 
     @property
     def transactions(self) -> int:
-        """How many transactions were looked at, with or without events."""
+        """The number of transactions examined, with or without events."""
         return max(0, self.last_txid - self.first_txid + 1)
 
     @property
     def per_s(self) -> float | None:
-        """How many events matched in a second, in the mean; None where it is not known."""
+        """The mean number of matching events per second; None if it is unknown."""
         return self.matched / self.seconds if self.seconds else None
 
     @property
     def share(self) -> float:
-        """What share of the transactions had an event that matched."""
+        """The share of the transactions that have a matching event, from 0 to 1."""
         return self.matched_transactions / self.transactions if self.transactions else 0.0
 
 
 class Estimator:
-    """Looks at edits, page after page, in order."""
+    """Examines edits, page by page, in order."""
 
     def __init__(self, glob: str, limit_per_s: float) -> None:
-        """Begin; `limit_per_s` is how many events a second a filter may have, 0 for any number.
+        """Create an estimator; `limit_per_s` is a filter's limit in events per second, 0 for no limit.
 
         Raises:
             GlobError: the glob is malformed.
         """
         self._globs = GlobSet({"": glob})
         self._limit_per_s = limit_per_s
-        self._limits: FilterLimits | None = None  # from the first event on that says when it was
+        self._limits: FilterLimits | None = None  # None until an event has a time
         self._found = Estimate()
         self._first_at: float | None = None
         self._last_at = 0.0
-        self._minute: deque[tuple[float, int]] = deque()  # when how many matched
+        self._minute: deque[tuple[float, int]] = deque()  # (time, matched events) of the last minute
         self._in_minute = 0
-        self._examples: dict[str, None] = {}  # the latest ones last
+        self._examples: dict[str, None] = {}  # the latest last
 
     def take(self, page: EditsPage) -> None:
-        """Look at the next page; one of no transactions changes nothing."""
+        """Examine the next page; a page without transactions changes nothing."""
         if page.first_txid < 0:
             return
         if self._found.last_txid < 0:
@@ -83,12 +83,12 @@ class Estimator:
                 self._note_matched(found)
 
     def estimate(self) -> Estimate:
-        """Return what was found so far."""
+        """Return the estimate so far."""
         seconds = None if self._first_at is None else self._last_at - self._first_at
         return replace(self._found, seconds=seconds or None, examples=tuple(reversed(self._examples)))
 
     def _note_time(self, batch: EventBatch) -> None:
-        """Move the time on: clocks of clients, which set times, may be anything, so the NameNode's alone counts."""
+        """Advance the time by the NameNode's times alone: clients may set times from clocks that are wrong."""
         at = max(map(_at, batch.events), default=0.0)
         if at <= self._last_at:
             return
@@ -119,7 +119,7 @@ class Estimator:
 
 
 def _at(event: Event) -> float:
-    """Return when the NameNode made a change, in seconds; 0 where the event does not say."""
+    """Return the NameNode's time of a change in seconds; 0 if the event does not have it."""
     match event:
         case Create(ctime=at):
             return at / 1000

@@ -1,7 +1,7 @@
-"""Hold the filters' events until they are published, in bounded memory.
+"""Buffer the filters' events until they are published, in bounded memory.
 
-Sans-I/O. When it is full, the filter with the most events in it loses the later half of them: those of a filter that
-has few wait no longer, and none of them is lost, as long as others have more.
+Sans-I/O. When the buffer overflows, the filter with the most events in it loses the later half of them. A filter with
+few events waits no longer, and loses none while another filter has more.
 """
 
 from dataclasses import dataclass, field
@@ -12,50 +12,50 @@ from nncache.invalidation.channel.records import Dropped, Events
 from nncache.invalidation.publisher.stats import PublisherStats
 
 UNIT_BYTES: Final = 1024
-"""An event counts once more for each so many bytes of its paths, ACL entries and attributes."""
+"""Bytes of paths, ACL entries and attributes that raise an event's weight by one."""
 
 _ACL_ENTRY_BYTES: Final = 64
-"""Of one entry, about."""
+"""Approximate size of one ACL entry."""
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """What waits of one filter."""
+    """The buffered events of one filter."""
 
     batches: list[EventBatch] = field(default_factory=list)  # in order
-    weight: int = 0  # of these
-    dropped: Dropped | None = None  # behind them
-    is_shed: bool = False  # some of these were dropped since the buffer was full
+    weight: int = 0  # of these batches
+    dropped: Dropped | None = None  # the transactions after these batches that the filter misses
+    is_shed: bool = False  # some batches were dropped because the buffer was full
 
 
 class EventBuffer:
-    """What waits to be published, by filter.
+    """The events that wait to be published, by filter.
 
     Invariants:
-        B1  The events that wait weigh `max_events` at most after `add` with `may_drop`.
-        B2  Of each filter the events that wait are all that were added, up to the first that it misses, and what it
-            misses reaches to the last that was added.
+        B1  After `add` with `may_drop`, the buffered events weigh at most `max_events`.
+        B2  For each filter, the buffered events are all its events before the first dropped one. The dropped range
+            ends with the filter's last transaction.
     """
 
     def __init__(self, max_events: int, counts: PublisherStats) -> None:
-        """Begin; what filters miss is counted in `counts`."""
+        """Create an empty buffer; `counts` counts the events that filters miss."""
         self._max_events = max_events
         self._counts = counts
         self._waiting: dict[str, _Waiting] = {}  # by name
-        self.weight = 0  # of all events that wait
+        self.weight = 0  # of all buffered events
 
     @property
     def is_full(self) -> bool:
-        """Whether no more should be added without dropping."""
+        """Whether another event would exceed the limit."""
         return self.weight >= self._max_events
 
     def misses(self, name: str) -> bool:
-        """Tell whether a filter misses events, and so all that follow until the next `take`."""
+        """Return whether a filter misses events. It then misses all later ones until the next `take`."""
         waiting = self._waiting.get(name)
         return waiting is not None and waiting.dropped is not None
 
     def leave_out(self, name: str, batch: EventBatch, reason: str) -> None:
-        """Take note that a filter misses these events, for this reason if it misses none before."""
+        """Record that a filter misses these events. The reason of an earlier miss stays."""
         waiting = self._waiting.setdefault(name, _Waiting())
         if waiting.is_shed:
             self._counts.events_overflowed += len(batch.events)
@@ -68,7 +68,7 @@ class EventBuffer:
             waiting.dropped = Dropped(known.first_txid, batch.txid, known.reason)
 
     def add(self, name: str, batch: EventBatch, *, may_drop: bool) -> None:
-        """Let a filter that misses nothing have these events; with `may_drop` some filter may lose its latest."""
+        """Buffer events of a filter that misses none. With `may_drop`, overflow drops some filter's latest events."""
         waiting = self._waiting.setdefault(name, _Waiting())
         weight = weight_of(batch)
         waiting.batches.append(batch)
@@ -78,14 +78,14 @@ class EventBuffer:
             self._shed()
 
     def take(self) -> tuple[dict[str, Events], dict[str, Dropped]]:
-        """Return by name what waits, and what is missed behind it; then nothing waits."""
+        """Return the buffered events and the dropped transactions that follow them, by filter, and empty the buffer."""
         events = {name: Events(tuple(each.batches)) for name, each in self._waiting.items() if each.batches}
         dropped = {name: each.dropped for name, each in self._waiting.items() if each.dropped is not None}
         self._waiting, self.weight = {}, 0
         return events, dropped
 
     def _shed(self) -> None:
-        """Drop the later half of what the filter with the most has."""
+        """Drop the later half of the events of the filter with the largest weight."""
         most = max(self._waiting.values(), key=lambda each: each.weight)
         kept = len(most.batches) // 2
         gone = most.batches[kept:]
@@ -101,7 +101,7 @@ class EventBuffer:
 
 
 def weight_of(batch: EventBatch) -> int:
-    """Return as how many events those of a transaction count."""
+    """Return the weight of a transaction's events, in units of one small event."""
     return sum(1 + _bytes_of(event) // UNIT_BYTES for event in batch.events)
 
 

@@ -1,9 +1,9 @@
 """Read the filters from HDFS, and leave out those that are refused.
 
-The shell over `pacing.py`, which says when to read which. The rules of admission are in
-`nncache.invalidation.filters.admission`. A refused filter is treated like a broken definition: what is published of it
-stays. A filter that others may have written (`nncache.invalidation.filters.trust`) is refused as well, and what is
-published of it is removed: caches forget it, and calls are forwarded.
+The shell over `pacing.py`, which decides when to read which filter. The rules of admission are in
+`nncache.invalidation.filters.admission`. A refused filter is treated like a broken definition: its published state
+stays. A filter that others may have written (`nncache.invalidation.filters.trust`) is refused as well, and its
+published state is removed: caches forget it, and calls are forwarded.
 """
 
 import asyncio
@@ -23,37 +23,37 @@ _T = TypeVar("_T")
 
 
 class StoredFiltersReader(Protocol):
-    """Where the filters are kept; `nncache.invalidation.filters.hdfs_store.FilterStore` has this shape."""
+    """The store of the filters; `nncache.invalidation.filters.hdfs_store.FilterStore` has this shape."""
 
     @property
     def path(self) -> str:
-        """The directory in HDFS; what happens at and below it may change the filters."""
+        """The directory in HDFS; any change at or below it may change the filters."""
 
     async def read_all(self) -> StoredFilters:
-        """Return all filters as they are now; one that is broken costs only itself."""
+        """Return all filters as they are now; a broken one affects only itself."""
 
     async def read(self, names: Collection[str]) -> StoredFilters:
-        """Return the filters of these names as they are now; of a name that is not there nothing is returned."""
+        """Return the filters of these names as they are now; missing ones are left out."""
 
 
 class FilterFollower:
-    """Reads the filters whenever they may have changed. What it knows outlasts the publisher's runs.
+    """Reads the filters whenever they may have changed. Its state outlasts the publisher's runs.
 
-    Invariant: `stored` holds whatever changed a filter before the last `invalidate` of it, or another reading of it is
-    to come.
+    Invariant: `stored` includes every change of a filter before its last `invalidate`, or another read of it is
+    scheduled.
     """
 
     def __init__(self, reader: StoredFiltersReader, reread_s: float, clock: Callable[[], float]) -> None:
         self._reader = reader
         self._clock = clock
         self._pacer = FilterPacer(reread_s)
-        self._stale = asyncio.Event()  # a reading may be due earlier
-        self._complaint = ""  # why they could not be read: the same is logged once
-        self._broken: frozenset[tuple[str, str]] = frozenset()  # names, and what was logged of each
+        self._stale = asyncio.Event()  # the next read may be due earlier
+        self._complaint = ""  # why the last read failed; a repeated reason is logged once
+        self._broken: frozenset[tuple[str, str]] = frozenset()  # names, each with the reason that was logged
         self.stored: StoredFilters | None = None
-        """The filters as last read; None before the first time."""
+        """The filters as last read; None before the first read."""
         self.reads = 0
-        self.filters_read = 0  # by these
+        self.filters_read = 0  # by these reads
         self.reads_failed = 0
 
     @property
@@ -62,18 +62,18 @@ class FilterFollower:
         return self._reader.path
 
     def invalidate(self, names: Iterable[str]) -> None:
-        """Read these filters again soon; `pacing.ALL` for all of them."""
+        """Schedule a read of these filters; `pacing.ALL` for all of them."""
         if self._pacer.invalidate(names):
             self._stale.set()
 
     def forget(self) -> None:
-        """They may have changed without a touch: what is known of them is of no more use."""
+        """Discard what is known of the filters: they may have changed without an `invalidate`."""
         self.stored = None
         self._pacer.forget()
         self._stale.set()
 
     async def follow(self, changed: Callable[[], None]) -> NoReturn:
-        """Read them now and whenever needed until cancelled; call `changed` after each reading."""
+        """Read the filters now and whenever needed, until cancelled; call `changed` after each successful read."""
         while True:
             await self._wait_due()
             if await self._read():
@@ -91,7 +91,7 @@ class FilterFollower:
                 continue
 
     async def _read(self) -> bool:
-        """Read once what is due; whatever ends it too early leaves that touched."""
+        """Read the filters that are due; return whether that succeeded. If it did not, they stay stale."""
         began_at = self._clock()
         known = () if self.stored is None else {*self.stored.filters, *self.stored.broken}
         names = self._pacer.take(began_at, known)
@@ -102,7 +102,7 @@ class FilterFollower:
             else:
                 read = await self._reader.read(names)
             is_read = True
-        except Exception as exc:  # noqa: BLE001 - whatever HDFS or we do: what is published stays in force
+        except Exception as exc:  # noqa: BLE001 - whatever fails, the published filters stay in force
             self._failed(exc)
         else:
             self._succeeded(names, read)
@@ -130,7 +130,7 @@ class FilterFollower:
         self._broken = broken
 
     def _with(self, names: tuple[str, ...], read: StoredFilters) -> StoredFilters:
-        """Return what is known after a reading of these names."""
+        """Return all known filters after a read of these names."""
         if names == (ALL,):
             return read
         assert self.stored is not None, "all are read before any single one"
@@ -166,19 +166,19 @@ class FilterFollower:
 
 
 MAX_LOGGED: Final = 20
-"""Filters that the log names each time some are refused."""
+"""Newly refused filters that the log names at a time."""
 
 
 class FilterAdmission:
-    """Says which filters may be published. It outlasts the publisher's runs: each refusal is logged once."""
+    """Decides which filters may be published. It outlasts the publisher's runs, and logs each refusal once."""
 
     def __init__(self, limits: FilterSettings) -> None:
         self._limits = limits
         self.refused: Mapping[str, str] = {}
-        """Why, by name, as of the last `admit`."""
+        """The reason of each refusal by the last `admit`, by name."""
 
     def admit(self, stored: StoredFilters, in_force: Mapping[str, PublishedFilter]) -> StoredFilters:
-        """Return the filters without those that are refused beside those that are in force."""
+        """Return the filters without the refused ones; filters in force keep their place under stricter limits."""
         untrusted = {name: str(why) for name, why in stored.untrusted.items()}
         trusted = {name: each for name, each in stored.filters.items() if name not in untrusted}
         placed = in_force.keys() & ((trusted.keys() | stored.broken.keys()) - untrusted.keys())

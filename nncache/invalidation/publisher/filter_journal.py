@@ -1,4 +1,4 @@
-"""What was published of each filter, and how their set changed.
+"""Record the publications of each filter and the changes of the set of filters.
 
 Pure; for operators. It outlasts the publisher's runs.
 """
@@ -12,18 +12,18 @@ from nncache.invalidation.channel.records import Events
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
 
 CHANGES: Final = 20
-"""Changes of filters that are remembered."""
+"""Changes of filters that are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterFigures:
-    """What this process has published of one filter.
+    """The publications of one filter by this process.
 
     Attributes:
-        events: that matched; an event that matches several filters counts for each.
-        records: with these events.
-        last_txid: the transaction of the last event; None for none.
-        last_at: when that was published, in seconds of the process's clock; None for never.
+        events: matching events; an event that matches several filters counts for each.
+        records: records with these events.
+        last_txid: the transaction of the last event; None if there is none.
+        last_at: when that was published, in seconds of the process's clock; None if there is none.
     """
 
     events: int = 0
@@ -34,7 +34,7 @@ class FilterFigures:
 
 @dataclass(frozen=True, slots=True)
 class FilterChanged:
-    """A filter changed so; `at` is in seconds of the process's clock."""
+    """A change of one filter; `at` is in seconds of the process's clock."""
 
     at: float
     kind: str
@@ -43,15 +43,15 @@ class FilterChanged:
 
 
 class FilterJournal:
-    """Counts by filter, as long as it is in force.
+    """Counts the publications of each filter while it is in force.
 
     Invariant:
-        J1  `_figures` knows no id but those of filters that were in force when the set changed last, and those of
-            which something was published since.
+        J1  `_figures` holds only ids of filters that were in force when the set last changed, or that had something
+            published since.
     """
 
     def __init__(self) -> None:
-        self._figures: dict[str, FilterFigures] = {}  # by id: a filter that begins again has another one
+        self._figures: dict[str, FilterFigures] = {}  # by id: a filter that restarts gets another one
         self._changes: deque[FilterChanged] = deque(maxlen=CHANGES)
 
     def of(self, id_: str) -> FilterFigures:
@@ -60,11 +60,11 @@ class FilterJournal:
 
     @property
     def changes(self) -> tuple[FilterChanged, ...]:
-        """The last changes of the set, the latest one first."""
+        """The last changes of the set, the latest first."""
         return tuple(reversed(self._changes))
 
     def published(self, publication: Publication, filters: Mapping[str, FilterPosition], now: float) -> None:
-        """Take note of what was written for these filters."""
+        """Record what was written for these filters."""
         for name, content in publication.filters.items():
             if isinstance(content, Events):
                 id_ = filters[name].filter.chain
@@ -83,7 +83,7 @@ class FilterJournal:
         after: Mapping[str, FilterPosition],
         now: float,
     ) -> None:
-        """Take note of a change that was carried out, from one set of filters to the next."""
+        """Record a completed change from one set of filters to the next."""
         for kind, names in by_kind(change).items():
             for name in names:
                 position = after.get(name) or before.get(name)
@@ -94,7 +94,7 @@ class FilterJournal:
 
 
 def by_kind(change: FilterChange) -> dict[str, Sequence[str]]:
-    """Return the names of the filters that a change concerns, sorted, by what becomes of them."""
+    """Return the names of the filters that a change concerns, sorted, by the kind of change."""
     added = {filter_.name for filter_ in change.added}
     return {
         "added": sorted(added - set(change.removed)),

@@ -1,54 +1,54 @@
-"""How many events a filter may have: a flood costs its own subscribers alone.
+"""Limit the events of each filter: a flood affects only its own subscribers.
 
-Sans-I/O. A filter has a bucket of events, filled by time. Edits that are read late, after an outage or by a publisher
-that has just begun, bring the events of a longer time: until all is read, buckets fill without a bound.
+Sans-I/O. Each filter has a token bucket of events. Edits that are read late, after an outage or by a new publisher,
+bring the events of a longer time: until all of them are read, buckets fill without a bound.
 """
 
 from collections.abc import Collection
 from typing import Final
 
 BURST_S: Final = 60.0
-"""Seconds' worth of events that a filter may have at once."""
+"""Seconds' worth of events that a filter may have in a burst."""
 
 BACKLOG_S: Final = 600.0
-"""For so long nothing was read before this process began, for all that it knows."""
+"""The time without reads that is assumed before this process started, in seconds."""
 
 RESUME_S: Final = 1.0
-"""A filter that was over its limit has events again when the bucket holds so many seconds' worth."""
+"""A filter over its limit gets events again when its bucket holds this many seconds' worth."""
 
 
 class FilterLimits:
-    """Says whose events may be published. It outlasts the publisher's runs: a new one gives no new budget.
+    """Decides which filters may have events. It outlasts the publisher's runs, so a new run gets no new budget.
 
     Invariant:
         F1  Over any time t that begins when all edits were read, a filter has at most
-            (BURST_S + t) * per_s events, and those of one transaction. One of more than a burst counts as a burst.
+            (BURST_S + t) * per_s events, plus those of one transaction. More than a burst in one counts as a burst.
     """
 
     def __init__(self, per_s: float, now: float) -> None:
-        """Begin; `per_s` is how many events a second each filter may have in the long run, 0 for any number."""
+        """Create the limits; `per_s` is each filter's long-term rate in events per second, 0 for no limit."""
         self.per_s = per_s
-        """Events a second, in the long run, for each filter; 0 for any number."""
+        """Each filter's long-term rate in events per second; 0 for no limit."""
         self._burst = per_s * BURST_S
         self._now = now
         self.all_read_at = now - BACKLOG_S
-        """All edits up to this time were read."""
+        """The time up to which all edits were read."""
         self._buckets: dict[str, tuple[float, float]] = {}  # by id of the filter: (left, as of this time)
         self._over: set[str] = set()  # ids of filters over their limit
 
     @property
     def over(self) -> int:
-        """How many filters were over their limit, and would be if they matched something now."""
+        """The number of filters that went over their limit, and would still be over it if they matched an event now."""
         return sum(self._is_short(id_, self._left(id_)) for id_ in self._over)
 
     def read(self, now: float, fresh_as_of: float | None) -> None:
-        """Take note that edits were read: all of those before `fresh_as_of`, None when not known."""
+        """Record a read of all edits before `fresh_as_of`; None if that time is unknown."""
         self._now = now
         if fresh_as_of is not None:
             self.all_read_at = max(self.all_read_at, fresh_as_of)
 
     def admit(self, id_: str, events: int) -> bool:
-        """Tell whether a filter may have the events of a transaction, and take them out of its bucket."""
+        """Return whether a filter may have the events of a transaction, and take them out of its bucket."""
         if not self.per_s:
             return True
         left = self._left(id_)
@@ -62,7 +62,7 @@ class FilterLimits:
         return not is_over
 
     def keep(self, ids: Collection[str]) -> None:
-        """Forget all filters but these."""
+        """Forget all filters except these."""
         self._buckets = {id_: bucket for id_, bucket in self._buckets.items() if id_ in ids}
         self._over &= set(ids)
 

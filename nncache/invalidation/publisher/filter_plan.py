@@ -1,8 +1,8 @@
-"""Say how the published filters must change to be those of HDFS.
+"""Plan the change from the published filters to those in HDFS.
 
-Sans-I/O. A filter whose glob changes is another one for caches, under another id. Its subscribers are told in their
-stream, which goes on. A filter that was made again with another glob or owner begins again, as one does whose znodes
-are damaged: what its subscribers have is not what it would have told them, and is nothing for its new owner.
+Sans-I/O. A filter with a changed glob is another filter for caches, under another id. Its stream continues, and
+announces the change to its subscribers. A filter that was recreated with another glob or owner starts over, like one
+with damaged znodes: its present records are not those of the new filter, and must not reach the new owner.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,8 +24,8 @@ def plan_filters(
 ) -> FilterChange:
     """Return the change; it may be empty.
 
-    Without `stored` (HDFS could not be read yet), and for a definition there that is broken, what is published stays.
-    `since_txid` is the last transaction published: a new filter matches from the next one on.
+    Without `stored` (HDFS could not be read yet), and for a filter whose definition there is broken, the published
+    state stays. `since_txid` is the last transaction published: a new filter matches from the next one on.
     """
     removed: list[str] = []
     added: list[PublishedFilter] = []
@@ -70,10 +70,10 @@ def changed_positions(
 
 
 def after_modification(filter_: PublishedFilter, records_txid: int, txid: int) -> FilterPosition | None:
-    """Return a modified filter once its subscribers know that, if a record can say it now.
+    """Return a modified filter with its modification announced, or None if no record can announce it now.
 
-    That is named by the last transaction published, `txid`. Where the last record of its stream, of `records_txid`,
-    has that name already, the next record says it.
+    That record is named by the last transaction published, `txid`. If the last record of the stream, `records_txid`,
+    already has that name, the next record announces the modification.
     """
     if filter_.replaces is None or records_txid >= txid:
         return None

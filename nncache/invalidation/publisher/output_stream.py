@@ -1,4 +1,4 @@
-"""Where a publisher's records go.
+"""The interface through which a publisher writes its records.
 
 The counterpart of `nncache.invalidation.stream`: the InotifyEventOutputStream of HDFS-8940, named in the settings.
 """
@@ -20,41 +20,41 @@ from nncache.invalidation.settings import ZOOKEEPER, load_class
 
 @dataclass(frozen=True, slots=True)
 class FilterPosition:
-    """A filter in force, and how far its own records go."""
+    """A filter in force, and the position of its own records."""
 
     filter: PublishedFilter
-    txid: int  # the last transaction of its records; where it begins if there is none
+    txid: int  # the last transaction of its records; if there is none, where it begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedState:
-    """What is published already, and what the next publication goes on from."""
+    """The published state, which the next publication continues."""
 
-    txid: int | None  # the last transaction covered; None: nothing that can be gone on from
+    txid: int | None  # the last transaction covered; None if publishing must start over
     filters: Mapping[str, FilterPosition] = field(default_factory=dict)  # in force, by name
     damaged: Mapping[str, PublishedFilter | None] = field(
         default_factory=dict
-    )  # filters that can't go on, by name, as far as they can be read
+    )  # filters whose streams must restart, by name; None without a valid definition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """What is to be published at once: everything that the transactions after the last publication brought."""
+    """Everything that the transactions after the last publication brought, to be published together."""
 
     txid: int  # the last of these transactions
     content: Stale | Dropped  # for the caches
-    filters: Mapping[str, Events | Dropped]  # for the subscribers of filters, by name; not empty
-    missed: Mapping[str, Dropped] = field(default_factory=dict)  # by name; after their events: left out
+    filters: Mapping[str, Events | Dropped]  # for the subscribers, by filter; none is empty
+    missed: Mapping[str, Dropped] = field(default_factory=dict)  # by name: what is left out after the events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterChange:
     """How the set of filters changes."""
 
-    removed: tuple[str, ...] = ()  # also damaged ones
-    added: tuple[PublishedFilter, ...] = ()  # also in place of removed ones, under a new id
-    updated: tuple[PublishedFilter, ...] = ()  # other subscribers, or made again as it was
-    modified: tuple[PublishedFilter, ...] = ()  # other glob, under a new id, or other owner: the same chain
+    removed: tuple[str, ...] = ()  # including damaged ones
+    added: tuple[PublishedFilter, ...] = ()  # including replacements of removed ones, under a new id
+    updated: tuple[PublishedFilter, ...] = ()  # with other subscribers, or recreated unchanged
+    modified: tuple[PublishedFilter, ...] = ()  # another glob, under a new id, or owner; the same chain
 
     @property
     def is_empty(self) -> bool:
@@ -62,13 +62,13 @@ class FilterChange:
         return not (self.removed or self.added or self.updated or self.modified)
 
     def without(self, names: Collection[str]) -> "FilterChange":
-        """Return the change without adding filters of these names."""
+        """Return the change without the added filters of these names."""
         return replace(self, added=tuple(filter_ for filter_ in self.added if filter_.name not in names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputSetup:
-    """What an output may be made from; each takes what it needs."""
+    """The argument of an output's constructor; each output uses what it needs."""
 
     nameservice: str
     publisher: PublisherSettings
@@ -78,15 +78,15 @@ class OutputSetup:
 
 
 class InotifyEventOutputStream(ABC):
-    """Takes publications, in order, each once, for one nameservice.
+    """Writes the publications of one nameservice, in order, each once.
 
-    Opening it begins a run; an error of any call ends it: what was carried out is known only after the next `open`.
+    `open` begins a run, and an error of any call ends it. Only the next `open` shows which writes were carried out.
 
     Invariants:
-        O1  A publication is visible as a whole, or the caches' part of it is not: who has read that a transaction
-            is covered finds all records of all filters up to it.
-        O2  Of two processes that both believe that they publish, one gets an error; their records never mix.
-        O3  Records of one filter, and of the caches, name their predecessor: none is missing unnoticed.
+        O1  A publication is visible as a whole, or its record for the caches is not visible: a reader that sees that a
+            transaction is covered finds all records of all filters up to it.
+        O2  Of two processes that both try to publish, one gets an error; their records never mix.
+        O3  Each record of a filter, or of the caches, names its predecessor, so that a missing one is noticed.
 
     Every output is constructed as `Output(setup)`.
     """
@@ -97,49 +97,49 @@ class InotifyEventOutputStream(ABC):
     @property
     @abstractmethod
     def waiting_for(self) -> str:
-        """The leader whose end is waited for; "" for none."""
+        """The current leader while this publisher stands by; "" otherwise."""
 
     @property
     def blocked(self) -> frozenset[str]:
-        """The names that the last change of filters could not add, as their places are taken."""
+        """The names of filters that the last change could not add, because their paths are taken."""
         return frozenset()
 
     @abstractmethod
     async def open(self, identity: PublisherIdentity, block_pool: str) -> PublishedState:
-        """Become this namespace's leader, standing by while there is another, and read what is published.
+        """Become this namespace's leader, standing by while another process leads, and read the published state.
 
         Raises:
-            ChannelUnavailableError: not now.
-            WrongNamespaceError: what is published there is of another namespace.
-            CoordinationError: ZooKeeper can't be asked, or refuses.
+            ChannelUnavailableError: publishing is not possible now.
+            WrongNamespaceError: the published state is that of another namespace.
+            CoordinationError: ZooKeeper does not answer, or refuses.
         """
 
     @abstractmethod
     async def keep(self) -> None:
-        """Never return; raise as soon as another process may lead, or has written to what is ours."""
+        """Never return; raise as soon as another process may lead, or has written to this publisher's records."""
 
     @abstractmethod
     async def begin(self, txid: int) -> None:
-        """Give up all that is published: begin after this transaction, without filters."""
+        """Discard everything published, and begin after this transaction, without filters."""
 
     @abstractmethod
     async def publish(self, publication: Publication) -> int:
-        """Publish; return how many writes that took."""
+        """Publish; return the number of writes."""
 
     @abstractmethod
     async def change_filters(self, change: FilterChange) -> int:
-        """Change the set of filters, for what is published from now on; return how many writes that took.
+        """Change the set of filters for later publications; return the number of writes.
 
-        Followers of the set read it again, also when nothing changes. All are removed that are to be; what can't
-        be added is `blocked` until it can, and asked for again with the next change.
+        Followers of the set read it again, even if nothing changes. All filters to be removed are removed. A filter
+        that cannot be added is `blocked`, and the caller includes it in the next change again.
         """
 
     @abstractmethod
     async def close(self, *, give_up: bool) -> None:
-        """End the run; `give_up` lets a standby lead, without it only this process's end does."""
+        """End the run. With `give_up` a standby may lead; without it, only the end of this process allows that."""
 
     async def shut_down(self) -> None:
-        """Give up what outlasts the runs, such as a session with ZooKeeper; no run follows."""
+        """Release what outlasts the runs, such as a session with ZooKeeper; no run follows."""
         return
 
     def stats(self) -> OutputStats:
@@ -147,7 +147,7 @@ class InotifyEventOutputStream(ABC):
         return OutputStats()
 
     def session_stats(self) -> SessionStats:
-        """Return the figures of the session with ZooKeeper, if it has one."""
+        """Return the figures of the session with ZooKeeper, if there is one."""
         return SessionStats()
 
 
@@ -155,9 +155,9 @@ _BUILT_IN = {ZOOKEEPER: "nncache.invalidation.publisher.zookeeper_output:ZooKeep
 
 
 def load_output_class(name: str) -> type[InotifyEventOutputStream]:
-    """Return the output of that name: a built-in one, or `package.module:Class`.
+    """Return the output class of this name: a built-in one, or `package.module:Class`.
 
     Raises:
-        SettingError: there is no such class, or it is no InotifyEventOutputStream.
+        SettingError: there is no such class, or it is not an InotifyEventOutputStream.
     """
-    return load_class("output_stream", name, _BUILT_IN, InotifyEventOutputStream)  # type: ignore[type-abstract]  # it is only compared with
+    return load_class("output_stream", name, _BUILT_IN, InotifyEventOutputStream)  # type: ignore[type-abstract]  # for issubclass alone

@@ -1,7 +1,7 @@
-"""Put together what the next records say.
+"""Collect the content of the next records.
 
-Sans-I/O. Transactions are matched as soon as they are read, with the filters in force then; what matches nothing is
-not kept.
+Sans-I/O. Transactions are matched as soon as they are read, against the filters then in force. Transactions that match
+nothing are not kept.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -24,14 +24,14 @@ from nncache.invalidation.publisher.stats import PublisherStats
 
 
 class PendingBatch:
-    """What was read and is not published yet.
+    """The edits that were read and are not published yet.
 
     Invariants:
-        A1  The publications taken follow each other without a gap: each holds, of the transactions after the one
-            before up to its own, every change that concerns a cache of the filters in force, and for each filter every
-            event that matches, or the transactions whose events it is too many for; but for those that the filter's
-            own records hold already.
-        A2  What was matched with one set of filters is taken before the set changes.
+        A1  The publications have no gap between them. Each covers the transactions after its predecessor up to its own.
+            It holds every change of these that concerns a cache of the filters in force. For each filter it holds every
+            matching event, or the range of transactions with too many events; transactions that the filter's own
+            records already hold are left out.
+        A2  Everything matched with one set of filters is taken before the set changes.
     """
 
     def __init__(
@@ -53,32 +53,32 @@ class PendingBatch:
         self.through_txid = txid  # the last transaction read
         self._digest = Digest(max_changes)
         self._filters_path = filters_path
-        self.filters: dict[str, FilterPosition] = {}  # by name; moves on when taken
-        self._modified: tuple[str, ...] = ()  # filters whose subscribers learn of it by the next publication
+        self.filters: dict[str, FilterPosition] = {}  # by name; `take` advances the positions
+        self._modified: tuple[str, ...] = ()  # modified filters that the next publication announces
         self._globs = GlobSet({})
-        self.transactions = 0  # transactions that wait and concern some filter
+        self.transactions = 0  # pending transactions that concern some filter
         self._stale: set[str] = set()  # filters that may have changed in HDFS, by name; ALL for all
         self.change_filters(filters)
 
     @property
     def is_full(self) -> bool:
-        """Whether no more should be read for now, unless events may be dropped."""
+        """Whether reading should pause, unless events may be dropped."""
         return self._buffer.is_full
 
     @property
     def events_waiting(self) -> int:
-        """How many events wait; a large one counts as several."""
+        """The number of pending events; a large event counts as several."""
         return self._buffer.weight
 
     @property
     def collapsed(self) -> int:
-        """Changes, ever, that went into a larger one."""
+        """The number of changes merged into larger ones since start."""
         return self._digest.collapsed
 
     def add(self, read: EditsRead, *, may_drop: bool = False) -> EditsRead | None:
-        """Take what was read next, one transaction at least; return what was left out when it was full.
+        """Add the edits that were read next, at least one transaction; return the edits for which there was no room.
 
-        With `may_drop` nothing is left out: filters lose events if too many wait.
+        With `may_drop`, all edits are added, and filters lose events if too many are pending.
         """
         for number, batch in enumerate(read.batches):
             if number and self.is_full and not may_drop:
@@ -89,7 +89,7 @@ class PendingBatch:
         return None
 
     def take(self) -> Publication | None:
-        """Return what waits, None if nothing was read."""
+        """Return the next publication, or None if nothing new was read."""
         if self.through_txid <= self.txid:
             return None
         events, missed = self._buffer.take()
@@ -107,7 +107,7 @@ class PendingBatch:
         return publication
 
     def drop(self, last_txid: int, reason: str) -> Publication:
-        """Return what tells everybody that the transactions up to this one were missed; nothing else may wait."""
+        """Return the publication that reports all transactions up to `last_txid` as missed; nothing may be pending."""
         assert self.through_txid == self.txid < last_txid, "what was read is published before"
         publication = Publication(
             txid=last_txid,
@@ -125,7 +125,7 @@ class PendingBatch:
         return publication
 
     def change_filters(self, filters: Mapping[str, FilterPosition]) -> None:
-        """Match with these filters from now on; nothing may wait."""
+        """Match against these filters from now on; nothing may be pending."""
         assert self.through_txid == self.txid, "what was matched is published before"
         self.filters = dict(filters)
         self._modified = tuple(
@@ -135,7 +135,7 @@ class PendingBatch:
         self._globs.change_to({name: position.filter.path_glob for name, position in filters.items()})
 
     def take_stale(self) -> frozenset[str]:
-        """Return which filters, or ALL, may have changed in HDFS since this was last asked."""
+        """Return the names of the filters, or ALL, that may have changed in HDFS since the last call."""
         touched, self._stale = frozenset(self._stale), set()
         return touched
 
@@ -156,14 +156,14 @@ class PendingBatch:
             self._stale.update(self._stale_after(event))
 
     def _miss(self, batch: EventBatch, reason: str) -> None:
-        """Take note that each filter may miss events of a transaction, and may have been changed by it."""
+        """Record that a transaction may have events that the filters miss, and may have changed each filter."""
         for name, position in self.filters.items():
             if batch.txid > position.txid:
                 self._buffer.leave_out(name, batch, reason)
         self._stale.add(ALL)
 
     def _give(self, name: str, found: EventBatch, *, may_drop: bool) -> None:
-        """Let a filter have these events, or note that it misses them, and all that follow in this publication."""
+        """Buffer these events for a filter, or record that it misses them and all later ones of this publication."""
         if self._buffer.misses(name) or not self._limits.admit(
             self.filters[name].filter.chain, len(found.events)
         ):
@@ -173,9 +173,9 @@ class PendingBatch:
             self._buffer.add(name, found, may_drop=may_drop)
 
     def _reported_modified(self, txid: int, with_records: Collection[str]) -> None:
-        """Take note that a publication says how filters were modified, in a record of its own where it has none.
+        """Record that a publication announces the modified filters, in an extra record where a filter has none.
 
-        A stream may be ahead of `txid`, where a publication was cut short: a later one says it then.
+        A stream may be ahead of `txid` if a publication was cut short. A later publication then announces the change.
         """
         unreported = []
         for name in self._modified:
@@ -190,7 +190,7 @@ class PendingBatch:
     def _stale_after(self, event: Event) -> Iterator[str]:
         """Yield the filters that an event may have changed in HDFS."""
         match event:
-            case MetadataUpdate(kind=MetadataKind.TIMES):  # also from our own reading of them
+            case MetadataUpdate(kind=MetadataKind.TIMES):  # the publisher's own reads cause it, too
                 return
             case Rename(source=source, destination=destination):
                 paths: tuple[str, ...] = (source, destination)

@@ -1,4 +1,4 @@
-"""Publish the edits of one nameservice, for as long as the process lives."""
+"""Publish the edits of one nameservice while the process runs."""
 
 import asyncio
 import logging
@@ -42,13 +42,13 @@ from nncache.invalidation.publisher.resume import Resumption
 from nncache.invalidation.publisher.run import Run
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import PublisherStats
-from nncache.invalidation.same_namespace import see_same_namespace
+from nncache.invalidation.same_namespace import check_same_namespace
 
 USELESS_S: Final = 10.0
-"""A leader that has not published for so long lets a standby try."""
+"""Seconds without publishing after which a leader lets a standby try."""
 
 SILENT_S: Final = 5.0
-"""Edits that have not been read for so long are worth a word."""
+"""Seconds without a read of edits, or with edits waiting to be published, after which `situation` reports it."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,13 +56,13 @@ _log = logging.getLogger(__name__)
 class Publisher:
     """Publishes, run after run.
 
-    A run begins with reading what is published, from nothing but ZooKeeper, and ends with any error: what was
-    carried out of the last write is not known then, and is not guessed.
+    A run begins by reading the published state, from ZooKeeper alone, and ends with any error: the outcome of its last
+    write is then unknown, and is not guessed.
 
     Invariants:
         P1  Every matching event after a filter's beginning is in its records once and in order, or a record says that
-            it was dropped, or the filter starts again under another id (GapFlush).
-        P2  What `.cache` covers is in the records of every filter: they are acknowledged before.
+            it was dropped, or the filter restarts under another id (GapFlush).
+        P2  Everything that `.cache` covers is in the records of every filter: these are acknowledged first.
         P3  A record for caches holds every change that concerns a filter in force at its generation.
     """
 
@@ -85,18 +85,18 @@ class Publisher:
         self._settings = settings
         self._identity = identity
         self._clock = clock
-        self._chance = chance  # spreads retries apart
+        self._chance = chance  # from 0 to 1; jitter of the backoff
         self._follower = FilterFollower(filters, settings.filters_reread_s, clock)
         self._admission = FilterAdmission(admission or FilterSettings())
         self._pacer = RecordPacer(settings, clock())
         self._limits = FilterLimits(settings.max_events_per_s_per_filter, clock())
         self._counts = PublisherStats()
         self.journal = FilterJournal()
-        """What was published of each filter, and how their set changed; for operators."""
+        """The publications of each filter and the changes of the set of filters; for operators."""
         self._resumption = Resumption(source, output, self._assemble, self._counts, clock, _new_id)
-        self._run: Run | None = None  # the present one
+        self._run: Run | None = None  # the current one; None between runs
         self._backoff = Backoff()
-        self._complaint = ""  # why the last run ended, or could not begin: the same is logged once
+        self._complaint = ""  # why the last run ended, or could not begin; a repeated reason is logged once
         self._useless_since = clock()  # since when nothing could be published
 
     async def run(self) -> NoReturn:
@@ -105,19 +105,19 @@ class Publisher:
             began_at = self._clock()
             try:
                 await self._live()
-                raise AssertionError("a run ends with an error")  # noqa: TRY301 - said below
+                raise AssertionError("a run ends with an error")  # noqa: TRY301 - handled below
             except Exception as exc:  # noqa: BLE001 - supervised: a publisher that dies closes every proxy's gate
                 pause_s = await self._ended(exc, self._clock() - began_at)
                 part_from_frames(exc)
             await asyncio.sleep(pause_s)
 
     async def shut_down(self) -> None:
-        """Let others publish, and give up the session with ZooKeeper; call it when `run` has ended."""
+        """Let others publish, and close the session with ZooKeeper; call it when `run` has ended."""
         await self._output.shut_down()
         await self._source.shut_down()
 
     def stats(self) -> PublisherStats:
-        """Return the figures of now."""
+        """Return the current figures."""
         stored = self._follower.stored
         return replace(
             self._counts,
@@ -135,19 +135,19 @@ class Publisher:
 
     @property
     def filters(self) -> Mapping[str, FilterPosition]:
-        """The filters in force, by name, each with how far its own records go; none between two runs."""
+        """The filters in force, by name, each with the position of its own records; empty between runs."""
         return {} if self._run is None else self._run.filters
 
     @property
     def broken_filters(self) -> Mapping[str, str]:
-        """Why each filter in HDFS is not taken as it is: its definition is broken, or refused, by name."""
+        """Why filters in HDFS are not used as they are, by name: the definition is broken or refused."""
         stored = self._follower.stored
         refused = {name: f"refused: {reason}" for name, reason in self._admission.refused.items()}
         return refused if stored is None else {**stored.broken, **refused}
 
     @property
     def waiting_s(self) -> float:
-        """For how long something that was read has been waiting to be published; 0 between two runs."""
+        """The time for which edits have been waiting to be published, in seconds; 0 between runs."""
         return 0.0 if self._run is None else self._run.waiting_s(self._clock())
 
     @property
@@ -156,7 +156,7 @@ class Publisher:
         return self._run is None and bool(self._output.waiting_for)
 
     def situation(self) -> str:
-        """Say why nothing is being published; "" while all is well."""
+        """Return why nothing is being published; "" if publishing works."""
         if self._run is None:
             if self._output.waiting_for:
                 return f"another publisher leads: {self._output.waiting_for}"
@@ -169,9 +169,9 @@ class Publisher:
         return ""
 
     async def _live(self) -> None:
-        """Follow one run; its end is an error."""
+        """Carry out one run until it ends with an error."""
         active = await wait_active(self._namenodes)
-        namespace = await see_same_namespace(self._namenodes, active)
+        namespace = await check_same_namespace(self._namenodes, active)
         asked_at = self._clock()
         state = await self._output.open(self._identity, namespace.block_pool)
         self._useless_since += self._clock() - asked_at  # a standby is not useless
@@ -218,7 +218,7 @@ class Publisher:
         )
 
     async def _ended(self, exc: Exception, lasted_s: float) -> float:
-        """Clean up after a run, count and log why it ended; return the seconds to wait before the next."""
+        """Clean up after a run, count and log its end; return the seconds to wait before the next."""
         now = self._clock()
         self._source.stop()
         if self._run is not None:

@@ -1,7 +1,7 @@
 """Recover the published state from ZooKeeper.
 
-Sans-I/O. A publisher builds on counts and definitions, so it sees that each agrees with what stands around it; what
-the records say, their readers check. What is not sound is restarted, never mended: what it missed is not known.
+Sans-I/O. A publisher relies on counts and definitions, so it checks each against the znodes around it. Readers check
+the contents of records. An inconsistent stream is restarted, never repaired: the changes that it lacks are unknown.
 """
 
 from collections import deque
@@ -18,7 +18,7 @@ from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.publisher.write_plan import Stream, WritePlan
 
 VOID = b""
-"""The data of a `.cache` that was given up: a publisher that finds it starts again."""
+"""The data of a discarded `.cache`: a publisher that finds it starts over."""
 
 _CHANNEL = frozenset({".publisher", ".epoch", ".filters", ".cache"})
 
@@ -33,16 +33,16 @@ class FoundStream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTree:
-    """What was found below a nameservice's znode."""
+    """The znodes found below a nameservice's znode."""
 
     children: tuple[str, ...]  # names
     cache: FoundStream | None = None
     newest: Znode | None = None  # the newest record of `.cache`
     filters: Znode | None = None
-    definitions: Mapping[str, Znode] = field(default_factory=dict)  # by name, whatever it is
+    definitions: Mapping[str, Znode] = field(default_factory=dict)  # by name, valid or not
     streams: Mapping[str, FoundStream] = field(
         default_factory=dict
-    )  # by name, of all that could be a filter's
+    )  # by name, for each name that a filter may have
 
 
 def recover(
@@ -52,9 +52,9 @@ def recover(
     counts: OutputStats,
     acl_bytes: Callable[[str], int] = lambda _: 0,
 ) -> tuple[PublishedState, WritePlan | None]:
-    """Return what is published, and the tree to go on with; without it everything is to be restarted.
+    """Return the published state, and the plan that continues it. Without a plan everything must restart.
 
-    `acl_bytes` is how large the ACL of a znode is, by its path.
+    `acl_bytes` returns the size of a znode's ACL, by path.
     """
     cache = None if found.cache is None else _cache(znodes, found.cache, found.newest)
     generation = None if found.filters is None else parse_txid(found.filters.data)
@@ -86,19 +86,19 @@ def recover(
             tree.add_filter(filter_, stream)
     for name, found_stream in found.streams.items():
         if name not in found.definitions and parse_txid(found_stream.znode.data) is not None:
-            damaged[name] = None  # readers may have read its definition before that was lost
+            damaged[name] = None  # readers may have read its definition before it was lost
     counts.corrupt_znodes += len(damaged)
     counts.foreign_znodes = _count_foreign(found, damaged)
     return PublishedState(txid=cache.txid, filters=tree.positions(), damaged=damaged), tree
 
 
 def newest_of(children: Iterable[str]) -> int | None:
-    """Return the transaction of the newest record."""
+    """Return the transaction of the newest record; None if there is no record."""
     return max(_records(children), default=None)
 
 
 def _cache(znodes: Znodes, found: FoundStream, newest: Znode | None) -> Stream | None:
-    """Return the stream for caches if it is sound; its chain stands in its records alone."""
+    """Return the stream for caches if it is consistent; its chain is in its records alone."""
     txid, records = parse_txid(found.znode.data), _records(found.children)
     if txid is None or not records or records[-1] != txid or newest is None:
         return None
@@ -112,7 +112,7 @@ def _cache(znodes: Znodes, found: FoundStream, newest: Znode | None) -> Stream |
 def _definitions(
     znodes: Znodes, found: FoundTree
 ) -> tuple[dict[str, PublishedFilter], dict[str, PublishedFilter | None]]:
-    """Return the filters whose definitions can be read, and the names of the others."""
+    """Return the filters whose definitions are valid, and the names of the others."""
     filters: dict[str, PublishedFilter] = {}
     damaged: dict[str, PublishedFilter | None] = {}
     for name, znode in found.definitions.items():
@@ -126,7 +126,7 @@ def _definitions(
 
 
 def _filter_stream(filter_: PublishedFilter, found: FoundStream | None, checkpoint: int) -> Stream | None:
-    """Return a filter's stream if it is sound."""
+    """Return a filter's stream if it is consistent."""
     if found is None:
         return None
     txid, records = parse_txid(found.znode.data), _records(found.children)
@@ -146,7 +146,7 @@ def _records(children: Iterable[str]) -> list[int]:
 
 
 def _count_foreign(found: FoundTree, damaged: Collection[str]) -> int:
-    """Count what none of ours puts there. It is left alone, unless it is in the way of something of ours."""
+    """Count the znodes that no publisher creates. They stay unless they block a znode of the publisher."""
     ours = _CHANNEL | found.definitions.keys() | set(damaged)
     places = sum(name not in ours for name in found.children)
     definitions = sum(not is_filter_name(name) for name in found.definitions)

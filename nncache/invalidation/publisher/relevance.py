@@ -1,8 +1,8 @@
-"""Say which changes concern a cache, and which events a subscriber.
+"""Select the changes that concern a cache, and the events that concern a subscriber.
 
-A cache needs more than the changes of matching paths: a change may be one of what lies below its path, and a child's
-is the only sign that the directory's own status changed. It needs nothing else: it keeps outcomes of matching paths
-alone, and rights of the directories on the way to them, and follows the two-step writes whose place may hold one.
+A cache needs more than the changes of matching paths. A change may affect everything below its path, and a change of a
+child is the only sign that the directory's own status changed. A cache needs no other changes: it keeps outcomes of
+matching paths, rights to the directories above them, and two-step writes whose place may hold a matching path.
 Footprints: `hadoop/change.py`, `cache/forgetting.py` and `cache/windows.py`.
 """
 
@@ -27,20 +27,20 @@ from nncache.hadoop.paths import InvalidPathError, canonical
 
 
 def narrow(changes: Iterable[tuple[int, Change]], globs: GlobSet) -> Iterator[tuple[int, Change]]:
-    """Give, in order, the changes that concern a cache of what these globs match."""
+    """Yield, in order, the changes that concern a cache of the paths that these globs match."""
     for txid, change in changes:
         if concerns(change, globs):
             yield txid, change
 
 
 def concerns(change: Change, globs: GlobSet) -> bool:
-    """Tell whether a cache of what these globs match must hear of a change."""
+    """Return whether a change concerns a cache of the paths that these globs match."""
     match change:
         case Touched(path):
             return globs.matches(path)
         case AccessChanged(path) | SubtreeUnknown(path):
             return globs.matches(path) or globs.may_match_below(path)
-        # The window of a two-step write covers the place that appears, so it hears of openings and closings there.
+        # The window of a two-step write covers the place that appears, so it needs each Opened and Closed there.
         case Appeared(path) | Vanished(path) | Opened(path) | Closed(path):
             return globs.may_concern(path)
         case Moved(source, destination):
@@ -52,9 +52,9 @@ def concerns(change: Change, globs: GlobSet) -> bool:
 
 
 def matched(batch: EventBatch, globs: GlobSet) -> Mapping[str, EventBatch]:
-    """Give to each filter, by name, the events whose path matches its glob; of a rename either path will do.
+    """Return the events whose path matches a filter's glob, by the filter's name; of a rename, either path may match.
 
-    An event whose path HDFS cannot have matches nothing.
+    An event with a path that is invalid in HDFS matches nothing.
     """
     found: dict[str, list[Event]] = {}
     for event in batch.events:

@@ -1,4 +1,4 @@
-"""Find where publishing goes on, and tell everybody what was missed."""
+"""Find where publishing resumes, and report missed transactions to all readers."""
 
 import asyncio
 import logging
@@ -24,27 +24,27 @@ from nncache.invalidation.publisher.pending import PendingBatch
 from nncache.invalidation.publisher.stats import PublisherStats
 
 UNREADABLE_S: Final = 10.0
-"""How long the edits after the checkpoint may stay unreadable before they are given up."""
+"""Seconds for which the edits after the checkpoint may be unreadable before they are dropped."""
 
 SILENCE_S: Final = 30.0
-"""A run in which the edits can't be read for so long ends: another process may be luckier."""
+"""Seconds without a read of edits after which a run ends: another process may be able to read them."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """A run that can begin: the source reads on from the position of what is pending."""
+    """A run that can begin: the source continues after the pending batch."""
 
     pending: PendingBatch
-    is_continuous: bool  # this process has seen all edits so far, changes of the filters in HDFS among them
+    is_continuous: bool  # this process has read all edits so far, including changes of filters
 
 
 class Resumption:
     """Begins runs.
 
-    A missing transaction is never passed over: caches and filters get it as dropped, or all of them
-    start again (GapFlush).
+    A missing transaction is never skipped silently: caches and filters receive it as dropped, or all of them
+    start over (GapFlush).
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Resumption:
         self._counts = counts
         self._clock = clock
         self._new_id = new_id  # of filters
-        self._last: PendingBatch | None = None  # of the last run: its filters were in force when it ended
+        self._last: PendingBatch | None = None  # of the last run, with the filters in force when it ended
         self._unreadable_since: float | None = None  # since when the edits after the checkpoint can't be read
 
     async def begin(self, state: PublishedState) -> Resumed:
@@ -70,7 +70,7 @@ class Resumption:
 
         Raises:
             ChannelUnavailableError, NotPermittedError, MissingEventsError: as `EditsSource.start`.
-            CoordinationError: what was missed can't be published.
+            CoordinationError: missed transactions cannot be reported.
         """
         if state.txid is None:
             return await self._restart(state)
@@ -102,7 +102,7 @@ class Resumption:
             return Resumed(pending=pending, is_continuous=is_continuous)
 
     def found_unreadable(self) -> None:
-        """Take note that a run ended since the next edits could not be read for long."""
+        """Record that a run ended because the next edits were unreadable for too long."""
         self._unreadable_since = self._clock() - UNREADABLE_S
 
     async def _restart(self, state: PublishedState) -> Resumed:
@@ -122,11 +122,11 @@ class Resumption:
         filters: Mapping[str, FilterPosition],
         damaged: Mapping[str, PublishedFilter | None],
     ) -> PendingBatch:
-        """Restart damaged filters, those that can't be read when HDFS has been asked for them.
+        """Restart damaged filters; one without a readable definition restarts once HDFS has been read.
 
-        Before anything else: until that is published, caches that have read them before count on their being matched.
-        So they do with filters of which nothing is left, and only who had them in force knows that. Hence a process
-        that can't say that the set is the one it left has everybody read it.
+        This comes first: until it is published, caches that know these filters rely on their being matched. The same
+        holds for filters whose znodes are all lost, which only a process that had them in force can notice. So a
+        process that cannot tell that the set is the one it left makes all caches read the set again.
         """
         change = plan_filters({}, damaged, None, since_txid=txid, new_id=self._new_id)
         if not change.is_empty or _set_of(filters) != self._last_set():
@@ -141,7 +141,7 @@ class Resumption:
         return None if self._last is None else _set_of(self._last.filters)
 
     async def _drop_unreadable(self, pending: PendingBatch, exc: Exception) -> None:
-        """Give up what can't be read, if that has lasted; else let the next run try."""
+        """Drop edits that have been unreadable for UNREADABLE_S; before that, raise, and let the next run try again."""
         now = self._clock()
         if self._unreadable_since is None:
             self._unreadable_since = now
@@ -157,11 +157,11 @@ class Resumption:
         self._counts.published_at = self._clock()
 
     async def _start_at_end(self) -> int:
-        """Start the source at the present end; return from where on it reads.
+        """Start the source at the present end; return the transaction after which it reads.
 
-        A transaction that is not durable yet could be lost and its number given to another.
+        A transaction that is not durable yet could be lost, and its id given to another one.
 
-        Raises ChannelUnavailableError: none was read that is durable.
+        Raises ChannelUnavailableError: no durable transaction was read.
         """
         await self._source.start(None)
         try:
@@ -179,6 +179,6 @@ def _last_of(exc: MissingEventsError) -> int:
 
 
 def _set_of(filters: Mapping[str, FilterPosition]) -> set[tuple[str, str, str]]:
-    """Return what caches look at: names, ids and globs; owners and subscribers are of no meaning to them."""
+    """Return what caches look at: names, ids and globs. Owners and subscribers do not matter to them."""
     found = (position.filter for position in filters.values())
     return {(filter_.name, filter_.id, filter_.path_glob) for filter_ in found}

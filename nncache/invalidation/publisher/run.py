@@ -1,7 +1,7 @@
 """One run of a publisher: read, match, write.
 
-Three tasks, one for each thing that takes its time: the edits, ZooKeeper, the filters in HDFS. What they share changes
-between awaits only.
+Three tasks, one for each slow peer: the edits, ZooKeeper, the filters in HDFS. Their shared state changes only between
+awaits.
 """
 
 import asyncio
@@ -31,24 +31,24 @@ from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.net.some_names import some_names
 
 MISSED_LOGGED_S: Final = 60.0
-"""So often, at most, the log names the filters that miss events."""
+"""The shortest time between two log lines that name filters that miss events, in seconds."""
 
 CURRENT_S: Final = 5.0
-"""Edits of which all before so many seconds ago were read are read as they come: what does not fit is a flood."""
+"""Edits are current if all before this many seconds ago were read; if current edits do not fit, that is a flood."""
 
 TRANSACTIONS_PER_ITERATION: Final = 64
-"""Transactions matched in a row before others get the event loop (about two milliseconds)."""
+"""Transactions matched in a row before other tasks get the event loop (about two milliseconds)."""
 
 _log = logging.getLogger(__name__)
 
 
 class Run:
-    """Publishes what the source reads, until something fails.
+    """Publishes the edits that the source reads, until an error.
 
     Invariants:
-        L1  While the set of filters changes nothing is matched: what was matched with the old set is published
-            before, what is read meanwhile is matched with the new one.
-        L2  When reading ends, what was read is published before the run ends.
+        L1  While the set of filters changes, nothing is matched: everything matched with the old set is published
+            first, and everything read during the change is matched with the new one.
+        L2  When reading ends, everything read is published before the run ends.
     """
 
     def __init__(  # noqa: PLR0913 - one for each part, most of which outlast a run
@@ -77,39 +77,39 @@ class Run:
         self._journal = journal
         self._clock = clock
         self._new_id = new_id
-        self._is_changing = False  # the set of filters changes: nothing may be matched
-        self._must_compare = True  # the filters published may not be those of HDFS
+        self._is_changing = False  # the set of filters is being changed: nothing may be matched
+        self._must_compare = True  # the published filters may differ from those in HDFS
         self._ending: Exception | None = None  # why reading ended
-        self._pending_since: float | None = None  # when the first transaction was read that is not published
+        self._pending_since: float | None = None  # when the first unpublished transaction was read
         self._missed_logged_at = -math.inf
-        self._wake = asyncio.Event()  # there is something for the writer
-        self._room = asyncio.Event()  # the reader may look again whether it may go on
+        self._wake = asyncio.Event()  # the writer has work
+        self._room = asyncio.Event()  # the reader should check again whether it may continue
         self._count_filters()
         if not resumed.is_continuous:
             follower.forget()
 
     async def run(self) -> None:
-        """Publish; the end of the run is an error."""
+        """Publish until the run ends with an error."""
         await run_all(self._read, self._write, lambda: self._follower.follow(self._compare_soon))
 
     @property
     def filters(self) -> Mapping[str, FilterPosition]:
-        """The filters in force, by name, each with how far its own records go."""
+        """The filters in force, by name, each with the position of its own records."""
         return self._pending.filters
 
     @property
     def events_waiting(self) -> int:
-        """How many events wait to be published; a large one counts as several."""
+        """The number of events that wait to be published; a large event counts as several."""
         return self._pending.events_waiting
 
     def waiting_s(self, now: float) -> float:
-        """Return for how long something has been waiting to be published."""
+        """Return the time for which edits have been waiting to be published, in seconds."""
         return 0.0 if self._pending_since is None else now - self._pending_since
 
     # -- reading --------------------------------------------------------------------------------------------------
 
     async def _read(self) -> None:
-        """Read until that fails; the writer says so when it has published the rest."""
+        """Read until an error, which the writer raises once it has published the rest."""
         try:
             while True:
                 async with asyncio.timeout(SILENCE_S):
@@ -124,7 +124,7 @@ class Run:
         except TimeoutError:
             self._ending = ChannelUnavailableError(f"the edits could not be read for {SILENCE_S:g} s")
         except InvalidationError as exc:
-            self._ending = exc.with_traceback(None)  # which leads here
+            self._ending = exc.with_traceback(None)  # the traceback refers to this frame
         self._wake.set()
 
     async def _wait_for_room(self) -> None:
@@ -133,14 +133,14 @@ class Run:
             await self._room.wait()
 
     def _is_current(self) -> bool:
-        """Whether edits are read as they come, and not those of an outage: these can wait in the NameNode's log."""
+        """Return whether edits are read as they come. Those of an outage can wait in the NameNode's log."""
         return self._clock() - self._limits.all_read_at <= CURRENT_S
 
     def _take(self, read: EditsRead) -> EditsRead | None:
-        """Match what was read; return what has no room yet."""
+        """Match the edits read; return those for which there is no room yet."""
         now = self._clock()
         self._counts.read_txid, self._counts.read_at = read.through_txid, now
-        self._limits.read(now, read.fresh_as_of)  # also when that is nothing new: then all was read
+        self._limits.read(now, read.fresh_as_of)  # even if nothing is new: then everything was read
         if read.through_txid <= self._pending.through_txid:
             return None
         collapsed = self._pending.collapsed
@@ -163,7 +163,7 @@ class Run:
                 raise self._ending
 
     async def _wait_due(self) -> None:
-        """Return when there is something to do, and its time has come."""
+        """Wait until there is work and its time has come."""
         while (due_at := self._due_at()) is None or due_at > self._clock():
             self._wake.clear()
             try:
@@ -180,7 +180,7 @@ class Run:
         return None
 
     async def _publish_pending(self) -> bool:
-        """Publish what waits; tell whether there was anything."""
+        """Publish the pending batch; return whether there was anything to publish."""
         transactions, collapsed = self._pending.transactions, self._pending.collapsed
         publication = self._pending.take()
         if publication is None:
@@ -202,7 +202,7 @@ class Run:
         self._wake.set()
 
     async def _compare(self) -> None:
-        """Make the filters published those of HDFS."""
+        """Change the published filters to those in HDFS."""
         self._must_compare = False
         if self._plan().is_empty:
             self._count_filters()
@@ -210,8 +210,8 @@ class Run:
         self._is_changing = True
         try:
             await self._publish_pending()
-            # Again: it begins where the publications end, and HDFS may meanwhile have what is published. A change of
-            # nothing is written, too, and each proxy would read all filters again for it.
+            # Plan again: a new filter begins where the publications end, and HDFS may by now have the published set.
+            # An empty change would be written as well, and make each proxy read all filters again.
             change = self._plan()
             if not change.is_empty:
                 await self._change_filters(change)
@@ -260,7 +260,7 @@ class Run:
 
 
 def _in_parts(read: EditsRead) -> Iterator[EditsRead]:
-    """Yield what was read, few transactions at a time; only with the last part all is read that the whole says."""
+    """Yield the edits in parts of few transactions; only the last has the position and freshness of the whole."""
     batches = read.batches
     for at in range(TRANSACTIONS_PER_ITERATION, len(batches), TRANSACTIONS_PER_ITERATION):
         part = batches[at - TRANSACTIONS_PER_ITERATION : at]
@@ -275,7 +275,7 @@ def _described(change: FilterChange) -> str:
 
 
 def _by_reason(missed: Mapping[str, Dropped]) -> dict[str, list[str]]:
-    """Return the names of filters, sorted, by why they miss something."""
+    """Return the sorted names of filters, by the reason why they miss events."""
     found: dict[str, list[str]] = {}
     for name in sorted(missed):
         found.setdefault(missed[name].reason, []).append(name)

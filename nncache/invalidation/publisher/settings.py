@@ -1,4 +1,4 @@
-"""What an operator may choose about publishing."""
+"""The settings of the publisher."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -9,14 +9,14 @@ from nncache.net.endpoint import ListenAddress, parse_endpoint
 from nncache.net.setting_error import SettingError
 
 USER: Final = "{user}"
-"""Stands for the name of a user of HDFS in `zookeeper_subscriber_id`."""
+"""The placeholder for the name of an HDFS user in `zookeeper_subscriber_id`."""
 
 _SUBSCRIBER_SCHEMES: Final = ("sasl", "x509")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherSettings:
-    """How much is written where, and how often. Raises SettingError: a value is outside what its key allows."""
+    """How much is written where, and how often. Raises SettingError: a value is outside its allowed range."""
 
     admin: str = field(
         default="127.0.0.1:9873",
@@ -133,5 +133,5 @@ class PublisherSettings:
 
     @property
     def admin_at(self) -> ListenAddress:
-        """Where the admin pages are."""
+        """The address of the admin pages."""
         return parse_endpoint("admin", self.admin)

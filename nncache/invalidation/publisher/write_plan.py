@@ -1,8 +1,8 @@
 """Plan what a publisher writes to ZooKeeper.
 
-Sans-I/O. A multi is carried out as a whole or not at all. Where one does not hold all of a publication, the filters'
-records go first, each multi under a check of `.cache`, and `.cache` goes last: it never claims what is not there.
-Operations are packed into as few multis as they fit into.
+Sans-I/O. ZooKeeper carries out a multi as a whole or not at all. If a publication needs several, the filters' records
+are written first, each multi under a check of `.cache`, and `.cache` last: it never covers records that do not exist.
+Operations are packed into as few multis as possible.
 """
 
 from collections import deque
@@ -35,12 +35,12 @@ Multi: TypeAlias = Sequence[Operation]
 
 
 MAX_OPERATIONS: Final = 2000
-"""Of one multi."""
+"""Operations in one multi."""
 
 MAX_BYTES: Final = 900 * 1024
-"""Of one multi; a packet may have 1 MiB (jute.maxbuffer)."""
+"""Size of one multi; a packet may have 1 MiB (jute.maxbuffer)."""
 
-_OVERHEAD_BYTES: Final = 100  # of an operation in a packet, beside path and data: more than it is
+_OVERHEAD_BYTES: Final = 100  # upper bound for one operation in a packet, without path and data
 
 
 def pack(
@@ -49,9 +49,9 @@ def pack(
     reserved: Sequence[Operation] = (),
     acl_bytes: Callable[[str], int] = lambda _: 0,
 ) -> list[list[Operation]]:
-    """Put units, each of which must stay whole, into as few multis as their order allows.
+    """Pack units, each of which must stay whole, into as few multis as their order allows.
 
-    `reserved` is what will be added to each; a znode that is made brings its ACL with it.
+    `reserved` are operations to be added to each multi; `acl_bytes` returns the size of a new znode's ACL, by path.
     """
     packed: list[list[Operation]] = []
     base = sum(map(_size, reserved))
@@ -77,36 +77,36 @@ def _size(operation: Operation) -> int:
 
 
 MAX_EVENTS_PER_RECORD: Final = 1000
-"""So many usually fit; a record that is too large after all is split in two."""
+"""Events that usually fit into one record; a record that is still too large is split in two."""
 
 MAX_TRIMMED: Final = 500
-"""Records that one new record may replace, after the number to keep was made smaller."""
+"""Records that one new record may delete, after the number to keep was reduced."""
 
 
 @dataclass(slots=True)
 class Stream:
-    """One stream's znode as it is, and will be when all that was planned is carried out."""
+    """One stream's znode as it will be when everything planned is carried out."""
 
     path: str
     chain: str
-    txid: int  # the last transaction of its records; where it begins if there is none
+    txid: int  # the last transaction of its records; if there is none, where it begins
     version: int = 0
     records: deque[int] = field(default_factory=deque)  # by transaction, the oldest first
 
 
 class WritePlan:
-    """The znodes of one nameservice, as far as its publisher writes them.
+    """The znodes that the publisher of one nameservice writes.
 
-    Planning moves it on at once: after a multi that was not carried out it is of no more use.
+    Planning changes it immediately: after a multi that was not carried out, the plan is useless.
 
     Invariants:
-        T1  Each multi changes or checks `.cache` by its version: one of another publisher, or of an earlier run of
-            ours that arrives late, makes it fail as a whole.
-        T2  A stream's value is its newest record, which names the one before; at most `max_records` are kept.
+        T1  Each multi changes or checks `.cache` by its version, so it fails as a whole after a multi of another
+            publisher, or after a late one of an earlier run of this publisher.
+        T2  A stream's value names its newest record, which names the previous one; at most `max_records` are kept.
         T3  The set of filters, their globs and ids, changes only together with the generation and with the version
             of `.cache`.
-        T4  The first record of a filter behind its modification says so, and the first publication beyond its stream
-            has one.
+        T4  The first record of a filter after its modification announces it. The first publication beyond the
+            filter's stream has this record.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class WritePlan:
         filters_version: int,
         acl_bytes: Callable[[str], int] = lambda _: 0,
     ) -> None:
-        """Begin with what is there; `acl_bytes` is how large the ACL of a znode is, by its path."""
+        """Start from the znodes that exist; `acl_bytes` returns the size of a znode's ACL, by path."""
         self._acl_bytes = acl_bytes
         self._znodes = znodes
         self._max_records = max_records
@@ -129,14 +129,14 @@ class WritePlan:
         self._generation = generation
         self._filters_version = filters_version
         self._filters: dict[str, PublishedFilter] = {}  # in force
-        self._streams: dict[str, Stream] = {}  # of those
-        self._modified: dict[str, None] = {}  # names of those whose subscribers are yet to learn of it
-        self._definitions: dict[str, int] = {}  # versions of all definitions that are there, by name
-        self._places: set[str] = set()  # names of all streams that are there
+        self._streams: dict[str, Stream] = {}  # of the filters in force
+        self._modified: dict[str, None] = {}  # names of filters whose modification is not announced yet
+        self._definitions: dict[str, int] = {}  # versions of all definitions that exist, by name
+        self._places: set[str] = set()  # names of all streams that exist
 
     @property
     def fence(self) -> Check:
-        """What makes a multi fail once another client has written."""
+        """The check that makes a multi fail once another client has written to `.cache`."""
         return Check(self._cache.path, self._cache.version)
 
     def versions(self) -> dict[str, int]:
@@ -149,7 +149,7 @@ class WritePlan:
         }
 
     def znodes(self) -> tuple[str, ...]:
-        """Return the paths of all znodes that are this publisher's, as far as they are known now."""
+        """Return the paths of the known records of `.cache` and of the znodes of all filters in force."""
         own = (self._znodes.record(self._cache.path, txid) for txid in self._cache.records)
         return (*own, *(path for name in self._filters for path in self.znodes_of(name)))
 
@@ -162,26 +162,26 @@ class WritePlan:
         return (self._znodes.definition(name), stream.path, *records)
 
     def positions(self) -> dict[str, FilterPosition]:
-        """Return the filters in force and how far their records go, by name."""
+        """Return the filters in force and the positions of their records, by name."""
         return {
             name: FilterPosition(filter_, self._streams[name].txid) for name, filter_ in self._filters.items()
         }
 
     def add_filter(self, filter_: PublishedFilter, stream: Stream) -> None:
-        """Take note of a filter in force."""
+        """Add a filter in force and its stream."""
         self._set_filter(filter_)
         self._streams[filter_.name] = stream
 
     def add_place(self, name: str) -> None:
-        """Take note of a stream's znode that is there, whatever it holds."""
+        """Add the existing znode of a stream, whatever it holds."""
         self._places.add(name)
 
     def add_definition(self, name: str, version: int) -> None:
-        """Take note of a definition's znode that is there, whatever it holds."""
+        """Add the existing znode of a definition, whatever it holds."""
         self._definitions[name] = version
 
     def add_places(self, paths: Iterable[str]) -> None:
-        """Take note of znodes that are there in the place of definitions and streams; others are passed over."""
+        """Add existing znodes at the paths of definitions and streams; ignore other paths."""
         for path in paths:
             parent, _, name = path.rpartition("/")
             if parent == self._znodes.filters:
@@ -190,7 +190,7 @@ class WritePlan:
                 self.add_place(name)
 
     def forget_places(self, paths: Iterable[str]) -> None:
-        """Take note that these znodes, in the place of definitions and streams, are no longer there."""
+        """Remove znodes at the paths of definitions and streams, which no longer exist."""
         for path in paths:
             parent, _, name = path.rpartition("/")
             if parent == self._znodes.filters:
@@ -199,18 +199,18 @@ class WritePlan:
                 self._places.discard(name)
 
     def definition_names(self) -> frozenset[str]:
-        """Return the names of all definitions that are known to be there."""
+        """Return the names of all definitions that are known to exist."""
         return frozenset(self._definitions)
 
     def places_of(self, change: FilterChange) -> tuple[str, ...]:
-        """Return the znodes that a change deletes, as far as they are there: they must be empty before."""
+        """Return the existing znodes that a change deletes; everything below them must be deleted first."""
         names = dict.fromkeys((*change.removed, *(filter_.name for filter_ in change.added)))
         streams = (self._znodes.stream(name) for name in names if name in self._places)
         definitions = (self._znodes.definition(name) for name in names if name in self._definitions)
         return (*streams, *definitions)
 
     def plan_publication(self, publication: Publication) -> Iterator[Multi]:
-        """Yield the multis that publish it, to be carried out one after the other."""
+        """Yield the multis of a publication, to be carried out in this order."""
         units = [
             unit
             for name, content in (*publication.filters.items(), *publication.missed.items())
@@ -219,7 +219,7 @@ class WritePlan:
         units += [
             self._record_unit(name, Events(()), publication.txid)
             for name in tuple(self._modified)
-            if self._streams[name].txid < publication.txid  # else a later publication can say it
+            if self._streams[name].txid < publication.txid  # otherwise a later publication can announce it
         ]
         fence = self.fence
         *before, last = self._packed([*units, self._cache_unit(publication)], (fence,))
@@ -228,16 +228,16 @@ class WritePlan:
         yield last
 
     def plan_filters(self, change: FilterChange, stuck: Collection[str] = ()) -> Iterator[Multi]:
-        """Yield the multis that change the set of filters; each leaves a set that is in force as it is.
+        """Yield the multis that change the set of filters; the set is valid after each of them.
 
-        A removed filter is no longer in force, though its znodes are among those that are `stuck`: they stay.
-        Another owner or other subscribers leave the generation as it is: a cache looks at globs and ids alone. A
-        change of nothing counts it up, and followers of the set read it again.
+        A removed filter is no longer in force even if its znodes are among the `stuck` ones, which stay. A change of
+        owner or subscribers keeps the generation: a cache looks at globs and ids alone. An empty change increments it,
+        and followers of the set read it again.
         """
         has = {filter_.name: self._filters[filter_.name].id for filter_ in change.modified}
         other_globs = [filter_ for filter_ in change.modified if filter_.id != has[filter_.name]]
         other_owners = [filter_ for filter_ in change.modified if filter_.id == has[filter_.name]]
-        heads = 2 * [SetData(self._cache.path, b"0" * 20)]  # as large as they can be
+        heads = 2 * [SetData(self._cache.path, b"0" * 20)]  # of the largest possible size
         sets = self._packed(self._set_units(change, other_globs, stuck), heads)
         for operations in [[]] if change.is_empty else sets:
             self._generation += 1
@@ -268,7 +268,7 @@ class WritePlan:
                 assert_never(content)
 
     def _events_units(self, name: str, batches: tuple[EventBatch, ...]) -> Iterator[list[Operation]]:
-        """Yield one unit or, as long as the record is too large, those of its two halves."""
+        """Yield the unit of one record or, while the record is too large, those of its two halves."""
         txid = batches[-1].txid
         content = Events(batches)
         if fits(data := self._encoded(name, content, txid)):
@@ -295,13 +295,13 @@ class WritePlan:
     def _record_unit(
         self, name: str, content: Events | Dropped, txid: int, data: bytes | None = None
     ) -> list[Operation]:
-        """Return what adds the filter's next record; what that says of a modification, the definition says no more."""
+        """Return the operations that add a filter's next record and clear the modification that it announces."""
         unit = self._unit(self._streams[name], txid, data or self._encoded(name, content, txid))
         filter_ = self._filters[name]
         return unit if filter_.replaces is None else [self._redefine(replace(filter_, replaces=None)), *unit]
 
     def _redefine(self, filter_: PublishedFilter) -> SetData:
-        """Return what writes a definition that is there."""
+        """Return the operation that replaces an existing definition."""
         path, version = self._znodes.definition(filter_.name), self._definitions[filter_.name]
         self._set_filter(filter_)
         self._definitions[filter_.name] += 1
@@ -325,7 +325,7 @@ class WritePlan:
         return self._unit(self._cache, txid, data)
 
     def _unit(self, stream: Stream, txid: int, data: bytes) -> list[Operation]:
-        """Return what adds a record: all of it or nothing."""
+        """Return the operations that add a record; they must stay together."""
         excess = min(len(stream.records) + 1 - self._max_records, MAX_TRIMMED)
         oldest = [stream.records.popleft() for _ in range(excess)]
         unit: list[Operation] = [
@@ -361,7 +361,7 @@ class WritePlan:
         yield from map(self._modify, modified)
 
     def _modify(self, filter_: PublishedFilter) -> list[Operation]:
-        """Return what modifies a filter, with the record that says so if there can be one now."""
+        """Return the operations that modify a filter, with the record that announces it if one is possible now."""
         name, txid = filter_.name, self._cache.txid
         if after_modification(filter_, self._streams[name].txid, txid) is None:
             return [self._redefine(filter_)]
@@ -394,7 +394,7 @@ def tampered(
 ) -> tuple[str, ...]:
     """Return the paths of znodes that another client has written or deleted.
 
-    `found` are the znodes of `before`, in its order; before and after them the versions were as given.
+    `found` are the znodes of `before`, in its order; `before` and `after` map paths to the versions around that read.
     """
     return tuple(
         path
@@ -408,7 +408,7 @@ def _link(stream: Stream, txid: int) -> Link:
 
 
 def _parts(batches: Sequence[EventBatch]) -> Iterator[tuple[EventBatch, ...]]:
-    """Yield the batches in parts of a bounded number of events, or of one batch."""
+    """Yield the batches in parts, each with a bounded number of events or a single batch."""
     part: list[EventBatch] = []
     events = 0
     for batch in batches:

@@ -1,8 +1,8 @@
-"""Create znodes with the ACLs that they must have, and repair those that have others.
+"""Create znodes with the ACLs that they must have, and repair other ACLs.
 
 All of a publisher's znodes get their ACLs here, so the code that writes them does not handle ACLs. ZooKeeper sets ACLs
-one by one, in no transaction: each setting names the version of the ACL that was read, so that one that arrives late
-changes nothing.
+one by one, outside transactions: each call names the version of the ACL that was read, so that a late call changes
+nothing.
 """
 
 import logging
@@ -24,19 +24,19 @@ from nncache.invalidation.publisher.stats import OutputStats
 from nncache.net.some_names import some_names
 
 AT_ONCE: Final = 32
-"""Znodes looked at together."""
+"""Znodes checked at the same time."""
 
 MAX_LOGGED: Final = 10_000
 """Paths that are remembered as logged."""
 
 MAX_SHOWN: Final = 200
-"""Characters of an ACL in the log."""
+"""Characters of an ACL that the log shows."""
 
 _log = logging.getLogger(__name__)
 
 
 class AclRepair:
-    """Compares and repairs. It outlasts the publisher's runs."""
+    """Compares and repairs ACLs. It outlasts the publisher's runs."""
 
     def __init__(self, zookeeper: ZooKeeper, acl_of: Callable[[str], Acl], counts: OutputStats) -> None:
         self._zookeeper = zookeeper
@@ -45,10 +45,10 @@ class AclRepair:
         self._logged: set[str] = set()  # paths whose ACLs we may not set
 
     async def repair(self, paths: Iterable[str]) -> None:
-        """Set the ACL of each of these that has another one, and log which; what is not there is passed over.
+        """Set the ACL of each of these znodes that has a different one, and log it; missing znodes are ignored.
 
         Raises:
-            CoordinationError: ZooKeeper can't be asked, or knows no identities of such a scheme.
+            CoordinationError: ZooKeeper does not answer, or does not know the scheme of an identity.
         """
         repaired, kept = await self._settle(paths)
         self._counts.acls_repaired += len(repaired)
@@ -74,11 +74,11 @@ class AclRepair:
             )
 
     async def apply(self, paths: Iterable[str]) -> None:
-        """Set the ACLs of znodes that must have others from now on, without a word; errors are those of `repair`."""
+        """Set ACLs that have to change from now on, without a log line; raises the same errors as `repair`."""
         await self._settle(paths)
 
     async def _settle(self, paths: Iterable[str]) -> tuple[dict[str, str], set[str]]:
-        """Return what was repaired, with the ACL that it had, and what we are not allowed to repair."""
+        """Return the repaired paths with their former ACLs, and the paths that we may not repair."""
         repaired: dict[str, str] = {}
         kept: set[str] = set()
 
@@ -90,7 +90,7 @@ class AclRepair:
                     await self._zookeeper.set_acl(path, wanted, found.version)
                     repaired[path] = shown(found.acl)
             except (NoNodeError, BadVersionError):
-                return  # gone meanwhile, or set by a client that was faster and knows more
+                return  # deleted, or set by a client that was faster and knows more
             except NotAllowedError:
                 kept.add(path)
 
@@ -99,7 +99,7 @@ class AclRepair:
 
 
 class ProtectedSession:
-    """A ZooKeeperSession that gives each znode that it makes the ACL of its path."""
+    """A ZooKeeperSession that gives each new znode the ACL of its path."""
 
     def __init__(self, session: ZooKeeperSession, acl_of: Callable[[str], Acl]) -> None:
         self._session = session
@@ -131,12 +131,12 @@ class ProtectedSession:
 
     @property
     def connection_id(self) -> int:
-        """Counts up with every connection, and with every session; 0 before the first."""
+        """Incremented with every connection and every session; 0 before the first."""
         return self._session.connection_id
 
     @property
     def session_id(self) -> int:
-        """The present session's id; 0 without one."""
+        """The id of the present session; 0 without one."""
         return self._session.session_id
 
     async def commit(self, operations: Sequence[Operation]) -> None:
@@ -144,9 +144,9 @@ class ProtectedSession:
         await self._session.commit([self._protected(each) for each in operations])
 
     async def ensure(self, path: str, acl: Acl = OPEN) -> None:
-        """See that a znode is there, and those above it; see ZooKeeper.
+        """Create a znode and its ancestors where they are missing; see ZooKeeper.
 
-        What is above has the ACL of `path`, too.
+        The ancestors get the ACL of `path` as well.
         """
         await self._session.ensure(path, self._acl_of(path) if acl == OPEN else acl)
 

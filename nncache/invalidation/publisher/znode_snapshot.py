@@ -14,21 +14,21 @@ from nncache.invalidation.errors import ChannelUnavailableError
 from nncache.invalidation.publisher.recovery import FoundStream, FoundTree, newest_of
 
 AT_ONCE: Final = 64
-"""Lists of children that are asked for at the same time."""
+"""Lists of children requested at the same time."""
 
 _MAX_VALUE_BYTES: Final = 32
-"""Of a stream's value: a transaction id has at most 19 digits."""
+"""Size limit of a stream's value: a transaction id has at most 19 digits."""
 
 ATTEMPTS: Final = 3
-"""A write that was still under way when its writer's run ended may arrive meanwhile; then all is read again."""
+"""Attempts to read everything: a write of an ended run may arrive late, during one of them."""
 
 
 async def read_tree(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
-    """Return what is there, all of it at one version of `.cache`; that guards what is built on the rest.
+    """Return a nameservice's znodes, all read at one version of `.cache`, which fences the writes that build on them.
 
     Raises:
-        ChannelUnavailableError: another process is writing all the time.
-        CoordinationError: ZooKeeper can't be asked, or refuses.
+        ChannelUnavailableError: another process keeps writing.
+        CoordinationError: ZooKeeper does not answer, or refuses.
     """
     for _ in range(ATTEMPTS):
         found = await _read(zookeeper, znodes)
@@ -64,9 +64,9 @@ async def _read(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
 
 
 async def _values(zookeeper: ZooKeeper, paths: Mapping[str, str], max_bytes: int) -> dict[str, Znode]:
-    """Return the znodes that are there, by the names given to their paths.
+    """Return the znodes that exist, by the names of their paths.
 
-    What is refused, or larger than what is written there, is damaged: it comes without its data.
+    A znode that cannot be read, or is larger than any that a publisher writes, is damaged: it has no data here.
     """
     names = {path: name for name, path in paths.items()}
     found: dict[str, Znode] = {}
@@ -92,7 +92,7 @@ def _version(znode: Znode | None) -> tuple[int, int] | None:
 
 
 async def _children_of(zookeeper: ZooKeeper, paths: list[str]) -> dict[str, tuple[str, ...]]:
-    """Return the names of the children of many znodes, some at a time."""
+    """Return the names of the children of many znodes, with a bounded number of requests at a time."""
     found: dict[str, tuple[str, ...]] = {}
 
     async def ask(path: str) -> None:

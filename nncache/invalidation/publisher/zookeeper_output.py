@@ -1,7 +1,7 @@
 """Publish through ZooKeeper.
 
-The shell over `tree_reading` and `tree`, which decide what is there and what is written. Named after the
-ZKInotifyEventOutputStream of HDFS-8940.
+The shell over `recovery`, which decides what is published, and `write_plan`, which decides what is written. Named after
+the ZKInotifyEventOutputStream of HDFS-8940.
 """
 
 import asyncio
@@ -52,10 +52,10 @@ from nncache.invalidation.publisher.znode_acls import AclRepair, ProtectedSessio
 from nncache.invalidation.publisher.znode_snapshot import read_tree
 
 LOOK_S: Final = 30.0
-"""Seconds between two looks for znodes that another client has written."""
+"""Seconds between two checks for znodes that another client has written."""
 
 CONNECT_S: Final = 5.0
-"""How long a connection is waited for when a run begins."""
+"""Seconds to wait for a connection when a run begins."""
 
 _log = logging.getLogger(__name__)
 
@@ -79,37 +79,37 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             session or Session(setup.zookeeper, setup.clock, log_name="publishing", login=setup.login),
             self._access.acl_of,
         )
-        self._found: tuple[str, ...] = ()  # paths that a run began with, whose ACLs are still to be looked at
+        self._found: tuple[str, ...] = ()  # paths found by `open`, until their ACLs are checked
         self._acls = AclRepair(self._zookeeper, self._access.acl_of, self._counts)
         self._left = LeftZnodes(self._zookeeper, self._znodes)
         self._new_id = new_id  # of chains
         self._is_entered = False
         self._election: Election | None = None
-        self._tree: WritePlan | None = None  # of this run; None: nothing to go on with, or the filters change
+        self._tree: WritePlan | None = None  # of this run; None if unknown, or while the filters change
         self._blocked: frozenset[str] = frozenset()  # names that the last change of filters could not add
 
     @property
     def waiting_for(self) -> str:
-        """The leader whose end is waited for; "" for none."""
+        """The current leader while this publisher stands by; "" otherwise."""
         return "" if self._election is None else self._election.waiting_for
 
     @property
     def blocked(self) -> frozenset[str]:
-        """The names in whose places there is what we may not delete."""
+        """The names of filters whose paths hold znodes that this publisher may not delete."""
         return self._blocked
 
     async def open(self, identity: PublisherIdentity, block_pool: str) -> PublishedState:
-        """Become the leader, and read what is published; see InotifyEventOutputStream."""
+        """Become the leader, and read the published state; see InotifyEventOutputStream."""
         self._tree = None
         if not self._is_entered:
             await self._zookeeper.__aenter__()
             self._is_entered = True
         await self._zookeeper.wait_connected(CONNECT_S)
-        await self._see_namespace(block_pool)
+        await self._check_namespace(block_pool)
         if self._election is None:
             self._election = Election(self._zookeeper, self._znodes, identity, self._counts)
         await self._election.lead()
-        await self._close_what_is_shared()
+        await self._repair_shared_acls()
         found = await read_tree(self._zookeeper, self._znodes)
         state, self._tree = recover(
             self._znodes, found, self._max_records, self._counts, self._access.size_of
@@ -119,19 +119,19 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         return state
 
     async def keep(self) -> None:
-        """Raise as soon as another process may lead, or has written to what is ours."""
-        await run_all(self._elected.keep, self._watch_for_tampering, self._close_what_is_there)
+        """Raise as soon as another process may lead, or has written to this publisher's znodes."""
+        await run_all(self._elected.keep, self._watch_for_tampering, self._repair_found_acls)
 
     async def begin(self, txid: int) -> None:
-        """Give up all that is published, and begin after this transaction.
+        """Discard everything published, and begin after this transaction.
 
-        `.cache` is made void first: a publisher that finds it so, after a crash of ours, starts again as well.
+        `.cache` is emptied first: a publisher that finds it empty, after a crash of this one, starts over as well.
         """
         if txid < 1:
             raise ChannelUnavailableError(f"the NameNode has written no transaction yet (it says {txid})")
         self._tree = None
         fence = await self._void()
-        filters = await self._see_filters(fence)
+        filters = await self._check_filters(fence)
         names = await self._zookeeper.children(self._znodes.namespace)
         definitions = await self._zookeeper.children(self._znodes.filters)
         records = await self._zookeeper.children(self._znodes.cache)
@@ -159,16 +159,16 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         self._tree = tree
 
     async def publish(self, publication: Publication) -> int:
-        """Publish; return how many writes that took."""
+        """Publish; return the number of writes."""
         return await self._commit_all(self._planned.plan_publication(publication))
 
     async def change_filters(self, change: FilterChange) -> int:
-        """Change the set of filters; return how many writes that took.
+        """Change the set of filters; return the number of writes.
 
-        What can't be cleared away is left there, and no filter is added in its place.
+        Znodes that cannot be deleted stay, and no filter is added in their place.
         """
         tree, before = self._planned, self._counts.writes
-        self._tree = None  # half of a change is nothing to go on with, nor to be compared with what is there
+        self._tree = None  # half of a change is no basis for later writes or comparisons
         commit, places = self._fenced(tree.fence), tree.places_of(change)
         hidden = [path for path in places if not await clear(self._zookeeper, path, commit)]
         left = await self._delete_all(hidden, tree.fence)
@@ -176,7 +176,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         self._blocked = frozenset(path.rpartition("/")[2] for path in left)
         possible = change.without(self._blocked)
         self._admit((*possible.added, *possible.updated, *possible.modified))
-        if change.is_empty or not possible.is_empty:  # where all is blocked, there is nothing to read again
+        if change.is_empty or not possible.is_empty:  # if all are blocked, there is nothing to read again
             await self._commit_all(tree.plan_filters(possible, left))
         if not self._access.is_open:
             others = (*possible.updated, *possible.modified)
@@ -191,7 +191,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             await self._election.resign()
 
     async def shut_down(self) -> None:
-        """Close the session with ZooKeeper; with it the lock goes to a standby."""
+        """Close the session with ZooKeeper; its lock goes to a standby."""
         if self._is_entered:
             self._is_entered = False
             await self._zookeeper.__aexit__(None, None, None)
@@ -204,13 +204,13 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         """Return the figures of the session."""
         return self._zookeeper.stats()
 
-    async def _close_what_is_shared(self) -> None:
-        """See that the znodes of all filters have their ACLs, before what is below them is believed."""
+    async def _repair_shared_acls(self) -> None:
+        """Set the ACLs of the znodes that all filters share, before anything below them is trusted."""
         if self._access.is_open:
             return
         znodes = self._znodes
         made = await self._zookeeper.acl(znodes.publisher)
-        if made.version == 0:  # as it was made, by this very session
+        if made.version == 0:  # unchanged since this session created it
             self._access.learn(made.acl)
         elif not self._access.is_known:
             raise ChannelUnavailableError(f"another client has set the ACL of {znodes.publisher}")
@@ -218,8 +218,8 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         shared = (f"{znodes.namespace}/{name}" for name in names if name.startswith("."))
         await self._acls.repair((self._root, znodes.namespace, *shared))
 
-    async def _close_what_is_there(self) -> None:
-        """See once in each run that all that was found has its ACLs, beside publishing: it may be very much."""
+    async def _repair_found_acls(self) -> None:
+        """Set the ACLs of all znodes found by `open`, once in a run and beside publishing: there may be many."""
         found, self._found = self._found, ()
         await self._acls.repair(found)
 
@@ -235,7 +235,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             )
 
     async def _watch_for_tampering(self) -> NoReturn:
-        """Look now and then whether all znodes are as they were left: readers must not wait for the next run."""
+        """Check periodically that no other client has changed the znodes: readers must not wait for the next run."""
         while True:
             await asyncio.sleep(LOOK_S)
             tree = self._tree
@@ -267,8 +267,8 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             raise ChannelUnavailableError("nothing is known of what is published")
         return self._tree
 
-    async def _see_namespace(self, block_pool: str) -> None:
-        """See that the tree is that of this namespace; make its first znode if there is none."""
+    async def _check_namespace(self, block_pool: str) -> None:
+        """Check that the tree belongs to this namespace; create its top znode if it is missing."""
         path, data = self._znodes.namespace, block_pool.encode()
         try:
             znode = await self._zookeeper.get(path)
@@ -285,7 +285,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
                     ", ".join(others),
                 )
             return
-        if not znode.data:  # made by a client that only wanted a place below it
+        if not znode.data:  # created by a client that only needed a parent
             await self._zookeeper.commit([SetData(path, data, znode.version)])
         elif znode.data != data:
             raise WrongNamespaceError(
@@ -295,7 +295,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             )
 
     async def _void(self) -> Check:
-        """Say that what is published can't be gone on from; return what fences the work that follows."""
+        """Empty `.cache`, so that no publisher continues from it; return the check that fences the next writes."""
         path = self._znodes.cache
         try:
             znode = await self._zookeeper.get(path)
@@ -305,7 +305,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         await self._commit([SetData(path, VOID, znode.version)])
         return Check(path, znode.version + 1)
 
-    async def _see_filters(self, fence: Check) -> Znode:
+    async def _check_filters(self, fence: Check) -> Znode:
         try:
             return await self._zookeeper.get(self._znodes.filters)
         except NoNodeError:
@@ -313,7 +313,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             return await self._zookeeper.get(self._znodes.filters)
 
     async def _delete_all(self, paths: Sequence[str], fence: Check) -> tuple[str, ...]:
-        """Delete these with all below them; return those that had to be left there."""
+        """Delete these znodes with everything below them; return those that had to stay."""
         commit = self._fenced(fence)
         left = await delete_all(self._zookeeper, paths, commit)
         await self._left.leave(left, commit)
@@ -330,9 +330,9 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         return writes
 
     async def _commit_trimming(self, operations: Multi) -> None:
-        """Carry out a multi; what others have put below a record that it deletes is deleted first.
+        """Carry out a multi. Znodes that other clients put below a record that it deletes are deleted first.
 
-        What ZooKeeper's ACLs keep there stays, and the record with it: readers are past it.
+        If ZooKeeper's ACLs forbid that, the record stays: no reader needs it any more.
         """
         tree, cleared = self._tree, set[str]()
         while True:
@@ -352,13 +352,13 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
                 return
 
     async def _commit(self, operations: Sequence[Operation]) -> None:
-        """Carry out a transaction of the leader's; in the epoch of another one it changes nothing (E2)."""
+        """Carry out a transaction of the leader; in the epoch of another leader it changes nothing (E2)."""
         fence, began_at = self._elected.fence, self._clock()
         try:
             await self._zookeeper.commit((fence, *operations))
         except BaseException as exc:
             self._counts.writes_failed += 1
-            self._tree = None  # what was planned may not be there
+            self._tree = None  # the planned znodes may not exist
             if isinstance(exc, BadVersionError | NoNodeError) and exc.path == fence.path:
                 self._counts.writes_fenced += 1
                 raise ChannelUnavailableError("another publisher has been elected") from exc
@@ -368,7 +368,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
 
 
 def _fence_of(operations: Multi, cache: str) -> Check:
-    """Return what makes this multi fail once another client has written."""
+    """Return the check of `.cache` by which this multi fails once another client has written."""
     return next(
         Check(cache, each.version)
         for each in operations

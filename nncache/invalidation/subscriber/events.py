@@ -1,7 +1,7 @@
 """The stream of one filter's events, for any application.
 
 The counterpart of org.apache.hadoop.hdfs.DFSInotifyEventInputStream, without superuser rights, without Java and
-without asking the NameNode anything.
+without a call to the NameNode.
 """
 
 import random
@@ -29,29 +29,29 @@ from nncache.invalidation.subscriber.outages import OutageDetector
 from nncache.invalidation.subscriber.starting_point import NoStart, find_start
 
 REREAD_S: Final = 1.0
-"""The stream's value is read this often, notified or not; and so often it is seen whether the publisher is there."""
+"""Seconds between reads of the stream's value, notified or not, and between checks of the publisher."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where the stream begins: the events of all later transactions follow, and of no earlier one."""
+    """The start of the stream: the events of all later transactions follow, and no earlier ones."""
 
     txid: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedEvents:
-    """The next events: all up to `through_txid`."""
+    """The next events, up to `through_txid`."""
 
     batches: tuple[EventBatch, ...]  # in order
-    through_txid: int  # to go on behind these, begin after this transaction
+    through_txid: int  # to continue after these events, begin after this transaction
 
 
 @dataclass(frozen=True, slots=True)
 class FilterModified:
-    """The filter was modified: its events behind this transaction are those of the new glob, none before is.
+    """The filter was modified: events after this transaction match its new glob, earlier ones its old glob.
 
-    It may come again, when a subscriber goes on right behind it.
+    It may be repeated if a subscriber continues directly after it.
     """
 
     through_txid: int  # the last transaction of the old glob
@@ -67,7 +67,7 @@ class FilterModified:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """None: so a program that looks for events only passes over it."""
+        """Always empty, so that a program that looks only for events ignores this item."""
         return ()
 
 
@@ -75,11 +75,11 @@ SubscriptionItem: TypeAlias = Position | ReceivedEvents | FilterModified
 
 
 class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
-    """The events of one filter, in order, each once: from now on, or from behind a transaction.
+    """The events of one filter, in order, each once: from now on, or after a given transaction.
 
-    The first item is its Position. Lost connections are survived. An error ends the stream; another one may go on
+    The first item is its Position. The stream survives lost connections. An error ends it; another stream may continue
     from `position` and `chain`. `__anext__` may be cancelled and called again: nothing is skipped or yielded twice; it
-    needs a few round trips to get anywhere.
+    needs a few round trips to make progress.
     """
 
     def __init__(
@@ -94,18 +94,18 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
         outage_s: float = 6.0,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """Prepare a stream; nothing is asked before the first item.
+        """Create a stream; nothing is sent before the first item is requested.
 
         Args:
-            zookeeper: a session; it stays the caller's.
+            zookeeper: a session, which the caller owns.
             znodes: the nameservice.
             filter_name: the filter.
             clock: monotonic seconds.
             from_txid: begin after this transaction; None: after the last one published.
-            chain: the `chain` of the stream that had the position `from_txid`, where known: a filter that was made
-                again since is noticed then, whatever its transactions.
-            outage_s: how long ZooKeeper may be silent.
-            chance: spreads retries apart.
+            chain: the `chain` of the stream that had the position `from_txid`, if known: it shows that the filter was
+                recreated since, whatever its transactions.
+            outage_s: seconds for which ZooKeeper may be silent.
+            chance: numbers from 0 to 1 for the jitter of the backoff.
         """
         self._zookeeper = zookeeper
         self._znodes = znodes
@@ -115,27 +115,27 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
         self._records = RecordReader(zookeeper, znodes.stream(filter_name), parse_filter_record, BadZnodes())
         self._outages = OutageDetector(zookeeper, znodes, clock, silence_s=outage_s, chance=chance)
         self._is_begun = False
-        self._is_due = True  # a read is to be made, or to be made again: it failed, or was cancelled
+        self._is_due = True  # a read is due, also after one that failed or was cancelled
         self.chain = chain
-        """What `position` is a position in: another id, another run of the filter. None before anything is known."""
+        """The chain of `position`; another id means another run of the filter. None before anything is known."""
         self.position = from_txid
-        """The transaction behind which another stream may go on; behind what is missing, once that was raised.
+        """The transaction after which another stream may continue; after a gap was raised, the end of the gap.
 
         None before anything is known.
         """
         self._items: deque[SubscriptionItem] = deque()  # read, but not yielded yet
-        self._failure: MissingEventsError | None = None  # comes after the items
-        self._resumes_after: int | None = None  # the position behind the failure, if it is another
+        self._failure: MissingEventsError | None = None  # raised after the items
+        self._resumes_after: int | None = None  # the position after the failure, if it differs
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> SubscriptionItem:
-        """Return the next item; wait for it as long as it takes.
+        """Return the next item; wait without a time limit.
 
         Raises:
-            MissingEventsError: events are missing; `first_txid` and `last_txid` say which, where that is known.
-            ZooKeeperSilentError, PublisherAwayError: it has not been known for too long whether events are missing.
+            MissingEventsError: events are missing, from `first_txid` to `last_txid` where these are known.
+            ZooKeeperSilentError, PublisherAwayError: it has been unknown for too long whether events are missing.
             UnknownFilterError: there is no such filter.
             NotPermittedError: ZooKeeper's ACL forbids it.
             ChannelUnavailableError: nothing was published yet, or the filter's definition cannot be read.
@@ -154,12 +154,12 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
         return item
 
     def _end(self, failure: MissingEventsError, resumes_after: int | None) -> None:
-        """End the stream behind the items that were read; what comes later changes nothing."""
+        """End the stream after the items that were read; a later call changes nothing."""
         if self._failure is None:
             self._failure, self._resumes_after = failure, resumes_after
 
     async def _advance(self) -> None:
-        """Take one step: begin, or wait for news and read it."""
+        """Take one step: begin the stream, or wait for a change and read it."""
         if not self._is_due:
             await self._records.changed(REREAD_S)
             self._is_due = True
@@ -183,7 +183,7 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
     def _queue(self, read: NextRecord[FilterRecord]) -> None:
         link, modified = read.record.link, read.record.modified
         if self._failure is not None:
-            return  # behind it there may be more, but not for this stream
+            return  # later records are not for this stream
         if modified is not None and modified.after_txid >= read.after_txid:
             before, after = modified.before, modified.after
             self._items.append(
@@ -206,7 +206,7 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
     # ---- its beginning -------------------------------------------------------------------------------------------
 
     async def _begin(self) -> None:
-        if self._from_txid is not None:  # this session's server may be behind the one by which it came so far
+        if self._from_txid is not None:  # this server may be behind the one that was used before
             await self._zookeeper.sync(self._znodes.filters)
         published = await self._definition()
         try:
@@ -251,7 +251,7 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
         return tuple(sorted(filter(is_filter_name, children)))
 
     async def _published_txid(self) -> int:
-        """Return up to where everything is published; -1 if that cannot be read."""
+        """Return the transaction up to which everything is published; -1 if it cannot be read."""
         try:
             return parse_txid((await self._zookeeper.get(self._znodes.cache)).data) or -1
         except (NoNodeError, NotAllowedError):

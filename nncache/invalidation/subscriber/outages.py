@@ -1,4 +1,4 @@
-"""Notice that ZooKeeper or the publisher is away for too long."""
+"""Notice that ZooKeeper or the publisher has been unavailable for too long."""
 
 import asyncio
 import math
@@ -12,17 +12,17 @@ from nncache.invalidation.channel.znodes import Znodes
 from nncache.invalidation.errors import PublisherAwayError, ZooKeeperSilentError
 
 PUBLISHER_GRACE_S: Final = 10.0
-"""How long the publisher may be away: it is started again, or another one takes its place."""
+"""Seconds for which the publisher may be missing while it restarts or another one takes over."""
 
 HIDDEN_LOOK_S: Final = 3.0
-"""Between two looks at a publisher's presence that its ACL does not show: no watch can be set on it."""
+"""Seconds between two checks for a publisher whose ACL hides it: no watch can be set on it."""
 
 RETRY_LIMIT_S: Final = 1.0
-"""Between two questions to a ZooKeeper that does not answer."""
+"""Longest pause in seconds between two requests to a ZooKeeper that does not answer."""
 
 
 class OutageDetector:
-    """Judges both by the reader's clock. Holds one watch."""
+    """Detects both outages by the reader's clock. Holds one watch."""
 
     def __init__(
         self,
@@ -36,23 +36,23 @@ class OutageDetector:
         self._zookeeper = zookeeper
         self._clock = clock
         self._silence_s = silence_s  # how long ZooKeeper may be silent
-        self._chance = chance  # spreads retries apart
+        self._chance = chance  # from 0 to 1; jitter of the backoff
         self._publisher = zookeeper.watch(znodes.publisher)
         self._backoff = Backoff(limit_s=RETRY_LIMIT_S)
-        self._silent_since: float | None = None  # when the first of the questions in a row was asked
+        self._silent_since: float | None = None  # when the first unanswered request was sent
         self._gone_since: float | None = None  # since when no publisher is seen
-        self._hidden_until = -math.inf  # when to look again at a presence that is not shown
+        self._hidden_until = -math.inf  # when to check again for a publisher that its ACL hides
 
     def answered(self) -> None:
-        """ZooKeeper has answered."""
+        """Record an answer of ZooKeeper."""
         self._silent_since = None
         self._backoff.succeeded()
 
     async def note_failure(self, failure: ConnectionLostError, asked_at: float) -> None:
-        """Take it that a question asked at that time got no answer; wait a little before the next one.
+        """Record that a request sent at `asked_at` got no answer; wait a little before the next one.
 
         Raises:
-            ZooKeeperSilentError: it has been so for too long.
+            ZooKeeperSilentError: ZooKeeper has been silent for too long.
         """
         if self._silent_since is None:
             self._silent_since = asked_at
@@ -68,7 +68,7 @@ class OutageDetector:
             ) from failure
 
     async def check_publisher(self) -> None:
-        """Look whether a publisher is there, if that may have changed.
+        """Check whether there is a publisher, if that may have changed.
 
         Raises:
             PublisherAwayError: there has been none for too long.
@@ -83,7 +83,7 @@ class OutageDetector:
             raise PublisherAwayError(f"no publisher has been there for {PUBLISHER_GRACE_S:g} s")
 
     async def _is_there(self) -> bool:
-        """Tell whether a publisher is there; what may not be read is: what is not there is not refused."""
+        """Return whether there is a publisher. ZooKeeper refuses a read only of a znode that exists."""
         try:
             return await self._publisher.read() is not None
         except NotAllowedError:

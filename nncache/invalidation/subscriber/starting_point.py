@@ -1,6 +1,6 @@
-"""Say where a subscriber's stream may begin.
+"""Decide where a subscriber's stream begins.
 
-Sans-I/O. Whether the records behind that point are still there shows when they are read: each names the one before.
+Sans-I/O. Reading shows whether the records after that point still exist: each names the one before.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from nncache.invalidation.errors import GapKind, MissingEventsError
 
 @dataclass(frozen=True, slots=True)
 class NoStart:
-    """The position asked for is not in this stream; a later one can be followed."""
+    """The requested position is not in this stream; a later one can be followed."""
 
     failure: MissingEventsError
     go_on_after: int
@@ -20,10 +20,10 @@ class NoStart:
 def find_start(
     published: PublishedFilter, value: int, *, position: int | None, chain: str | None, through_txid: int
 ) -> int | NoStart:
-    """Return the transaction behind which it begins, for a filter as it is published, whose stream has this value.
+    """Return the transaction after which the stream of a published filter begins; `value` is the stream's value.
 
-    `position` is a position that was reached earlier, `chain` the filter's id at that time if that is known, and every
-    transaction up to `through_txid` is known to have been published, if it matched.
+    `position` was reached earlier, in the chain `chain` if that is known. Every matching transaction up to
+    `through_txid` is known to have been published.
     """
     since = published.since_txid
     if position is None:

@@ -1,4 +1,4 @@
-"""Follow a filter past gaps and outages: one stream after the other."""
+"""Follow a filter across gaps and outages: one stream after the other."""
 
 import asyncio
 import random
@@ -23,18 +23,18 @@ from nncache.invalidation.subscriber.events import (
 )
 
 LOOK_S: Final = 1.0
-"""Between two looks whether the publisher is back, notified or not."""
+"""Seconds between two checks whether the publisher is back, notified or not."""
 
 GAPS_IN_A_ROW: Final = 2
-"""With more than that without an event in between it goes on from now. A filter that was made again brings two."""
+"""After more gaps than this without an event in between, it continues from now. A recreated filter brings two."""
 
 
 class Subscription(AsyncIterator[SubscriptionItem]):
-    """The events of one filter, in order, each once, for as long as its user asks.
+    """The events of one filter, in order, each once, while its user requests them.
 
-    What ends a stream is raised as what it is, and the next call goes on where that stream ended: at once behind a
-    gap, when the publisher is back, or after a pause. Right behind a gap the next one is likely, while records come
-    and go quickly: then it goes on from now instead, and that is a gap, too.
+    An error that ends a stream is raised unchanged, and the next call continues where that stream ended: immediately
+    after a gap, else when the publisher is back, or after a pause. Directly after a gap another one is likely while
+    records come and go quickly: after a few gaps it continues from now instead, and that is a gap, too.
 
     Each stream begins with its Position. `__anext__` may be cancelled and called again: nothing is skipped.
     """
@@ -50,16 +50,16 @@ class Subscription(AsyncIterator[SubscriptionItem]):
         chain: str | None = None,
         outage_s: float,
     ) -> None:
-        """Prepare it; the arguments are those of FilterInotifyEventInputStream."""
+        """Create a subscription; the arguments are those of FilterInotifyEventInputStream."""
         self._zookeeper = zookeeper
         self._znodes = znodes
         self._name = filter_name
         self._clock = clock
         self._outage_s = outage_s
-        self.position = from_txid  # goes on behind this; None: from now
-        self.chain = chain  # what that is a position in
+        self.position = from_txid  # it continues after this transaction; None: from now
+        self.chain = chain  # the id of the chain in which that position is valid
         self._stream: FilterInotifyEventInputStream | None = None
-        self._held: Position | None = None  # read, and to be returned behind a gap
+        self._held: Position | None = None  # read, to be returned after a gap
         self._pause: Callable[[], Awaitable[None]] | None = None  # before the next stream
         self._gaps = 0  # in a row, without an event in between
         self._backoff = Backoff(limit_s=LOOK_S)
@@ -68,13 +68,13 @@ class Subscription(AsyncIterator[SubscriptionItem]):
         return self
 
     async def __anext__(self) -> SubscriptionItem:
-        """Return the next item; wait for it as long as it takes.
+        """Return the next item; wait without a time limit.
 
         Raises:
-            MissingEventsError: events are missing; `first_txid` and `last_txid` say which, where that is known. Read
-                the present state from HDFS; the next call goes on behind them.
-            ZooKeeperSilentError, PublisherAwayError: it has not been known for too long whether events are missing. The
-                next call goes on where it was, when that is over.
+            MissingEventsError: events are missing, from `first_txid` to `last_txid` where these are known. Read the
+                present state from HDFS; the next call continues after them.
+            ZooKeeperSilentError, PublisherAwayError: it has been unknown for too long whether events are missing. The
+                next call continues at the same position, when the outage is over.
             UnknownFilterError: there is no such filter.
             NotPermittedError: ZooKeeper's ACL forbids it.
             ChannelUnavailableError: nothing was published yet, or the filter's definition cannot be read.
@@ -121,7 +121,7 @@ class Subscription(AsyncIterator[SubscriptionItem]):
         )
 
     def _ended(self, stream: FilterInotifyEventInputStream, exc: Exception) -> None:
-        """Take note of where to go on, and when."""
+        """Record where and when the next stream begins."""
         self._stream = None
         if stream.position is not None:
             self.position, self.chain = stream.position, stream.chain
@@ -136,10 +136,10 @@ class Subscription(AsyncIterator[SubscriptionItem]):
                 self._pause = self._back_off
 
     async def _back_off(self) -> None:
-        await asyncio.sleep(self._backoff.failed(random.random()))  # noqa: S311 - spreads retries apart
+        await asyncio.sleep(self._backoff.failed(random.random()))  # noqa: S311 - jitter of the backoff
 
     async def _publisher_back(self) -> None:
-        """Wait until a publisher is there: before that nothing can happen to the stream."""
+        """Wait until there is a publisher: before that nothing can happen to the stream."""
         watch = self._zookeeper.watch(self._znodes.publisher)
         while True:
             try:
@@ -147,6 +147,6 @@ class Subscription(AsyncIterator[SubscriptionItem]):
                     return
                 await watch.changed(LOOK_S)
             except NotAllowedError:
-                return  # what is not there is not refused
+                return  # a missing znode is not refused
             except ConnectionLostError:
                 await asyncio.sleep(LOOK_S)

@@ -1,1 +1,1 @@
-"""A DataNode: replicas as files, WebHDFS's second steps, recovery as primary."""
+"""A DataNode: replicas as files, the redirected steps of WebHDFS, and block recovery as the primary DataNode."""

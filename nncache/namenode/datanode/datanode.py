@@ -1,6 +1,6 @@
-"""A DataNode in its NameNode's process: uploads, reads, and what is ordered.
+"""A DataNode in its NameNode's process: uploads, reads, and orders.
 
-For the NameNode an upload is a client with a lease of its own, as in HDFS.
+The NameNode treats each upload as a client with its own lease, as in HDFS.
 """
 
 import asyncio
@@ -31,12 +31,12 @@ _log = logging.getLogger(__name__)
 RENEW_EVERY_S: Final = 30.0
 _COMPLETE_AGAIN_S: Final = (0.002, 0.004, 0.008, 0.016, 0.032)
 _EMPTY_MD5: Final = "70bc8f4b72a86921468bf8e8441dce51"
-"""Of a file without a block: that of 32 zero bytes, as HDFS has it."""
+"""MD5 of a file without blocks: that of 32 zero bytes, as in HDFS."""
 
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """What a DataNode needs that is one of several."""
+    """The dependencies of a DataNode that is one of several."""
 
     peers: Peers
     ledger: Ledger
@@ -44,16 +44,16 @@ class Together:
 
 
 class StoppedError(Exception):
-    """The DataNode was made to stop after so many bytes (`DataNode.stop_after`)."""
+    """The DataNode stopped after the number of bytes in `DataNode.stop_after`."""
 
 
 class DataNode:
-    """Keeps replicas, and serves those who read and write them.
+    """Stores replicas, and serves reads and writes of them.
 
     Attributes:
-        stop_after: bytes of an upload after which it stops dead, as if the process had been killed; None: never.
-        transfers: uploads, reads and copies under way.
-        failures: of the disk, since it was started.
+        stop_after: number of bytes after which an upload stops, as if the process had been killed; None: never.
+        transfers: number of uploads, reads and copies in flight.
+        failures: number of disk failures since start.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class DataNode:
         is_durable: bool = True,
         together: Together | None = None,
     ) -> None:
-        """Keep replicas in a directory; without `together` it is the only DataNode."""
+        """Store replicas in `directory`. Without `together`, this is the only DataNode."""
         self.name = name
         self.stop_after: int | None = None
         self.transfers = 0
@@ -74,7 +74,7 @@ class DataNode:
         self._together = together
         self._ledger = None if together is None else together.ledger
         self._replicas = Replicas(directory, is_durable=is_durable)
-        self._holders: dict[str, None] = {}  # of uploads under way
+        self._holders: dict[str, None] = {}  # lease holders of uploads in flight
         self._renewed_at = 0.0
         self._refused: set[int] = set()  # blocks that were, in the work of this second
         self._refused_before: set[int] = set()  # and of the one before: they are logged
@@ -82,17 +82,17 @@ class DataNode:
         self._left = {block for block, found in self._replicas.blocks().items() if not found.is_finalized}
 
     async def start(self) -> None:
-        """Register, and report what is there."""
+        """Register, and report the replicas on disk."""
         await self._namenode.register(self.name)
         if self._together is not None:
-            return  # it is reported where it is not what is known (`reporting.py`)
+            return  # `reporting.py` reports the differences from the inventory
         for block, found in self._replicas.blocks().items():
             if found.is_finalized:
                 await self._report(Block(block, found.stamp, found.length))
 
     @contextlib.contextmanager
     def transferring(self) -> Iterator[None]:
-        """Count a transfer."""
+        """Count a transfer while it is in flight."""
         self.transfers += 1
         try:
             yield
@@ -101,12 +101,12 @@ class DataNode:
 
     @property
     def peers(self) -> Peers | None:
-        """What asks the others."""
+        """The client of the other DataNodes; None if this is the only one."""
         return None if self._together is None else self._together.peers
 
     @property
     def replicas(self) -> Replicas:
-        """What is on the disk."""
+        """The replicas on disk."""
         return self._replicas
 
     # ---- uploads -------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ class DataNode:
         return Upload(self, self._namenode, path, holder, made)
 
     async def append(self, caller: Caller, path: str, host: str) -> "Upload":
-        """Open a file for writing more."""
+        """Open a file for append."""
         holder = self._holder()
         opened = await self._namenode.append(caller, path, holder, host)
         self._holders[holder] = None
@@ -132,14 +132,14 @@ class DataNode:
         return upload
 
     async def renew_when_due(self, now: float) -> None:
-        """Renew the leases of all uploads under way, twice a minute; what fails is due again at once."""
+        """Renew the leases of all uploads in flight, twice a minute by `now`; what fails is due again at once."""
         if now - self._renewed_at >= RENEW_EVERY_S:
             for holder in tuple(self._holders):
                 await self._namenode.renew_lease(holder)
             self._renewed_at = now
 
     def begin(self, block: Block) -> WritingReplica | None:
-        """Begin a replica; None: the disk does not take it, but others may."""
+        """Begin a replica; None: the disk fails, and another DataNode may take it."""
         try:
             self._writing[block.id] = replica = self._replicas.create(block.id, block.stamp)
         except OSError:
@@ -150,9 +150,9 @@ class DataNode:
         return replica
 
     def prepare(self, block: int, stamp: int, since: int) -> int:
-        """Begin a replica that another DataNode sends, or go on with it; return how much of it is here.
+        """Begin or resume a replica that another DataNode sends. Return its length here, in bytes.
 
-        What is here counts if it was written under the stamp `since`, or a later one. Raises Refusal: it is further.
+        A replica is resumed if its stamp is `since` or later. Raises Refusal if its stamp is later than `stamp`.
         """
         found = self.stop(block)
         if found is not None and found.stamp > stamp:
@@ -165,14 +165,14 @@ class DataNode:
         return replica.length
 
     def prepared(self, block: int, stamp: int) -> WritingReplica:
-        """Return a replica that was begun so. Raises Refusal: another pipeline has it."""
+        """Return a replica that `prepare` has begun. Raises Refusal if it is not being written under this stamp."""
         replica = self._writing.get(block)
         if replica is None or replica.stamp != stamp:
             raise io_error(f"block {block} is not being written here under the stamp {stamp}")
         return replica
 
     async def reopen(self, block: Block, before: Block, targets: Sequence[str]) -> WritingReplica | None:
-        """Go on with a replica that was like this before; None: it is not good, and others of the targets are."""
+        """Resume the replica of `before` under the new stamp of `block`; None: only other targets have a valid one."""
         found = self._replicas.find(block.id)
         if self._together is None:
             if found is None:
@@ -189,7 +189,7 @@ class DataNode:
         return replica
 
     async def finish(self, replica: WritingReplica) -> Block:
-        """Make a replica whole, and report it."""
+        """Finalize a replica, and report it."""
         replica.finish()
         self._writing.pop(replica.block, None)
         block = Block(replica.block, replica.stamp, replica.length)
@@ -197,20 +197,20 @@ class DataNode:
         return block
 
     def leave(self, holder: str, replica: WritingReplica | None) -> None:
-        """End an upload, however it ends; what was being written stays to be recovered."""
+        """End an upload, closed or not. A replica that was being written is kept for recovery."""
         self._holders.pop(holder, None)
         if replica is not None:
             self.left(replica)
 
     def left(self, replica: WritingReplica) -> None:
-        """Leave a replica as it is, to be recovered: nothing more comes for it."""
+        """Stop writing a replica, and keep it for recovery."""
         replica.stop()
         if self._writing.get(replica.block) is replica:
             del self._writing[replica.block]
             self._left.add(replica.block)
 
     def forget(self, block: int) -> None:
-        """Delete what is here of a block that others hold."""
+        """Delete the replica of a block that other DataNodes hold."""
         self.stop(block)
         self._replicas.delete(block)
 
@@ -219,33 +219,33 @@ class DataNode:
             self._discard(block)
 
     def _discard(self, block: Block) -> None:
-        """Delete a replica that may go, unless it has been recovered under another stamp meanwhile."""
+        """Delete a replica that no file needs, unless it was recovered under another stamp meanwhile."""
         found = self._replicas.find(block.id)
         if found is not None and found.stamp == block.stamp:
             self._replicas.delete(block.id)
 
     @staticmethod
     def _holder() -> str:
-        number = random.randint(-(2**31), 2**31 - 1)  # noqa: S311 - a name, no secret
+        number = random.randint(-(2**31), 2**31 - 1)  # noqa: S311 - a name, not a secret
         return f"DFSClient_NONMAPREDUCE_{number}_1"
 
     # ---- reads ---------------------------------------------------------------------------------------------------
 
     def visible_length(self, file: Inode) -> int:
-        """Return how far a file can be read; of one that is being written, as far as its last replica has come."""
+        """Return the readable length of a file, including the written bytes of a last block under construction."""
         if not file.blocks or file.blocks[-1].state is BlockState.COMPLETE:
             return file.length
         return file.known_length + self._size(file.blocks[-1])
 
     def _size(self, block: Block) -> int:
-        """Return how far a block can be read: one that is being written no less far than before its append."""
+        """Return the readable length of a block. During an append, this is at least the length before it."""
         found = self._replicas.find(block.id)
         if found is None or block.state is BlockState.COMPLETE:
             return block.length
         return max(found.length, block.length if block.truncate_to < 0 else block.truncate_to)
 
     def holds(self, block: Block) -> bool:
-        """Tell whether there is a replica here that can be read: of another stamp it may be another block's."""
+        """Tell whether this DataNode has a readable replica: one with an older stamp may have other content."""
         found = self._replicas.find(block.id)
         if found is None or self._together is None:
             return found is not None
@@ -253,7 +253,7 @@ class DataNode:
         return found.stamp >= block.stamp and (found.length >= block.length or not is_whole)
 
     def parts(self, file: Inode, begin: int, length: int) -> Iterator[tuple[Block, int, int]]:
-        """Yield of which blocks a part of a file consists: each with where it begins in it, and its length."""
+        """Yield the blocks of a range of a file, each with the offset and the length of the range within it."""
         at = 0
         for block in file.blocks:
             size = self._size(block)
@@ -263,12 +263,12 @@ class DataNode:
             at += size
 
     def read_block(self, block: int, begin: int, length: int) -> Iterator[bytes]:
-        """Yield a part of a replica that is here.
+        """Yield a range of a local replica.
 
-        An append changes the CRC of the last chunk after the chunk: what does not fit is read once more, as it is then.
+        An append changes the last chunk before its CRC: after a mismatch, the rest is read once more.
 
         Raises:
-            CorruptReplicaError: a chunk is not what was written.
+            CorruptReplicaError: a chunk differs from what was written.
         """
         end = begin + length
         with contextlib.suppress(CorruptReplicaError):
@@ -285,7 +285,7 @@ class DataNode:
 
     @staticmethod
     def checksum(file: Inode, crcs: Sequence[bytes]) -> tuple[str, str]:
-        """Return the algorithm and the bytes of a file's checksum: MD5 of the MD5 of each block's CRCs."""
+        """Return the algorithm and the hexadecimal bytes of a file's checksum: MD5 of the MD5s of the blocks' CRCs."""
         if not file.blocks:
             return "MD5-of-0MD5-of-0CRC32", f"{0:08x}{0:016x}{_EMPTY_MD5}{0:08x}"
         per_block = file.block_size // 512 if len(file.blocks) > 1 else 0
@@ -294,7 +294,7 @@ class DataNode:
         return f"MD5-of-{per_block}MD5-of-512CRC32", f"{512:08x}{per_block:016x}{whole}{0:08x}"
 
     async def tidy(self) -> None:
-        """Delete what was begun here, and left behind by a pipeline that went on without this DataNode."""
+        """Delete unfinished replicas of pipelines that continued without this DataNode."""
         for block in tuple(self._left):
             found = self._replicas.find(block)
             is_left = found is not None and not found.is_finalized and block not in self._writing
@@ -307,25 +307,25 @@ class DataNode:
                 self._left.discard(block)
 
     async def found_corrupt(self, block: int) -> None:
-        """Take down that a replica here is not what was written."""
+        """Count a disk failure, and report a local replica as corrupt."""
         self.failures += 1
         await self._namenode.mark_corrupt(block, self.name)
 
     # ---- orders --------------------------------------------------------------------------------------------------
 
     def stop(self, block: int) -> Found | None:
-        """Write a replica no further; return what is here of it."""
+        """Stop writing a replica. Return its state; None: no replica."""
         if block in self._writing:
-            self.left(self._writing[block])  # its writer notices that when it goes on
+            self.left(self._writing[block])  # the next write raises an error
         return self._replicas.find(block)
 
     async def recover(self, block: int, stamp: int, length: int) -> None:
-        """Cut a replica, make it whole, and report it."""
+        """Truncate a replica, finalize it, and report it."""
         self._replicas.recover(block, stamp, length)
         await self._report(Block(block, stamp, length))
 
     async def work(self) -> None:
-        """Recover and delete what the NameNode has in its queues for this DataNode."""
+        """Carry out the NameNode's queued orders to recover and delete replicas of this DataNode."""
         if self._together is not None:
             await self._together.claims.tidy()
         self._refused, self._refused_before = set(), self._refused
@@ -347,7 +347,7 @@ class DataNode:
 
     @contextlib.contextmanager
     def _costing_itself(self, block: int) -> Iterator[None]:
-        """Have a block that the disk or the NameNode refuses keep from no other one; it is tried again later."""
+        """Catch a refusal of the disk or the NameNode, so that it delays this block alone; it is retried."""
         try:
             yield
         except (OSError, Refusal) as error:
@@ -357,7 +357,7 @@ class DataNode:
             self._refused.add(block)
 
     async def _recover(self, order: RecoveryOrder, claim: Claim | None) -> None:
-        """Bring all replicas of a block to one length (BlockRecoveryWorker)."""
+        """Bring all replicas of a block to the same length (BlockRecoveryWorker)."""
         wanted = order.recovery
         found = {self.name: self.stop(wanted.block)}
         others = [name for name in order.datanodes if name != self.name] if self.peers is not None else []
@@ -370,7 +370,7 @@ class DataNode:
                 silent.append(name)
         outcome = decide_recovery(wanted, found)
         if outcome is None or (outcome.is_empty and silent):
-            return  # a later one is under way; or one that does not answer may have what is to be kept
+            return  # a later recovery is under way, or an unavailable DataNode may hold data to keep
         done: list[str] = []
         for name in outcome.datanodes:
             with contextlib.suppress(PeerError, CorruptReplicaError):
@@ -387,14 +387,14 @@ class DataNode:
             )
 
     async def copy_blocks(self) -> None:
-        """Copy the blocks that are ordered, one after the other; what fails is counted, and tried again later."""
+        """Carry out the orders to copy blocks, one after the other. A failure is counted and retried later."""
         for block, order in await self._namenode.copies(self.name):
             stored = await self._namenode.block(block)
             if stored is None:
                 await self._namenode.end_copy(order, has_failed=False)
                 continue
             if block in self._writing or stored.state is not BlockState.COMPLETE:
-                continue  # it is going to be another one
+                continue  # the block is about to change
             try:
                 with self.transferring():
                     await self._copy(stored, order.path)
@@ -412,11 +412,12 @@ class DataNode:
             replica.stop()
         replica.adopt()
         if not await self._namenode.received(block, self.name, self._ledger, order):
-            self._discard(block)  # it was withdrawn; if something was here before, the next report says so
+            # The order was withdrawn. If `adopt` replaced a replica, the next block report corrects that.
+            self._discard(block)
 
 
 class Upload:
-    """A file that is being written through this DataNode."""
+    """A file that a client is writing through this DataNode."""
 
     def __init__(self, datanode: DataNode, namenode: NameNode, path: str, holder: str, file: Inode) -> None:
         self._datanode = datanode
@@ -425,12 +426,12 @@ class Upload:
         self._holder = holder
         self._file = file
         self._pipeline: Pipeline | None = None
-        self._last: Block | None = None  # the last block that is whole
+        self._last: Block | None = None  # the last finished block
         self._written = 0
         self._failed: set[str] = set()  # DataNodes
 
     async def resume(self) -> None:
-        """Go on with the last block, if it is not full."""
+        """Reopen the last block, if it is not full."""
         blocks = self._file.blocks
         if not blocks:
             return
@@ -445,7 +446,7 @@ class Upload:
     async def write_all(self, body: AsyncIterator[bytes]) -> None:
         """Write a body, and close the file.
 
-        It is closed with what has been written also if the body breaks off, or if the NameNode refuses the next block.
+        If the body breaks off or the NameNode refuses the next block, close the file with the bytes written so far.
         """
         try:
             async for data in body:
@@ -454,13 +455,13 @@ class Upload:
             await self.close()
             raise
         except Refusal:
-            with contextlib.suppress(Refusal):  # it was taken from this writer, or deleted
+            with contextlib.suppress(Refusal):  # the lease was taken over, or the file deleted
                 await self.close()
             raise
         await self.close()
 
     async def write(self, data: bytes) -> None:
-        """Write what follows."""
+        """Append bytes to the file."""
         view = memoryview(data)
         while view:
             if self._pipeline is None:
@@ -480,7 +481,7 @@ class Upload:
                 await self._finish_block()
 
     async def close(self) -> None:
-        """Close the file."""
+        """Finish the last block and close the file. Raises Refusal if its blocks have too few replicas."""
         await self._finish_block()
         for wait_s in _COMPLETE_AGAIN_S:
             if await self._namenode.complete(self._path, self._holder, self._last, self._file.id):
@@ -492,24 +493,24 @@ class Upload:
         )
 
     async def abort(self) -> None:
-        """Break off, unless the file is closed."""
+        """Break off the upload without closing the file; no effect if it is closed."""
         if self._pipeline is not None:
             await self._pipeline.close()
         self.leave()
 
     def leave(self) -> None:
-        """End without closing the file: its lease goes on until a limit is over."""
+        """End the upload without closing the file: its lease then lasts until a limit expires."""
         self._datanode.leave(self._holder, None if self._pipeline is None else self._pipeline.own)
         self._pipeline = None
 
-    # ---- what a block needs (`pipeline.py`) -------------------------------------------------------------------
+    # ---- calls of the pipeline --------------------------------------------------------------------------------
 
     async def advance(self, block: Block, targets: tuple[str, ...]) -> None:
-        """Take the stamp with which the block goes on at these DataNodes."""
+        """Register the new stamp of the block and the DataNodes that continue it."""
         await self._namenode.update_pipeline(self._path, self._holder, block, targets, self._file.id)
 
     async def instead(self, block: Block) -> tuple[Block, tuple[str, ...]]:
-        """Give another block for one that no DataNode takes, without those that have failed."""
+        """Abandon a block that no DataNode can take; return a new one with targets that have not failed."""
         await self._namenode.abandon_block(self._path, self._holder, block, self._file.id)
         return await self._next_block()
 

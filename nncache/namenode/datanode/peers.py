@@ -1,4 +1,4 @@
-"""What DataNodes ask of each other, over HTTP: blocks, their recovery, and the chain that an upload goes through."""
+"""Calls between DataNodes, over HTTP: reads, recovery, and the chain of an upload."""
 
 import asyncio
 import contextlib
@@ -16,20 +16,20 @@ from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.namenode import NameNode
 
 PATH: Final = "/block/"
-"""Before the id of the block that is asked for."""
+"""URL prefix of a block id."""
 
 CRC_BYTES: Final = 4
 END: Final = "end"
-"""What ends a block in a chain; before it come its bytes, in messages that begin with their CRC."""
+"""The message that ends a block in a chain; the messages before it carry a CRC and then bytes of the block."""
 
 SILENT_S: Final = 30.0
-"""A DataNode that does not go on for so long has failed."""
+"""Timeout after which a silent DataNode has failed."""
 
 _AT_ONCE: Final = 256 * 1024
 
 
 class PeerError(Exception):
-    """No DataNode that holds the block has answered, or one has broken off."""
+    """No DataNode that holds the block has answered, or a DataNode has failed during its answer."""
 
 
 class LinkError(Exception):
@@ -41,14 +41,14 @@ class LinkError(Exception):
 
 
 class Peers:
-    """Asks the other DataNodes.
+    """Client of the other DataNodes.
 
     Attributes:
-        silent_s: how long one may be silent.
+        silent_s: timeout for a silent DataNode.
     """
 
     def __init__(self, namenode: NameNode, datanodes: DataNodes, name: str = "") -> None:
-        """Ask for the DataNode of that name."""
+        """Call the others on behalf of the DataNode `name`."""
         self.silent_s = SILENT_S
         self._namenode = namenode
         self._datanodes = datanodes
@@ -57,7 +57,7 @@ class Peers:
     # ---- reads ---------------------------------------------------------------------------------------------------
 
     async def read(self, block: Block, begin: int, length: int) -> AsyncIterator[bytes]:
-        """Yield a part of a block; where a DataNode breaks off, the next one goes on. Raises PeerError."""
+        """Yield a range of a block. If a DataNode fails, continue with the next one. Raises PeerError."""
         end = begin + length
         failed: list[str] = []
         for name in await self._holders(block):
@@ -82,10 +82,10 @@ class Peers:
         raise PeerError(f"{block} is held by no DataNode that answers: {'; '.join(failed)}")
 
     async def _holders(self, block: Block) -> list[str]:
-        """Return the others that hold a block, those with the fewest transfers first."""
+        """Return the other DataNodes that hold a block, those with the fewest transfers first."""
         names = [name for name in await self._namenode.holders(block) if name != self._name]
         if not all(name in self._datanodes.there for name in names):
-            await self._datanodes.look()  # one may have come since the last look
+            await self._datanodes.look()  # one may have registered since the last read
         return self._datanodes.by_transfers(names)
 
     async def _get(self, name: str, block: Block, query: str) -> AsyncIterator[bytes]:
@@ -102,12 +102,12 @@ class Peers:
     # ---- recovery ------------------------------------------------------------------------------------------------
 
     async def stop(self, name: str, block: int) -> Found | None:
-        """Have a DataNode write a block no further; return what it has of it. Raises PeerError."""
+        """Make a DataNode stop writing a block. Return the state of its replica. Raises PeerError."""
         answer = await self._post(name, block, "op=stop")
         return None if answer is None else msgspec.convert(answer, Found)
 
     async def recover(self, name: str, block: int, stamp: int, length: int) -> None:
-        """Have a DataNode cut a replica and make it whole; it has acknowledged that when this returns."""
+        """Make a DataNode truncate and finalize a replica. Return once it has acknowledged that. Raises PeerError."""
         await self._post(name, block, f"op=recover&stamp={stamp}&length={length}")
 
     async def _post(self, name: str, block: int, query: str) -> Any:  # noqa: ANN401 - JSON
@@ -123,9 +123,9 @@ class Peers:
     # ---- chains --------------------------------------------------------------------------------------------------
 
     async def link(self, chain: Sequence[str], block: Block, since: int) -> "Link":
-        """Open a way through a chain of DataNodes, the nearest first. Raises LinkError.
+        """Open a link through a chain of DataNodes, the nearest first. Raises LinkError.
 
-        What one of them has of the block counts if its stamp is `since` or a later one.
+        A DataNode resumes its replica of the block if that has the stamp `since` or a later one.
         """
         name, *behind = chain
         async with contextlib.AsyncExitStack() as stack:
@@ -137,7 +137,7 @@ class Peers:
                     socket = await session.ws_connect(url, max_msg_size=0)
             except (PeerError, aiohttp.ClientError, TimeoutError) as error:
                 raise LinkError(name, repr(error)) from error
-            # Who is behind the next one is noticed by that one first.
+            # The next DataNode has the shorter timeout: it is the first to notice a failure after it in the chain.
             return Link(name, socket, stack.pop_all(), int(has), self.silent_s * (1.5 + len(behind)))
         raise AssertionError("the block above returns or raises")
 
@@ -153,10 +153,10 @@ class Peers:
 
 
 class Link:
-    """The way of a block's bytes to the next DataNode of a chain, and through it to those behind.
+    """A connection to the next DataNode of a chain, which forwards the block's bytes to those after it.
 
     Attributes:
-        has: how many bytes of the block the next one had when it was opened.
+        has: number of bytes of the block that the next DataNode had when the link was opened.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Link:
         self._silent_s = silent_s
 
     async def send(self, data: bytes) -> None:
-        """Send what follows. Raises LinkError: who has failed."""
+        """Send the next bytes of the block. Raises LinkError, which names the failed DataNode."""
         try:
             async with asyncio.timeout(self._silent_s):
                 await self._socket.send_bytes(zlib.crc32(data).to_bytes(CRC_BYTES, "big") + data)
@@ -182,7 +182,7 @@ class Link:
             raise await self._failure(error) from error
 
     async def finish(self) -> tuple[str, ...]:
-        """End the block; return who has acknowledged it. Raises LinkError: who has failed."""
+        """End the block. Return the DataNodes that acknowledged it. Raises LinkError with the failed DataNode."""
         try:
             async with asyncio.timeout(self._silent_s):
                 await self._socket.send_str(END)
@@ -196,12 +196,12 @@ class Link:
         return tuple(answer["acknowledged"])
 
     async def close(self) -> None:
-        """Break off. May be called again."""
+        """Close the connection. May be called again."""
         with contextlib.suppress(ConnectionError, aiohttp.ClientError):
             await self._stack.aclose()
 
     async def _failure(self, error: Exception) -> LinkError:
-        """Return which one has failed: the next one, or one behind it that it has named."""
+        """Return the error with the failed DataNode: the next one, or the one after it that it names."""
         with contextlib.suppress(ConnectionError, TimeoutError, ValueError):
             if not isinstance(error, TimeoutError):
                 async with asyncio.timeout(self._silent_s):

@@ -1,9 +1,9 @@
-"""One block of an upload on its way to all DataNodes that are to hold it.
+"""The pipeline of one block of an upload to all its target DataNodes.
 
-The DataNode that takes the upload holds the first replica, if its disk takes it, and sends the bytes on along the
-chain. When one of the chain fails, the block goes on without it, under the next stamp, so that what it has is known to
-be left behind: each of the rest says how much it has, and is sent what it lacks. When none is left, another chain takes
-the block from its beginning, under another id.
+The DataNode that receives the upload writes the first replica, if its disk works, and forwards the bytes along the
+chain. If a DataNode of the chain fails, the block continues without it under the next stamp, which marks the failed
+replica as stale. Each remaining DataNode reports its length and gets the bytes that it lacks. If none is left, another
+chain gets the block from its beginning, under another id.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,9 +24,9 @@ class Pipeline:
     """Writes a block.
 
     Attributes:
-        block: as it is written now.
-        length: bytes of it so far.
-        failed: DataNodes that are not used any more, by this upload.
+        block: the block with its current id and stamp.
+        length: number of bytes written so far.
+        failed: DataNodes that this upload no longer uses.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Pipeline:
         failed: set[str],
         length: int = 0,
     ) -> None:
-        """Write a block that has a `length`, with the `own` replica of the DataNode that takes it, if it has one."""
+        """Write a block from offset `length` on; `own` is the replica of this DataNode, if it has one."""
         self.block = block
         self.length = length
         self.failed = failed
@@ -47,15 +47,15 @@ class Pipeline:
         self._upload = upload
         self._name = datanode.name
         self._peers = datanode.peers  # None: it is the only one
-        self._since = block.stamp  # what has been written under an earlier stamp is not of this pipeline
+        self._since = block.stamp  # a replica with an earlier stamp is not from this pipeline
         self._chain = [each for each in targets if each != datanode.name]
         self._own = own
-        # What can be read here to be sent once more: of which block, how much.
+        # The local bytes that can be sent again: the block's id, and their number.
         self._kept = (block.id, 0 if own is None else self.length)
         self._link: Link | None = None
 
     async def open(self, since: int) -> None:
-        """Open the way to the others; what they have of the block counts if it is of the stamp `since`, or later."""
+        """Open the chain. Its DataNodes resume replicas with the stamp `since` or a later one."""
         self._since = since
         if self._chain and self._peers is not None:
             try:
@@ -68,14 +68,14 @@ class Pipeline:
 
     @property
     def own(self) -> WritingReplica | None:
-        """The own replica."""
+        """The replica of this DataNode; None: it has none, or its disk failed."""
         return self._own
 
     async def write(self, part: bytes) -> None:
-        """Write what follows.
+        """Append bytes to the block.
 
         Raises:
-            Refusal: the NameNode refuses to go on, or no DataNode is left that has what came before.
+            Refusal: the NameNode refuses to continue, or no remaining DataNode has all earlier bytes.
             ReplicaStoppedError: the block is being recovered.
         """
         if self._own is not None:
@@ -96,7 +96,7 @@ class Pipeline:
             await self._begin_elsewhere(part)
 
     async def finish(self) -> Block:
-        """End the block, when each of those that are left has acknowledged it."""
+        """Finish the block once all remaining DataNodes have acknowledged it. Return it with stamp and length."""
         while True:
             try:
                 if self._link is not None:
@@ -122,7 +122,7 @@ class Pipeline:
         return Block(self.block.id, self.block.stamp, self.length)
 
     async def close(self) -> None:
-        """Break off; the others keep what they have, to be recovered."""
+        """Close the chain; its DataNodes keep their replicas for recovery."""
         if self._link is not None:
             await self._link.close()
             self._link = None
@@ -130,12 +130,12 @@ class Pipeline:
     # ---- failures ------------------------------------------------------------------------------------------------
 
     def _drop_own(self) -> None:
-        """Go on without the own replica: the disk does not take it. What it has taken can still be read."""
+        """Continue without this DataNode's replica after a disk failure. Its bytes can still be read."""
         self.failed.add(self._name)
         self._own = None
 
     async def _go_on_without(self, name: str, part: bytes) -> None:
-        """Go on without a DataNode that has failed; `part` is what was written last."""
+        """Continue without a failed DataNode; `part` is the latest write."""
         await self.close()
         while True:
             self.failed.add(name)
@@ -145,7 +145,7 @@ class Pipeline:
                 return
             self.block = msgspec.structs.replace(self.block, stamp=self.block.stamp + 1)
             own = () if self._own is None else (self._name,)
-            # Before any replica has the stamp: one that is ahead of the NameNode's could not be recovered.
+            # Before any replica has the stamp: a replica with a later stamp than the NameNode's could not be recovered.
             await self._upload.advance(self.block, (*own, *self._chain))
             if self._own is not None:
                 self._own.restamp(self.block.stamp)
@@ -160,10 +160,10 @@ class Pipeline:
             return
 
     async def _begin_elsewhere(self, part: bytes) -> None:
-        """Write the block from its beginning at other DataNodes, under another id."""
+        """Write the block from its beginning to other DataNodes, under another id."""
         _, kept = self._kept
         before = self.length - len(part)
-        if kept < before:  # what the block had would go with it: those who have that may return
+        if kept < before:  # bytes would be lost with the old block: keep it, as its DataNodes may return
             raise io_error(
                 f"All datanodes are bad. Aborting: {self.block} has {before} bytes, of which {kept} are here"
             )
@@ -182,7 +182,7 @@ class Pipeline:
             return
 
     async def _send_on(self, part: bytes) -> None:
-        """Send the next one what it lacks of the block; `part` is the end of it."""
+        """Send the next DataNode the bytes of the block that it lacks; `part` is the latest write."""
         assert self._link is not None, "the way was opened just now"
         at = self._link.has
         _, kept = self._kept

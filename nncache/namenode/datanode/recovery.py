@@ -1,4 +1,4 @@
-"""What the recovery of a block comes to, from what its replicas are.
+"""Decide the result of a block's recovery from its replicas.
 
 Pure. Source: BlockRecoveryWorker.RecoveryTaskContiguous of Hadoop 3.5.0.
 """
@@ -11,11 +11,11 @@ from nncache.namenode.namespace.leases import Recovered
 
 
 def decide_recovery(order: Recovery, found: Mapping[str, Found | None]) -> Recovered | None:
-    """Return the length and the DataNodes that keep the block; None: a later recovery is under way, leave it.
+    """Return the length and the DataNodes that keep the block; None: a later recovery is under way.
 
-    Those with an older stamp than others were left behind by a pipeline that went on without them. If a replica is
-    whole, its length counts, and those still being written take part that have the same; otherwise the smallest length,
-    which all have. A truncation gives the length itself.
+    A pipeline continued without the DataNodes that have an older stamp: they do not take part. If any replica is
+    finalized, its length counts, and unfinished replicas of that length take part. Otherwise the smallest length
+    counts, which all have. A truncation sets the length itself; shorter replicas do not take part.
     """
     if any(replica is not None and replica.stamp > order.recovery_id for replica in found.values()):
         return None

@@ -1,12 +1,12 @@
-"""Replicas as files, with a CRC for each 512 bytes.
+"""Replicas as files, with a CRC for each chunk of 512 bytes.
 
-`rbw/ID_STAMP` is being written, `finalized/ID_STAMP` is whole, `tmp/ID_STAMP` is a copy that is being made; beside each
-stands `ID_STAMP.crc`, 4 bytes big-endian for each chunk (CRC-32, one of HDFS's dfs.checksum.type). What was being
-written when the process stopped waits to be recovered: it counts as far as its CRCs say.
+`rbw/ID_STAMP` is being written, `finalized/ID_STAMP` is complete, `tmp/ID_STAMP` is an unfinished copy. `ID_STAMP.crc`
+in the same directory has 4 bytes big-endian for each chunk (CRC-32, one of HDFS's dfs.checksum.type). A replica that
+was being written when the process stopped waits for its recovery: it has the length that its CRCs cover.
 
-A chunk that has begun has a CRC, too, which each write replaces after it has written the data: whenever the process
-stops, the last CRC is that of a prefix of its chunk, and the next start finds how long that is.
-(BlockPoolSlice.validateIntegrityAndSetLength of Hadoop 3.3 compares the whole chunk only.)
+A partial chunk has a CRC too, which each write replaces after it has written the data. So at any stop of the process
+the last CRC is that of a prefix of its chunk, and the next start determines the length of the prefix.
+(BlockPoolSlice.validateIntegrityAndSetLength of Hadoop 3.3 compares only the whole chunk.)
 """
 
 import contextlib
@@ -24,16 +24,16 @@ _AT_ONCE: Final = 128 * CHUNK
 
 
 class CorruptReplicaError(Exception):
-    """A chunk is not what was written."""
+    """A chunk differs from what was written."""
 
 
 class ReplicaStoppedError(Exception):
-    """The replica is not written any more: its block is being recovered."""
+    """The replica is closed for writes: its block is being recovered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A replica as it is."""
+    """The state of a replica."""
 
     stamp: int
     length: int
@@ -52,7 +52,7 @@ class WritingReplica:
         length: int = 0,
         chunk: bytes = b"",
     ) -> None:
-        """Go on after a `length`, at whose end is this part of a chunk."""
+        """Continue after `length` existing bytes, of which `chunk` is the partial chunk at the end."""
         self.block = block
         self.stamp = stamp
         self.length = length
@@ -61,11 +61,11 @@ class WritingReplica:
         self._chunk = chunk
 
     def write(self, data: bytes) -> None:
-        """Write what follows.
+        """Append bytes to the replica.
 
         Raises:
             ReplicaStoppedError: its recovery has begun.
-            OSError: the disk does not take it; what was written before stays.
+            OSError: the disk failed; earlier bytes stay.
         """
         self._check_open()
         _put(self._data, data, self.length)
@@ -76,18 +76,18 @@ class WritingReplica:
         self._chunk = chunks[len(chunks) - len(chunks) % CHUNK :]
 
     def finish(self) -> None:
-        """Make it whole."""
+        """Finalize the replica. Raises ReplicaStoppedError."""
         self._check_open()
         self.stop()
         self._replicas.move(self.block, self.stamp)
 
     def adopt(self) -> None:
-        """Put the copy in the place of what there was."""
+        """Finalize the copy in place of the earlier replica, if there was one."""
         self.stop()
         self._replicas.adopt(self.block, self.stamp)
 
     def restamp(self, stamp: int) -> None:
-        """Go on under another stamp."""
+        """Continue under another stamp. Raises ReplicaStoppedError."""
         self._check_open()
         self._replicas.restamp(self.block, stamp)
         self.stamp = stamp
@@ -97,10 +97,10 @@ class WritingReplica:
             raise ReplicaStoppedError(f"block {self.block} is being recovered")
 
     def stop(self) -> None:
-        """Leave it as it is, to be recovered."""
+        """Close the replica, and keep it for recovery."""
         if self._data.closed:
             return
-        _cut(self._data, self._crcs, self.length, self._chunk)  # a write that failed may have left more
+        _cut(self._data, self._crcs, self.length, self._chunk)  # a failed write may have left more bytes
         for file in (self._data, self._crcs):
             if self._replicas.is_durable:
                 os.fsync(file.fileno())
@@ -111,7 +111,7 @@ class Replicas:
     """The replicas in a directory."""
 
     def __init__(self, directory: Path, *, is_durable: bool = True) -> None:
-        """Use a directory, which is made if it is missing; durable replicas are synced before they are reported."""
+        """Use a directory, created if it is missing. Durable replicas are synced before they are reported."""
         self.is_durable = is_durable
         self._writing = directory / "rbw"
         self._finalized = directory / "finalized"
@@ -125,11 +125,11 @@ class Replicas:
         self._end_renames()
         for block, (place, _) in self._stamps.items():
             if place == self._writing:
-                with contextlib.suppress(OSError):  # of the disk: its recovery checks it
+                with contextlib.suppress(OSError):  # a disk failure: the recovery of the block checks it
                     self._end_write(block)
 
     def look(self) -> None:
-        """See what there is on the disk; it may have been lost or damaged."""
+        """List the replicas on disk again: some may be lost or damaged."""
         self._stamps.clear()
         for each in (self._writing, self._finalized):
             for file in each.glob("*[0-9]"):
@@ -137,7 +137,7 @@ class Replicas:
                 self._stamps[int(block)] = (each, int(stamp))
 
     def _end_renames(self) -> None:
-        """Put CRCs back to the data that were to follow them when the process stopped; delete those without data."""
+        """Undo renames that a stop of the process left half done: move CRCs back to their data, or delete orphans."""
         for place in (self._writing, self._finalized):
             for crcs in tuple(place.glob("*.crc")):
                 if crcs.with_suffix("").exists():
@@ -149,7 +149,7 @@ class Replicas:
                     crcs.unlink()
 
     def _end_write(self, block: int) -> None:
-        """Cut a replica that was being written when the process stopped to what its last CRC is the CRC of."""
+        """Truncate a replica that was being written when the process stopped to the bytes that its CRCs cover."""
         data, crcs = self._files(block)
         last = max(0, self._length(block) - 1) // CHUNK
         if crcs.exists():
@@ -159,25 +159,25 @@ class Replicas:
                 _cut(file, sums, last * CHUNK + covered, chunk[: covered % CHUNK])
 
     def free(self) -> tuple[int, int]:
-        """Return how many bytes the disk has, and how many of them are free."""
+        """Return the size of the disk and its free space, in bytes."""
         found = os.statvfs(self._finalized)
         return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
 
     def create(self, block: int, stamp: int) -> WritingReplica:
-        """Begin a replica; what there was of it goes."""
+        """Begin a replica; delete an earlier one of the block."""
         self.delete(block)
         self._stamps[block] = (self._writing, stamp)
         return WritingReplica(self, block, stamp, _emptied(self._files(block)))
 
     def copy(self, block: int, stamp: int) -> WritingReplica:
-        """Begin a copy; what there was of the block stays until the copy is whole."""
+        """Begin a copy; an earlier replica of the block stays until the copy is complete."""
         return WritingReplica(self, block, stamp, _emptied(self._copies(block, stamp)))
 
     def _copies(self, block: int, stamp: int) -> tuple[Path, Path]:
         return self._copying / f"{block}_{stamp}", self._copying / f"{block}_{stamp}.crc"
 
     def adopt(self, block: int, stamp: int) -> None:
-        """Put a copy in the place of what there was."""
+        """Finalize a copy in place of the earlier replica, if there was one."""
         if self._stamps.get(block) != (self._finalized, stamp):
             self.delete(block)
         self._stamps[block] = (self._finalized, stamp)
@@ -186,14 +186,14 @@ class Replicas:
             old.replace(new)
 
     def restamp(self, block: int, stamp: int) -> None:
-        """Give a replica that is being written another stamp."""
+        """Change the stamp of a replica that is being written."""
         self._rename(block, self._writing, stamp)
 
     def read_begun(self, block: int, begin: int, end: int) -> Iterator[bytes]:
-        """Yield a part of a replica that is being written: the CRC of its last chunk changes.
+        """Yield a range of a replica that is being written; its last chunk, whose CRC may change, is not checked.
 
         Raises:
-            CorruptReplicaError: another chunk is not what was written.
+            CorruptReplicaError: another chunk differs from what was written.
         """
         checked = max(begin, end - end % CHUNK)
         if begin < checked:
@@ -204,10 +204,10 @@ class Replicas:
                 yield file.read(end - checked)
 
     def reopen(self, block: int, stamp: int) -> WritingReplica:
-        """Go on with a replica, under another stamp.
+        """Reopen a replica for append, under another stamp.
 
         Raises:
-            CorruptReplicaError: its last chunk, whose CRC is to be another one, is not what was written.
+            CorruptReplicaError: the partial chunk at the end, which gets a new CRC, differs from what was written.
         """
         length = self._length(block)
         self._check_chunk(block, length)
@@ -218,21 +218,21 @@ class Replicas:
         return WritingReplica(self, block, stamp, (data, crcs), length, chunk)
 
     def find(self, block: int) -> Found | None:
-        """Return a replica as it is; None if there is none."""
+        """Return the state of a block's replica; None if there is none."""
         if block not in self._stamps:
             return None
         place, stamp = self._stamps[block]
         return Found(stamp, self._length(block), place == self._finalized)
 
     def blocks(self) -> dict[int, Found]:
-        """Return all replicas."""
+        """Return the states of all replicas, by block id."""
         return {block: found for block in tuple(self._stamps) if (found := self.find(block)) is not None}
 
     def read(self, block: int, begin: int, length: int) -> Iterator[bytes]:
-        """Yield a part of a replica, checked against its CRCs.
+        """Yield a range of a replica, checked against its CRCs.
 
         Raises:
-            CorruptReplicaError: a chunk is not what was written.
+            CorruptReplicaError: a chunk differs from what was written.
         """
         data, crcs = self._files(block)
         at = begin - begin % CHUNK
@@ -251,17 +251,17 @@ class Replicas:
                 at += len(part)
 
     def crcs(self, block: int) -> bytes:
-        """Return all CRCs of a replica, one after the other."""
+        """Return the concatenated CRCs of a replica."""
         return self._files(block)[1].read_bytes()
 
     def recover(self, block: int, stamp: int, length: int) -> None:
-        """Cut a replica to a length, give it another stamp and make it whole.
+        """Truncate a replica to a length, change its stamp, and finalize it.
 
         Raises:
-            CorruptReplicaError: the chunk that is cut, whose CRC is to be another one, is not what was written.
+            CorruptReplicaError: the chunk at the cut, which gets a new CRC, differs from what was written.
         """
         self._check_chunk(block, length)
-        if length < self._length(block):  # where a start looks whether the process stopped meanwhile
+        if length < self._length(block):  # a start ends truncations in `rbw` that were cut short
             self._rename(block, self._writing, self._stamps[block][1])
         data, crcs = self._files(block)
         with data.open("r+b", buffering=0) as file, crcs.open("r+b", buffering=0) as sums:
@@ -269,14 +269,14 @@ class Replicas:
         self._rename(block, self._finalized, stamp)
 
     def _check_chunk(self, block: int, at: int) -> None:
-        """See that the chunk at an offset within it is what its CRC says. A new CRC would hide that it is not."""
+        """Check the CRC of the chunk that an offset cuts: the new CRC would hide a corruption."""
         keep = at - at % CHUNK
         if at > keep:
             for _ in self.read(block, keep, 1):
                 pass
 
     def move(self, block: int, stamp: int) -> None:
-        """Make a replica whole."""
+        """Finalize a replica."""
         self._rename(block, self._finalized, stamp)
 
     def delete(self, block: int) -> None:
@@ -297,7 +297,7 @@ class Replicas:
         return place / f"{block}_{stamp}", place / f"{block}_{stamp}.crc"
 
     def _length(self, block: int) -> int:
-        """Return how many bytes are there, as far as their CRCs are."""
+        """Return the number of bytes that have a CRC; 0 without either file."""
         data, crcs = self._files(block)
         if not data.exists() or not crcs.exists():
             return 0
@@ -314,7 +314,7 @@ def _crc(chunk: bytes) -> bytes:
 
 
 def _put(file: FileIO, data: bytes, at: int) -> None:
-    """Write all of it there; a disk that is full takes a part before it raises OSError."""
+    """Write all bytes at an offset; a full disk may write a part of them before it raises OSError."""
     left = memoryview(data)
     while left:
         written = os.pwrite(file.fileno(), left, at)
@@ -322,9 +322,9 @@ def _put(file: FileIO, data: bytes, at: int) -> None:
 
 
 def _cut(data: FileIO, crcs: FileIO, length: int, chunk: bytes) -> None:
-    """Cut a replica to a length, at whose end is this part of a chunk.
+    """Truncate a replica to a length that ends with this partial chunk.
 
-    The data are cut last: until then the last CRC is that of a prefix of what is there.
+    The data are truncated last: until then the last CRC is that of a prefix of its chunk.
     """
     last = length // CHUNK * _CRC_BYTES
     crc = _crc(chunk) if chunk else b""
@@ -334,7 +334,7 @@ def _cut(data: FileIO, crcs: FileIO, length: int, chunk: bytes) -> None:
 
 
 def _covered(chunk: bytes, crc: bytes) -> int:
-    """Return how many bytes at the beginning of a chunk a CRC is the CRC of; 0: of none."""
+    """Return the length of the longest prefix of a chunk that has this CRC; 0: none has."""
     covered = value = 0
     for length in range(1, len(chunk) + 1):
         value = zlib.crc32(chunk[length - 1 : length], value)

@@ -1,7 +1,7 @@
-"""Report what a DataNode has on its disk where that is not what is known of it.
+"""Report the differences of a DataNode's disk from its inventory.
 
-The disk is compared with the DataNode's buckets, which are read before: a bucket that has changed since then is left
-alone by the NameNode that takes the report, so nothing that came meanwhile is taken for missing.
+The buckets of the inventory are read before the disk. The NameNode that takes the report ignores a bucket that has
+changed since then, so a replica that was added in between does not count as missing.
 """
 
 from typing import Final
@@ -25,19 +25,19 @@ _BYTES_AT_ONCE: Final = 256 * 1024
 
 
 class Reporting:
-    """Reports at the start, after each absence, and every six hours; again until nothing is left to be reported."""
+    """Reports at start, after each absence, and every six hours; repeats until there is no difference."""
 
     def __init__(self, znodes: Znodes, datanode: DataNode) -> None:
         self._znodes = znodes
         self._datanode = datanode
-        self._next_at: float | None = None  # None: at once
+        self._next_at: float | None = None  # None: at the next tick
 
     def at_once(self) -> None:
         """Report at the next tick."""
         self._next_at = None
 
     async def tick(self, now: float) -> None:
-        """Report if it is time to, and the last report has been taken."""
+        """Report if a report is due and the NameNode has taken the last one."""
         if self._next_at is not None and now < self._next_at:
             return
         sent = await self._znodes.get(layout.report(self._datanode.name))
@@ -45,7 +45,7 @@ class Reporting:
             self._next_at = now + REPORT_EVERY_S
 
     async def report(self) -> int:
-        """Report the buckets that differ; return how many."""
+        """Report the buckets that differ. Return their number."""
         name = self._datanode.name
         numbers = {int(each) for each in await self._znodes.children(layout.inventory(name))}
         numbers |= {bucket_of(block) for block in self._datanode.replicas.blocks()}
@@ -69,7 +69,7 @@ class Reporting:
         return reported
 
     def _on_disk(self) -> dict[int, Contents]:
-        """Return the whole replicas by bucket."""
+        """Return the finalized replicas, by bucket."""
         replicas = self._datanode.replicas
         replicas.look()
         found: dict[int, Contents] = {}

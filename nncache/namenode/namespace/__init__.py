@@ -1,1 +1,1 @@
-"""HDFS's rules, one file an operation: from what was read to an answer and a transaction. Pure."""
+"""HDFS's rules, one file for each operation: they turn a view into an answer and a transaction. Pure."""

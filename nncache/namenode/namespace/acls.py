@@ -1,7 +1,7 @@
-"""ACLs: what entries make of each other, what a new child inherits.
+"""ACL rules: changes of entries, masks, and the entries that a new child inherits.
 
-Source: AclTransformation and AclStorage of Hadoop 3.5.0. A file or directory with entries for named users or groups
-shows its mask in the group's bits of its mode; the group's own entry stands among the entries then.
+Source: AclTransformation and AclStorage of Hadoop 3.5.0. With entries for named users or groups, the group bits of an
+inode's mode hold the mask, and the owning group's entry is stored among the ACL entries.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +27,7 @@ Change: TypeAlias = Callable[[Acl, Sequence[AclEntry]], Acl]
 def change_acl(
     view: View, tx: Transaction, caller: Caller, change: Change, entries: Sequence[AclEntry] = ()
 ) -> None:
-    """Change the ACL of a path's inode. `change` is one of `merge`, `remove`, `replace`, `without`, `minimal`."""
+    """Change the ACL of a path's inode. `change`: `merge`, `remove`, `replace`, `without_default` or `minimal`."""
     chain = reached(view, caller)
     check_owner(caller, chain)
     node = chain.last
@@ -45,7 +45,7 @@ def change_acl(
 
 
 def full_acl(inode: Inode) -> Acl:
-    """Return all entries of an inode, those among them that its mode stands for."""
+    """Return all ACL entries of an inode, including those that its mode encodes."""
     access = [entry for entry in inode.acl if not entry.is_default]
     default = [entry for entry in inode.acl if entry.is_default]
     owners, groups, others = _bits(inode.mode)
@@ -54,7 +54,7 @@ def full_acl(inode: Inode) -> Acl:
 
 
 def shown(inode: Inode) -> tuple[str, ...]:
-    """Return the entries as GETACLSTATUS names them."""
+    """Return the stored entries in the format of GETACLSTATUS."""
     return tuple(
         f"{'default:' if each.is_default else ''}{each.type}:{each.name}:{symbol(each.permission << 6)[:3]}"
         for each in inode.acl
@@ -62,9 +62,9 @@ def shown(inode: Inode) -> tuple[str, ...]:
 
 
 def inherited(parent: Inode, mode: int, unmasked: int | None, *, is_directory: bool) -> tuple[int, Acl]:
-    """Return mode and entries of what is made in a directory (AclStorage.copyINodeDefaultAcl).
+    """Return the mode and the entries of a new child of a directory (AclStorage.copyINodeDefaultAcl).
 
-    The mode before the umask counts where there is a default ACL, which takes the umask's place.
+    A default ACL replaces the umask: the mode before the umask then applies.
     """
     defaults = tuple(entry for entry in parent.acl if entry.is_default)
     if not defaults:
@@ -109,7 +109,7 @@ def remove(existing: Acl, spec: Sequence[AclEntry]) -> Acl:
 
 
 def replace(existing: Acl, spec: Sequence[AclEntry]) -> Acl:
-    """Replace all entries, those of a scope that is not named excepted (SETACL)."""
+    """Replace all entries of the scopes that `spec` names (SETACL). An empty `spec` removes the ACL."""
     if not spec:
         return minimal(existing, spec)
     _check_number(spec)
@@ -124,12 +124,12 @@ def without_default(existing: Acl, _: Sequence[AclEntry]) -> Acl:
 
 
 def minimal(existing: Acl, _: Sequence[AclEntry]) -> Acl:
-    """Keep owner, group and others alone, with the group's own rights (REMOVEACL)."""
+    """Keep only the owner, group and other entries; the group keeps its own permissions (REMOVEACL)."""
     return tuple(each for each in existing if not (each.is_default or each.name or each.type == "mask"))
 
 
 def _built(kept: Sequence[AclEntry], new: Iterable[AclEntry], *, dirty: Iterable[AclEntry]) -> Acl:
-    """Put entries together, complete the default ones, compute masks, and see that it is an ACL."""
+    """Combine the entries, add missing default entries, compute the masks, and validate the ACL."""
     changed, added = tuple(dirty), tuple(new)
     scopes = {each.is_default for each in changed}
     masks = {each.is_default: each for each in (*kept, *added) if each.type == "mask"}
@@ -153,7 +153,7 @@ def _built(kept: Sequence[AclEntry], new: Iterable[AclEntry], *, dirty: Iterable
 
 
 def _defaults_to_copy(entries: Sequence[AclEntry]) -> list[AclEntry]:
-    """Return the default entries that are missing, as the access entries have them; none if there is no default."""
+    """Return copies of access entries for missing default entries; empty if there is no default entry."""
     has = {each.type for each in entries if each.is_default and not each.name}
     if not any(each.is_default for each in entries):
         return []
@@ -199,7 +199,7 @@ def _by_key(spec: Sequence[AclEntry]) -> dict[tuple[bool, int, str], AclEntry]:
 
 
 def _stored(acl: Acl, mode: int) -> tuple[int, Acl]:
-    """Return what an inode keeps of a full ACL: its mode, and the entries that the mode cannot say."""
+    """Return the mode that an inode stores for a full ACL, and the entries that the mode cannot encode."""
     access = [entry for entry in acl if not entry.is_default]
     rights = {entry.type: entry.permission for entry in access if not entry.name}
     default = tuple(entry for entry in acl if entry.is_default)
@@ -228,6 +228,6 @@ def _invalid(message: str) -> Refusal:
 
 
 def acl_status(view: View, caller: Caller) -> Inode:
-    """Return the inode whose ACL is asked for."""
+    """Return the inode whose ACL is requested."""
     chain = reached(view, caller)
     return existing(chain).inode

@@ -34,11 +34,11 @@ MAX_XATTR_BYTES: Final = 16_384
 POLICIES: Final = {
     "PROVIDED": 1, "COLD": 2, "WARM": 5, "HOT": 7, "ONE_SSD": 10, "ALL_SSD": 12, "ALL_NVDIMM": 14, "LAZY_PERSIST": 15,
 }  # fmt: skip
-"""Storage policies by name: their numbers. They are kept, and not obeyed."""
+"""Numbers of the storage policies, by name. Policies are stored but have no effect."""
 
 
 def set_permission(view: View, tx: Transaction, caller: Caller, mode: int) -> None:
-    """Set the mode. Where there is an ACL, the group's bits are its mask."""
+    """Set the mode. With an ACL, the group bits are its mask."""
     chain = reached(view, caller)
     check_owner(caller, chain)
     node = existing(chain)
@@ -48,7 +48,7 @@ def set_permission(view: View, tx: Transaction, caller: Caller, mode: int) -> No
 
 
 def set_owner(view: View, tx: Transaction, caller: Caller, owner: str | None, group: str | None) -> None:
-    """Set owner and group; None leaves it."""
+    """Set owner and group; None leaves either unchanged."""
     chain = reached(view, caller)
     check_owner(caller, chain)
     if not caller.is_superuser:
@@ -64,7 +64,7 @@ def set_owner(view: View, tx: Transaction, caller: Caller, owner: str | None, gr
 
 
 def set_times(view: View, tx: Transaction, caller: Caller, mtime: int, atime: int) -> None:
-    """Set the times of modification and access, in ms; -1 leaves it."""
+    """Set the modification and access times in ms; -1 leaves either unchanged."""
     chain = reached(view, caller)
     check_access(caller, chain, WRITE)
     node = chain.last
@@ -74,7 +74,7 @@ def set_times(view: View, tx: Transaction, caller: Caller, mtime: int, atime: in
         tx.change(node, atime=atime)
     if mtime != -1:
         if node.inode.is_directory:
-            tx.change(node)  # guards what the blind write below is about
+            tx.change(node)  # guards the inode: `touch` checks no version
             tx.touch(node, mtime)
         else:
             tx.change(node, mtime=mtime)
@@ -83,7 +83,7 @@ def set_times(view: View, tx: Transaction, caller: Caller, mtime: int, atime: in
 
 
 def set_replication(view: View, tx: Transaction, caller: Caller, replication: int) -> bool:
-    """Set a file's replication, and have the replicas of a watched one changed; False for what is no file."""
+    """Set a file's replication; with `is_watched`, queue a replica check. Return False if the path is no file."""
     (chain,) = view.chains
     check_replication(chain.asked, replication)
     check_traverse(caller, chain)
@@ -107,7 +107,7 @@ def set_storage_policy(view: View, tx: Transaction, caller: Caller, policy: str)
 
 
 def unset_storage_policy(view: View, tx: Transaction, caller: Caller) -> None:
-    """Have it that of the directory above."""
+    """Inherit the storage policy of the parent directory."""
     _set_policy(view, tx, caller, 0)
 
 
@@ -122,7 +122,7 @@ def _set_policy(view: View, tx: Transaction, caller: Caller, policy: int) -> Non
 
 
 def policy_of(inodes: Sequence[Inode]) -> int:
-    """Return the storage policy that holds for the last inode of a path."""
+    """Return the effective storage policy of the last inode of a path; 0: the default."""
     return next((inode.policy for inode in reversed(inodes) if inode.policy), 0)
 
 
@@ -130,7 +130,7 @@ def policy_of(inodes: Sequence[Inode]) -> int:
 
 
 def set_quota(view: View, tx: Transaction, caller: Caller, names: int, space: int) -> None:
-    """Set what a directory may hold: NO_QUOTA for any number, UNLIMITED to leave it as it is."""
+    """Set a directory's quotas: NO_QUOTA removes a quota, UNLIMITED leaves it unchanged."""
     (chain,) = view.chains
     if not caller.is_superuser:
         check_superuser(caller, _quota_command(names, space))
@@ -153,7 +153,7 @@ def set_quota(view: View, tx: Transaction, caller: Caller, names: int, space: in
 
 
 def _quota_command(names: int, space: int) -> str:
-    """Return what the NameNode calls it (FSNamesystem.getQuotaCommand)."""
+    """Return the NameNode's name of the operation (FSNamesystem.getQuotaCommand)."""
     if names == NO_QUOTA and space == UNLIMITED:
         return "clearQuota"
     if names == UNLIMITED and space == NO_QUOTA:
@@ -162,7 +162,7 @@ def _quota_command(names: int, space: int) -> str:
 
 
 def shown_quota(inode: Inode) -> tuple[int, int]:
-    """Return the quotas as an answer shows them; the root's number of names is never unlimited."""
+    """Return the quotas of names and bytes that answers report; the root without a quota of names has UNLIMITED."""
     if inode.quota is None:
         return (UNLIMITED if inode.id == ROOT_ID else NO_QUOTA), NO_QUOTA
     names = inode.quota.names
@@ -173,7 +173,7 @@ def shown_quota(inode: Inode) -> tuple[int, int]:
 
 
 def parse_xattr_name(name: str) -> tuple[str, str]:
-    """Return an attribute's namespace and its name in it (XAttrHelper.buildXAttr)."""
+    """Return an attribute's namespace and the name within it (XAttrHelper.buildXAttr)."""
     space, dot, rest = name.partition(".")
     if not dot or space.lower() not in XATTR_NAMESPACES:
         raise Refusal(
@@ -188,7 +188,7 @@ def parse_xattr_name(name: str) -> tuple[str, str]:
 def set_xattr(
     view: View, tx: Transaction, caller: Caller, name: str, value: bytes, flags: frozenset[str]
 ) -> None:
-    """Set an extended attribute. Flags: CREATE, if it may be new, REPLACE, if it may be there."""
+    """Set an extended attribute. Flags: CREATE permits a new one, REPLACE an existing one."""
     (chain,) = view.chains
     space, rest = parse_xattr_name(name)
     if len(rest.encode()) + len(value) > MAX_XATTR_BYTES:
@@ -224,7 +224,7 @@ def remove_xattr(view: View, tx: Transaction, caller: Caller, name: str) -> None
 
 
 def get_xattrs(view: View, caller: Caller, names: Sequence[str] = ()) -> list[tuple[str, bytes]]:
-    """Return the attributes of these names, or all that the caller may see."""
+    """Return the attributes of these names; without names, all that the caller may see."""
     (chain,) = view.chains
     wanted = [parse_xattr_name(name) for name in names]
     for space, rest in wanted:

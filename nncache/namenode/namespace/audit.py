@@ -1,7 +1,7 @@
-"""What of a namespace does not fit together, and what can safely be done about it.
+"""Inconsistencies of a stored namespace, and their safe repairs.
 
-Pure. What is stored is read while it changes: a finding counts when it is found twice, and what repairs it checks in
-its own transaction that it is still so.
+Pure. The namespace changes while it is read: a finding counts only if two audits find it, and the transaction of a
+repair checks that the finding still holds.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,29 +27,29 @@ from nncache.namenode.namespace.view import good_replicas
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """All that is stored, but for the edits."""
+    """The whole stored namespace except the edits."""
 
     inodes: Mapping[int, tuple[Inode, int]]  # each with the version of its znode
     entries: Mapping[tuple[int, str], int]  # by directory and name
-    directories: AbstractSet[int]  # whose entries have a place
+    directories: AbstractSet[int]  # with a znode for their entries
     locations: Mapping[int, Location]
     held: Mapping[int, Mapping[str, Replica]]  # the replicas of each block, by DataNode
     leases: Mapping[str, AbstractSet[int]]
     trees: AbstractSet[int]
     recoveries: Mapping[int, Recovery]
     deletions: Mapping[str, AbstractSet[int]]  # blocks that each DataNode may delete
-    datanodes: AbstractSet[str]  # those that are there
-    waiting: AbstractSet[int] = frozenset()  # blocks and files whose replicas are to be looked at
+    datanodes: AbstractSet[str]  # those with a heartbeat
+    waiting: AbstractSet[int] = frozenset()  # blocks and files that await a replica check
     copies: Mapping[str, AbstractSet[int]] = field(
         default_factory=dict
-    )  # blocks that each DataNode is to copy
+    )  # blocks that each DataNode must copy
     buckets: Mapping[str, Mapping[int, tuple[Contents, int]]] = field(default_factory=dict)
-    """Of the DataNodes that keep an inventory; each bucket with its version."""
-    unreadable: AbstractSet[str]  # znodes that are nothing of this; what they are about is not known
+    """The buckets, with their versions, of the DataNodes that keep an inventory."""
+    unreadable: AbstractSet[str]  # znodes that cannot be parsed
 
 
 class Kind(Enum):
-    """What can be wrong."""
+    """A kind of inconsistency."""
 
     LOST = "an inode that no entry leads to"
     DANGLING = "an entry that leads nowhere, or elsewhere"
@@ -74,15 +74,15 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong; it is the same one as another of its kind about the same."""
+    """One inconsistency; two findings of one kind about the same object are equal."""
 
     kind: Kind
     about: str
-    repair: tuple[Operation, ...] = field(default=(), compare=False)  # none: only a person can decide
+    repair: tuple[Operation, ...] = field(default=(), compare=False)  # empty: only an operator can decide
 
 
 def audit(stored: Stored) -> Iterator[Finding]:
-    """Yield what does not fit together."""
+    """Yield each inconsistency of the namespace."""
     yield from _tree(stored)
     yield from _blocks(stored)
     yield from _inventories(stored)
@@ -96,9 +96,8 @@ def _tree(stored: Stored) -> Iterator[Finding]:
     for (directory, name), number in stored.entries.items():
         found = stored.inodes.get(number)
         if found is None or (found[0].parent, found[0].name) != (directory, name):
-            yield Finding(
-                Kind.DANGLING, layout.entry(directory, name)
-            )  # another may stand there when it is deleted
+            # No repair: a new entry may have its place when the repair deletes it.
+            yield Finding(Kind.DANGLING, layout.entry(directory, name))
     for number, (inode, version) in stored.inodes.items():
         about = f"{layout.inode(number)} ({inode.name})"
         if number == ROOT_ID:
@@ -119,7 +118,7 @@ def _tree(stored: Stored) -> Iterator[Finding]:
 
 
 def _circling(stored: Stored) -> Iterator[int]:
-    """Yield the inodes that are below themselves."""
+    """Yield the inodes that are their own ancestors."""
     good: set[int] = {ROOT_ID, LIMBO}
     for number in stored.inodes:
         way: set[int] = set()
@@ -188,7 +187,7 @@ def _replicas(stored: Stored, inode: Inode, block: Block) -> Iterator[Finding]:
 
 
 def _inventories(stored: Stored) -> Iterator[Finding]:
-    """Compare what DataNodes list with what is counted; what is repaired there the next report sets right."""
+    """Compare inventories with counted replicas. A repair edits the inventory; the next report fixes the counts."""
     counted: dict[str, dict[int, Replica]] = {name: {} for name in stored.buckets}
     for block, held in stored.held.items():
         for name, replica in held.items():
@@ -255,5 +254,5 @@ def _unchanged(number: int, version: int) -> Operation:
 
 
 def _absent(number: int) -> tuple[Operation, ...]:
-    """Return what is refused if that inode is there, and changes nothing."""
+    """Return operations that fail if the inode exists, and change nothing otherwise."""
     return Create(layout.inode(number), b""), Delete(layout.inode(number))

@@ -1,6 +1,6 @@
-"""Blocks of a file that is being written: allocated, committed, abandoned, received.
+"""Blocks of a file under construction: allocated, committed, abandoned, received.
 
-Source: FSDirWriteFileOp of Hadoop 3.5.0, and how BlockManager commits and completes a block.
+Source: FSDirWriteFileOp of Hadoop 3.5.0, and its BlockManager, which commits and completes a block.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, View
 
 MAX_BLOCKS: Final = 10_000
-"""Of a file (dfs.namenode.fs-limits.max-blocks-per-file)."""
+"""Per file (dfs.namenode.fs-limits.max-blocks-per-file)."""
 
 FIRST_STAMP: Final = 1001
 
@@ -36,15 +36,15 @@ def add_block(
     choose: Choose,
     new_id: NewId,
 ) -> Block | Refusal:
-    """Allocate the next block of a file; asked once more with the same `previous`, it is the same block.
+    """Allocate the next block of a file. A retry with the same `previous` returns the same block.
 
-    `choose` says which DataNodes are to hold so many replicas; those of a watched block are looked at until all do.
+    `choose` returns the target DataNodes for a number of replicas. A watched block is checked until they all hold it.
 
-    A Refusal is an answer after which something has changed: the block before is committed, and a quota has no room.
+    A returned Refusal is an answer with changes to commit: a quota has no room, but the previous block is committed.
 
     Raises:
-        Refusal: another client's file, another `previous` than the last block, too many blocks, or the last but one
-            is at no DataNode yet.
+        Refusal: the file is another client's, `previous` is not its last block, it has too many blocks, or no DataNode
+        holds its penultimate block yet.
     """
     (chain,) = view.chains
     node = check_lease(view, chain, holder, file_id)
@@ -97,9 +97,9 @@ def _is_same(one: Block | None, other: Block | None) -> bool:
 
 
 def commit_last(view: View, tx: Transaction, chain: Chain, node: Node, submitted: Block | None) -> None:
-    """Take the length of the last block from its writer; it is complete if a DataNode holds it.
+    """Commit the last block with the length that its writer submits. The block is complete if a DataNode holds it.
 
-    So is one before it that was held by none when it was committed.
+    Complete also the penultimate block, if it was committed before a DataNode held it.
     """
     blocks = tx.now(node).blocks
     if len(blocks) > 1 and blocks[-2].state is BlockState.COMMITTED and _is_replicated(view, blocks[-2]):
@@ -112,7 +112,7 @@ def commit_last(view: View, tx: Transaction, chain: Chain, node: Node, submitted
         raise io_error(f"Commit or complete block {submitted}, whereas it is under recovery.")
     if last.state is not BlockState.COMMITTED and not _is_same(submitted, last):
         raise io_error(f"Commit block with mismatching GS. NN has {last}, client submits {submitted}")
-    length = last.length if last.state is BlockState.COMMITTED else submitted.length  # the first one holds
+    length = last.length if last.state is BlockState.COMMITTED else submitted.length  # the first commit wins
     state = BlockState.COMPLETE if is_held(view, last) else BlockState.COMMITTED
     committed = msgspec.structs.replace(last, length=length, state=state)
     replicas = view.replicas_of(last.id)
@@ -122,12 +122,12 @@ def commit_last(view: View, tx: Transaction, chain: Chain, node: Node, submitted
         and state is BlockState.COMPLETE
         and len(replicas.good(committed)) == len(replicas.held) == node.inode.replication
     ):
-        tx.write(Delete(layout.waiting(last.id), replicas.waiting))  # nothing is left to be looked at
+        tx.write(Delete(layout.waiting(last.id), replicas.waiting))  # all replicas exist: no check is left
     change_file(tx, chain, node, verify=False, blocks=(*blocks[:-1], committed))
 
 
 def complete(view: View, tx: Transaction, holder: str, last: Block | None, file_id: int) -> bool:
-    """Close a file; False if a block is at no DataNode yet: the writer asks again then."""
+    """Close a file. Return False if no DataNode holds one of its blocks yet: the writer then retries."""
     (chain,) = view.chains
     try:
         node = check_lease(view, chain, holder, file_id)
@@ -152,7 +152,7 @@ def complete(view: View, tx: Transaction, holder: str, last: Block | None, file_
 
 
 def abandon_block(view: View, tx: Transaction, holder: str, block: Block, file_id: int) -> None:
-    """Drop the last block of a file; another block than the last is left alone."""
+    """Drop the last block of a file; do nothing if `block` is not the last."""
     (chain,) = view.chains
     node = check_lease(view, chain, holder, file_id)
     blocks = node.inode.blocks
@@ -162,7 +162,7 @@ def abandon_block(view: View, tx: Transaction, holder: str, block: Block, file_i
 
 
 def fsync(view: View, tx: Transaction, holder: str, file_id: int, last_length: int) -> None:
-    """Take the length of the last block, while it is being written; -1: it is not said."""
+    """Store the length of the last block while it is being written; -1: the writer does not report it."""
     (chain,) = view.chains
     node = check_lease(view, chain, holder, file_id)
     blocks = node.inode.blocks
@@ -178,7 +178,7 @@ def _is_replicated(view: View, block: Block) -> bool:
 
 
 class Received(Enum):
-    """What a DataNode's report of a replica comes to."""
+    """The verdict on a replica that a DataNode reports."""
 
     COUNTED = "a replica of a block of the file"
     KEPT = "a replica that the recovery of the block may need"
@@ -186,20 +186,19 @@ class Received(Enum):
 
 
 def judge_received(block: Block, file: Inode) -> Received:
-    """Say what is done with a replica that a DataNode holds, of a block that should be the file's."""
+    """Return the verdict on a DataNode's replica of a block that should belong to the file."""
     stored = next((each for each in file.blocks if each.id == block.id), None)
     if stored is None:
         return Received.UNWANTED
     if block.stamp >= stored.stamp:
         return Received.COUNTED
     is_whole = stored.state in {BlockState.COMMITTED, BlockState.COMPLETE}
-    return (
-        Received.UNWANTED if is_whole else Received.KEPT
-    )  # one that is written further was to get the next stamp
+    # While a block is under construction, this replica may still be due to get the new stamp.
+    return Received.UNWANTED if is_whole else Received.KEPT
 
 
 def begin_pipeline(view: View, tx: Transaction, holder: str, block: Block, file_id: int) -> Block:
-    """Give the last block of a file that is appended to its next stamp (updateBlockForPipeline, updatePipeline)."""
+    """Set the next stamp of the last block of a file open for append (updateBlockForPipeline, updatePipeline)."""
     (chain,) = view.chains
     node = check_lease(view, chain, holder, file_id)
     blocks = node.inode.blocks
@@ -219,7 +218,7 @@ def begin_pipeline(view: View, tx: Transaction, holder: str, block: Block, file_
 def update_pipeline(
     view: View, tx: Transaction, holder: str, block: Block, targets: tuple[str, ...], file_id: int
 ) -> None:
-    """Take the stamp with which a last block is written on, without the DataNodes that have failed (updatePipeline)."""
+    """Set the stamp of a last block whose writer continues without the failed DataNodes (updatePipeline)."""
     (chain,) = view.chains
     node = check_lease(view, chain, holder, file_id)
     blocks = node.inode.blocks
@@ -227,7 +226,7 @@ def update_pipeline(
     if not blocks or blocks[-1].id != block.id or blocks[-1].stamp >= block.stamp or replicas is None:
         raise io_error(f"Update {blocks[-1] if blocks else 'null'} but the new block is {block}")
     tx.change(node, blocks=(*blocks[:-1], msgspec.structs.replace(blocks[-1], stamp=block.stamp)))
-    # Those that have failed may still have a part of it: that is deleted with the block.
+    # Failed DataNodes stay targets: they may hold a part of the block, which is deleted with it.
     kept = (*targets, *(name for name in replicas.location.targets if name not in targets))
     location = msgspec.structs.replace(replicas.location, targets=kept)
     tx.write(SetData(layout.location(block.id), encode(location), replicas.version))

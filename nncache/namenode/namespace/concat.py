@@ -1,4 +1,4 @@
-"""Put the blocks of files of a directory behind those of another.
+"""Append the blocks of files to another file of the same directory.
 
 Source: FSDirConcatOp of Hadoop 3.5.0.
 """
@@ -21,9 +21,9 @@ from nncache.namenode.namespace.view import Chain, Node, View
 
 
 def concat(view: View, tx: Transaction, caller: Caller) -> None:
-    """Move all blocks of the later paths' files to the first one's, and remove those files.
+    """Move all blocks of the sources, the later paths, to the target, the first path; remove the sources.
 
-    Where replicas are watched, those of the blocks become as many as the first one wants.
+    With `is_watched`, the moved blocks get as many replicas as the target wants.
     """
     target, *sources = view.chains
     check_traverse(caller, target)
@@ -53,7 +53,7 @@ def concat(view: View, tx: Transaction, caller: Caller) -> None:
 
 
 def _is_to_be_looked_at(view: View, source: Node, wanted: int) -> bool:
-    """Tell whether its blocks may have other replicas than wanted; what is queued for the source is lost with it."""
+    """Tell whether a source's blocks may lack wanted replicas, or have more; its queued checks are lost with it."""
     if source.inode.replication != wanted:
         return True
     found = [(block, view.replicas_of(block.id)) for block in source.inode.blocks]
@@ -61,7 +61,7 @@ def _is_to_be_looked_at(view: View, source: Node, wanted: int) -> bool:
 
 
 def _source(caller: Caller, chain: Chain, target: Chain, into: Node) -> Node:
-    """Return a source, if it may be put behind that file."""
+    """Return a source, if it may be appended to the target file."""
     check_traverse(caller, chain)
     check_access(caller, chain, READ)
     check_parent(caller, chain, WRITE)

@@ -1,4 +1,4 @@
-"""Make a file and open it for writing.
+"""Create a file and open it for writing.
 
 Source: FSNamesystem.startFileInt and FSDirWriteFileOp.startFile of Hadoop 3.5.0.
 """
@@ -27,12 +27,12 @@ from nncache.namenode.namespace.view import Chain, View
 
 MAX_REPLICATION: Final = 512
 MIN_BLOCK_SIZE: Final = 512
-"""As the test bed's clusters have it (dfs.namenode.fs-limits.min-block-size)."""
+"""As on the test bed's clusters (dfs.namenode.fs-limits.min-block-size)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFile:
-    """How a file is to be made."""
+    """The parameters of a CREATE."""
 
     modes: Modes
     replication: int
@@ -44,7 +44,7 @@ class NewFile:
 def create(
     view: View, tx: Transaction, caller: Caller, file: NewFile, writer: Writer, new_id: NewId
 ) -> Inode | Refusal:
-    """Make a file, and give the writer its lease. A Refusal is an answer after which something has changed."""
+    """Create a file, and lease it to the writer. A returned Refusal is an answer with changes to commit."""
     (chain,) = view.chains
     check_path_length(chain.asked, "create")
     _check_start(chain, caller, file)
@@ -99,7 +99,7 @@ def create(
 
 
 def _check_start(chain: Chain, caller: Caller, file: NewFile) -> None:
-    """See that the caller may make it (resolvePathForStartFile)."""
+    """Check that the caller may create the file (resolvePathForStartFile)."""
     if not is_valid(chain.asked) or chain.names[:1] == (".reserved",):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {chain.asked}")
     check_traverse(caller, chain, creates=True)

@@ -1,8 +1,8 @@
-"""Delete a file, or a directory with all below.
+"""Delete a file or a directory tree.
 
-Source: FSDirDeleteOp of Hadoop 3.5.0. What goes is detached in one transaction, and reclaimed later.
-The rights to the directories below, and what the tree counts for quotas, are read before the transaction and not
-guarded by it: a change of them just then is as if it came a moment later.
+Source: FSDirDeleteOp of Hadoop 3.5.0. One transaction detaches the file or tree; it is reclaimed later.
+The permissions of the directories below and the tree's quota usage are read before the transaction and not guarded by
+it: a concurrent change of them counts as a later one.
 """
 
 from nncache.hadoop.events import Unlink
@@ -21,7 +21,7 @@ from nncache.namenode.namespace.view import Chain, Node, View
 
 
 def delete(view: View, tx: Transaction, caller: Caller, *, recursive: bool) -> bool:
-    """Delete what a path names; False if it names nothing, or the root."""
+    """Delete the file or directory at a path. Return False if it does not exist or is the root."""
     (chain,) = view.chains
     if chain.path == "/.reserved":
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {chain.path}")
@@ -46,7 +46,7 @@ def delete(view: View, tx: Transaction, caller: Caller, *, recursive: bool) -> b
 
 
 def detach(view: View, tx: Transaction, chain: Chain, node: Node) -> None:
-    """Take a file or a tree out of the namespace, and out of what its quotas count."""
+    """Remove a file or a tree from the namespace, and subtract it from the quotas above."""
     if not node.inode.is_directory:
         detach_file(tx, chain, node)
         return
@@ -57,7 +57,7 @@ def detach(view: View, tx: Transaction, chain: Chain, node: Node) -> None:
 
 
 def detach_file(tx: Transaction, chain: Chain, node: Node) -> None:
-    """Take a file out of the namespace; the lease of one that is being written ends."""
+    """Remove a file from the namespace, subtract it from the quotas above, and release its lease if it is open."""
     if node.inode.is_open:
         tx.release(node.inode.holder, node.inode.id)
     tx.consume(chain, -1, -node.inode.space)

@@ -1,7 +1,7 @@
-"""What a change says in the feed of edits: the events that a NameNode's log has for it.
+"""The events of each change for the feed of edits, as a NameNode's log has them.
 
-Source: InotifyFSEditLogOpTranslator of Hadoop 3.5.0, and what each operation logs (FSEditLog). What has no event there
-has none here: quotas, storage policies, blocks, leases.
+Source: InotifyFSEditLogOpTranslator and FSEditLog of Hadoop 3.5.0. As there, changes of quotas, storage policies,
+blocks and leases have no event.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ _ACTIONS: Final[tuple[Action, ...]] = ("---", "--x", "-w-", "-wx", "r--", "r-x",
 
 
 def made(path: str, inode: Inode, *, overwrite: bool = False) -> Create:
-    """Return what says that a file was made and opened, or a directory made."""
+    """Return the event of a new file, opened for writing, or of a new directory."""
     return Create(
         kind=FileType.DIRECTORY if inode.is_directory else FileType.FILE,
         path=path,
@@ -44,12 +44,12 @@ def made(path: str, inode: Inode, *, overwrite: bool = False) -> Create:
 
 
 def joined(target: str, sources: Iterable[str], at_ms: int) -> tuple[Event, ...]:
-    """Return what says that files were put behind another one."""
+    """Return the events of a CONCAT."""
     return (Append(target), *(Unlink(source, at_ms) for source in sources), Close(target, -1, at_ms))
 
 
 def acl_set(path: str, entries: Iterable[AclEntry]) -> MetadataUpdate:
-    """Return what says that an ACL was set: all its entries, or none where it was removed."""
+    """Return the event of a new ACL with all its entries; without entries, the ACL was removed."""
     acls = tuple(
         FileAclEntry(
             scope=AclScope.DEFAULT if entry.is_default else AclScope.ACCESS,
@@ -63,7 +63,7 @@ def acl_set(path: str, entries: Iterable[AclEntry]) -> MetadataUpdate:
 
 
 def xattr_changed(path: str, space: str, name: str, value: bytes | None) -> MetadataUpdate:
-    """Return what says that an extended attribute was set; None: removed, whatever its value was."""
+    """Return the event of a new or changed extended attribute; None: removed."""
     attribute = XAttr(XAttrNamespace(space.upper()), name, value or b"")
     return MetadataUpdate(
         path=path, kind=MetadataKind.XATTRS, xattrs=(attribute,), xattrs_removed=value is None

@@ -1,4 +1,4 @@
-"""What the store holds: files, directories, blocks, leases; as values and as JSON."""
+"""Stored values and their JSON: files, directories, blocks, replicas, and orders to DataNodes."""
 
 from enum import Enum
 from typing import Final
@@ -6,10 +6,10 @@ from typing import Final
 import msgspec
 
 ROOT_ID: Final = 16385
-"""As in HDFS (INodeId.ROOT_INODE_ID); ids of others follow, and none is used twice."""
+"""As in HDFS (INodeId.ROOT_INODE_ID). Other ids follow; no id is used twice."""
 
 LIMBO: Final = 0
-"""The parent of what was deleted and is not reclaimed yet."""
+"""The parent id of an inode that was deleted and is not reclaimed yet."""
 
 NO_QUOTA: Final = -1
 UNLIMITED: Final = 2**63 - 1
@@ -28,18 +28,18 @@ class Block(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     """A block of a file."""
 
     id: int
-    stamp: int  # generation stamp: counts up with each change of its replicas
+    stamp: int  # generation stamp: increases with each change of the replicas
     length: int = 0
     state: BlockState = BlockState.UNDER_CONSTRUCTION
-    recovery_id: int = 0  # the stamp that the recovery under way will give it
-    truncate_to: int = -1  # the length that this recovery has to give it; -1: what the replicas say
+    recovery_id: int = 0  # the stamp that the recovery under way assigns
+    truncate_to: int = -1  # target length of that recovery; -1: as the replicas have it
 
     def __str__(self) -> str:
         return f"blk_{self.id}_{self.stamp}"
 
 
 class AclEntry(msgspec.Struct, frozen=True, array_like=True):
-    """An entry of an ACL; `name` "" is the owner's, the owning group's."""
+    """An entry of an ACL; `name` "" is the owner or the owning group."""
 
     is_default: bool
     type: str  # "user", "group", "mask", "other"
@@ -48,7 +48,7 @@ class AclEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Quota(msgspec.Struct, frozen=True, kw_only=True):
-    """What a directory may hold, and holds: itself and all below."""
+    """The quotas of a directory, and its usage: itself and everything below."""
 
     names: int  # NO_QUOTA: any number
     space: int  # bytes, each replica counted
@@ -57,7 +57,7 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file or directory. Of a directory, the time of the last change stands beside its entries."""
+    """A file or directory. A directory's modification time is stored with its entries instead."""
 
     id: int
     parent: int
@@ -66,9 +66,9 @@ class Inode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     owner: str
     group: str
     mode: int
-    acl: tuple[AclEntry, ...] = ()  # what `mode` cannot say, in AclStorage's order
+    acl: tuple[AclEntry, ...] = ()  # entries that `mode` cannot encode, in AclStorage's order
     xattrs: dict[str, bytes] = {}  # by name with its namespace: "user.x"
-    policy: int = 0  # a storage policy's number; 0: that of the directory above
+    policy: int = 0  # a storage policy's number; 0: the parent's
     quota: Quota | None = None
     is_snapshottable: bool = False
     mtime: int = 0
@@ -76,9 +76,9 @@ class Inode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     replication: int = 0
     block_size: int = 0
     blocks: tuple[Block, ...] = ()
-    holder: str = ""  # of the lease, while the file is open
-    client: str = ""  # its host
-    segment: int = 0  # of the root alone: to which segment of the feed its edits go
+    holder: str = ""  # lease holder, while the file is open
+    client: str = ""  # host of the holder
+    segment: int = 0  # root only: the segment of the feed that gets new edits
 
     @property
     def is_open(self) -> bool:
@@ -87,19 +87,19 @@ class Inode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def length(self) -> int:
-        """Bytes, those of the last block included as far as the NameNode knows of them."""
+        """Length in bytes, including the last block as far as the NameNode knows it."""
         return sum(block.length for block in self.blocks)
 
     @property
     def known_length(self) -> int:
-        """Bytes without a last block that is still being written."""
+        """Length in bytes without a last block that is not complete."""
         if self.blocks and self.blocks[-1].state is not BlockState.COMPLETE:
             return sum(block.length for block in self.blocks[:-1])
         return self.length
 
     @property
     def space(self) -> int:
-        """Bytes that count for quotas: a block that is being written counts as a full one."""
+        """Bytes charged to quotas, each replica counted; a block under construction counts as a full one."""
         full = sum(
             block.length if block.state in {BlockState.COMPLETE, BlockState.COMMITTED} else self.block_size
             for block in self.blocks
@@ -108,28 +108,28 @@ class Inode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Location(msgspec.Struct, frozen=True, kw_only=True):
-    """A block's file and the DataNodes that were asked to hold it; those that do are children of the znode."""
+    """A block's file and target DataNodes. The DataNodes that hold the block are children of the znode."""
 
     file: int
     targets: tuple[str, ...]
 
 
 class DataNodeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a DataNode says of itself; it is written when it has changed."""
+    """A DataNode's record of itself; it writes the record when it changes."""
 
     http: str  # host:port of its WebHDFS
     capacity: int = 0  # bytes
     free: int = 2**63 - 1  # bytes, in steps
-    transfers: int = 0  # under way
-    failures: int = 0  # of its disk, since it started
+    transfers: int = 0  # in flight
+    failures: int = 0  # disk failures since start
 
 
 class Replica(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a DataNode says that it holds."""
+    """A replica as its DataNode reports it."""
 
     stamp: int
     length: int
-    is_corrupt: bool = False  # it was found not to be what was written
+    is_corrupt: bool = False  # found to differ from what was written
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,13 +148,13 @@ class Copying(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A block whose replicas are to be looked at."""
+    """The state of a queued replica check."""
 
     failed: tuple[str, ...] = ()  # DataNodes that could not copy it
 
 
 def parse_waiting(data: bytes) -> Waiting:
-    """Read what is known of a block whose replicas are to be looked at; at first nothing is."""
+    """Parse the state of a queued replica check; a new one has no data."""
     return _parse_waiting(data) if data else Waiting()
 
 

@@ -1,7 +1,7 @@
-"""Which replicas a DataNode has, in buckets; and what follows when its disk says something else.
+"""The inventory of a DataNode: its replicas, in buckets, and their differences from a report of its disk.
 
-Pure. A replica is in the bucket of its block and below the block's location, both by one transaction. A replica that is
-to be deleted stays in its bucket until it is.
+Pure. One transaction writes a replica to its bucket and below its block's location. A replica queued for deletion stays
+in its bucket until it is deleted.
 """
 
 from typing import Final, TypeAlias
@@ -13,43 +13,44 @@ from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Replica, encode
 
 BUCKETS: Final = 4096
-"""Of a DataNode: with a million replicas each has 244, in 6 KB."""
+"""Per DataNode. With a million replicas, each bucket has 244 in 6 KB."""
 
 ABSENT: Final = -1
-"""The version of a bucket that is not there."""
+"""The version of a bucket that does not exist."""
 
 Contents: TypeAlias = dict[int, tuple[int, int]]
 """Stamp and length of each replica, by block."""
 
 
 def bucket_of(block: int) -> int:
-    """Return the number of the bucket that a block is in."""
+    """Return the number of a block's bucket."""
     return block % BUCKETS
 
 
 def change_bucket(datanode: str, number: int, contents: Contents, version: int | None) -> Operation:
-    """Return what gives a bucket of this version other contents; None: it is not there.
+    """Return the operation that replaces the contents of a bucket at this version; None: it does not exist.
 
-    An empty one stays: its version tells it from all that it was before.
+    An empty bucket is kept: its version tells it from all its earlier states.
     """
     path, data = layout.bucket(datanode, number), encode(contents)
     return Create(path, data) if version is None else SetData(path, data, version)
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """A bucket as it is on the disk, where that is not what its znode said just before.
+    """A bucket's contents on disk, where they differ from its znode as read just before.
 
-    What has come or gone since then has changed the bucket, too, so that its version tells.
+    A replica that was added or removed since then has changed the bucket too, and so its version.
     """
 
-    version: int  # of the bucket before the disk was looked at; ABSENT: it was not there
+    version: int  # of the bucket before the disk was read; ABSENT: it did not exist
     contents: Contents
 
 
 def differences(known: Contents, report: Report) -> tuple[list[int], dict[int, Replica]]:
-    """Compare a bucket, which is of the version that the report names, with the report.
+    """Compare a bucket with a report of the same version.
 
-    Returns the blocks that the DataNode has no more, and the replicas that it has, not known or as others.
+    Returns the blocks that the DataNode no longer has, and the replicas that the bucket lacks or has with another stamp
+    or length.
     """
     missing = [block for block in known if block not in report.contents]
     return missing, {

@@ -1,34 +1,34 @@
-"""Where everything stands in the store.
+"""The paths of all znodes of the store.
 
 | path                           | data                                 | children                       |
 |--------------------------------|--------------------------------------|--------------------------------|
-| /inodes/ID                     | the inode, its parent and name in it |                                |
+| /inodes/ID                     | the inode with its parent and name   |                                |
 | /file_system/DIRID             | time of the last change, ms          | its entries                    |
-| /file_system/DIRID/NAME        | the inode's id; never set            |                                |
+| /file_system/DIRID/NAME        | the inode's id; never changed        |                                |
 | /block_locations/BLOCK         | file, targets                        | the DataNodes that hold it     |
 | /leases/HOLDER                 | nothing; its version counts renewals | ids of the files that are open |
-| /snapshottable/ID              | nothing: that directory is           |                                |
+| /snapshottable/ID              | nothing: marks the directory         |                                |
 | /work_queues/trees/ID          | nothing: detached, to be reclaimed   |                                |
 | /work_queues/recover/BLOCK     | an order to recover the block        |                                |
-| /work_queues/delete/DN/BLOCK   | nothing: the replica may go          |                                |
-| /work_queues/wait_for_acks/ITEM| a block or FILE-VERSION: its         |                                |
-|                                | replicas are to be looked at         |                                |
-| /work_queues/replicate/DN/BLOCK| how often the copy has failed        |                                |
+| /work_queues/delete/DN/BLOCK   | nothing: the replica may be deleted  |                                |
+| /work_queues/wait_for_acks/ITEM| state of the replica check of a      |                                |
+|                                | block or FILE-VERSION                |                                |
+| /work_queues/replicate/DN/BLOCK| number of failed attempts to copy    |                                |
 | /work_queues/block_reports/DN  | nothing                              | buckets that differ            |
-| /work_queues/claims/CLAIM      | ephemeral: QUEUE-ITEM-SESSION works  |                                |
-| /edits                         | the first segment kept, its number   |                                |
+| /work_queues/claims/CLAIM      | QUEUE-ITEM-SESSION; ephemeral        |                                |
+| /edits                         | number of the first segment kept     |                                |
 | /edits/SEGMENT/e-NUMBER        | the events of one edit; sequential   | (hadoop/feed_znodes.py)        |
-| /ids                           | the next id that is not taken        |                                |
-| /version                       | which namespace this is              |                                |
-| /settings                      | what all processes must agree on     |                                |
-| /health/DN                     | where the DataNode is, and its state | `heartbeat`, ephemeral         |
-| /health/DN/blocks/BUCKET       | which replicas the DataNode has      |                                |
-| /name_nodes/NAME               | where the NameNode is; ephemeral     |                                |
+| /ids                           | the next free id                     |                                |
+| /version                       | identity of the namespace            |                                |
+| /settings                      | settings that all processes share    |                                |
+| /health/DN                     | the DataNode's address and state     | `heartbeat`, ephemeral         |
+| /health/DN/blocks/BUCKET       | the DataNode's replicas              |                                |
+| /name_nodes/NAME               | the NameNode's address; ephemeral    |                                |
 | /active                        | the leader's name; ephemeral         |                                |
-| /epoch                         | how often one was elected, and when  |                                |
+| /epoch                         | number of elections, time of the last|                                |
 | /marks/NAME/NUMBER             | coordination/linearizable.py         |                                |
 
-Ids are never used twice, so the version of an inode's znode guards its place, its rights and its identity in one.
+Ids are never used twice, so the version of an inode's znode guards its place, permissions and identity together.
 """
 
 import re
@@ -72,9 +72,9 @@ ROOTS: Final = (
     HEALTH,
     NAME_NODES,
 )
-"""The znodes that a format makes empty, parents first."""
+"""The znodes that a format creates empty, parents first."""
 
-# What ZooKeeper's PathUtils.validatePath refuses, as Java counts characters, and the escape itself.
+# Characters that ZooKeeper's PathUtils.validatePath refuses, in Java's UTF-16 terms, and the escape character.
 _REFUSED: Final = re.compile(
     "[%/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff\U00010000-\U0010ffff]|^\\.{1,2}$"
 )
@@ -82,102 +82,102 @@ _ESCAPE: Final = re.compile(r"%([0-9a-f]+);")
 
 
 def inode(number: int) -> str:
-    """Return where an inode is."""
+    """Return the path of an inode."""
     return f"{INODES}/{number}"
 
 
 def directory(number: int) -> str:
-    """Return where a directory's entries are."""
+    """Return the path below which a directory's entries are."""
     return f"{FILE_SYSTEM}/{number}"
 
 
 def entry(directory_id: int, name: str) -> str:
-    """Return where an entry is."""
+    """Return the path of a directory entry."""
     return f"{FILE_SYSTEM}/{directory_id}/{escape(name)}"
 
 
 def location(block: int) -> str:
-    """Return where a block's location is."""
+    """Return the path of a block's location."""
     return f"{BLOCK_LOCATIONS}/{block}"
 
 
 def replica(block: int, datanode: str) -> str:
-    """Return where it stands that a DataNode holds a block."""
+    """Return the path of the record that a DataNode holds a block."""
     return f"{BLOCK_LOCATIONS}/{block}/{datanode}"
 
 
 def health(datanode: str) -> str:
-    """Return where a DataNode says where it is."""
+    """Return the path of a DataNode's address and state."""
     return f"{HEALTH}/{datanode}"
 
 
 def heartbeat(datanode: str) -> str:
-    """Return what is there as long as a DataNode is."""
+    """Return the path of the ephemeral znode of a live DataNode."""
     return f"{HEALTH}/{datanode}/heartbeat"
 
 
 def deletions(datanode: str) -> str:
-    """Return where the replicas are named that a DataNode may delete."""
+    """Return the path of the queue of replicas that a DataNode may delete."""
     return f"{DELETE}/{datanode}"
 
 
 def deletion(datanode: str, block: int) -> str:
-    """Return what lets a DataNode delete a replica."""
+    """Return the path of the order to delete a replica."""
     return f"{DELETE}/{datanode}/{block}"
 
 
 def waiting(block: int) -> str:
-    """Return what is there while a block's replicas are to be looked at."""
+    """Return the path of the queued replica check of a block."""
     return f"{WAIT_FOR_ACKS}/{block}"
 
 
 def waiting_file(file: int, version: int) -> str:
-    """Return the same for all blocks of a file, of which this version of its inode is to be looked at."""
+    """Return the path of the queued replica check of a file's blocks, at this version of its inode."""
     return f"{WAIT_FOR_ACKS}/{file}-{version}"
 
 
 def copies(datanode: str) -> str:
-    """Return where the blocks are named that a DataNode is to copy to itself."""
+    """Return the path of the queue of blocks that a DataNode must copy to itself."""
     return f"{REPLICATE}/{datanode}"
 
 
 def copy(datanode: str, block: int) -> str:
-    """Return the order to copy a block to a DataNode."""
+    """Return the path of the order to copy a block to a DataNode."""
     return f"{REPLICATE}/{datanode}/{block}"
 
 
 def inventory(datanode: str) -> str:
-    """Return where it stands which replicas a DataNode has."""
+    """Return the path below which a DataNode's inventory is."""
     return f"{HEALTH}/{datanode}/blocks"
 
 
 def bucket(datanode: str, number: int) -> str:
-    """Return a part of that."""
+    """Return the path of a bucket of the inventory."""
     return f"{HEALTH}/{datanode}/blocks/{number}"
 
 
 def report(datanode: str) -> str:
-    """Return where a DataNode's report is."""
+    """Return the path below which a DataNode's block report is."""
     return f"{BLOCK_REPORTS}/{datanode}"
 
 
 def claim(queue: str, item: str, session: int) -> str:
-    """Return what is there while a session works on an item of a queue."""
+    """Return the path of the ephemeral claim of a session that works on an item of a queue."""
     return f"{CLAIMS}/{queue}-{item}-{session:x}"
 
 
 def lease(holder: str) -> str:
-    """Return where a holder's lease is."""
+    """Return the path of a holder's lease."""
     return f"{LEASES}/{escape(holder)}"
 
 
 def leased(holder: str, file: int) -> str:
-    """Return where it stands that a holder has a file open."""
+    """Return the path of the record that a holder has a file open."""
     return f"{LEASES}/{escape(holder)}/{file}"
 
 
 def escape(name: str) -> str:
-    """Spell a name so that ZooKeeper takes it: emoji and control characters among others do not go in."""
+    """Escape the characters that ZooKeeper refuses in a name, such as emoji and control characters."""
     return _REFUSED.sub(lambda found: "".join(_escaped(found[0])), name)
 
 

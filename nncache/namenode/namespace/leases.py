@@ -1,7 +1,7 @@
-"""Who may write a file, and how a file is closed that its writer has left.
+"""Leases of open files, and the recovery of files whose writer has disappeared.
 
 Source: FSNamesystem.checkLease, recoverLeaseInternal, internalReleaseLease, commitBlockSynchronization (Hadoop 3.5.0).
-A recovery's order stays in the queue until it is carried out, so no attempt needs a time limit.
+An order to recover stays in the queue until it is carried out, so no attempt needs a time limit.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, Replicas, View
 
 Purpose: TypeAlias = Literal["CREATE_FILE", "APPEND_FILE", "TRUNCATE_FILE"]
-"""What a client wants an open file for (FSNamesystem.RecoverLeaseOp)."""
+"""The operation for which a client needs an open file (FSNamesystem.RecoverLeaseOp)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +30,14 @@ class Writer:
 
     holder: str
     host: str
-    is_soft_limit_over: Callable[
-        [str, int], bool
-    ]  # of a holder whose lease has this version, as observed here
+    is_soft_limit_over: Callable[[str, int], bool]  # by holder and version of its lease, as observed here
 
 
 def check_lease(view: View, chain: Chain, holder: str, file_id: int) -> Node:
     """Return the file that a holder writes.
 
     Raises:
-        Refusal: one of checkLease's messages.
+        Refusal: the holder does not write the file; the messages are those of HDFS's checkLease.
     """
     described = f"{chain.path} (inode {file_id}) {_lease_words(view, holder)}"
     node = chain.last
@@ -65,12 +63,12 @@ def _lease_words(view: View, holder: str) -> str:
 def take_over(
     view: View, tx: Transaction, chain: Chain, node: Node, writer: Writer, purpose: Purpose
 ) -> Refusal | None:
-    """See that a file is not being written; if its writer's soft limit is over, begin to close it.
+    """Check that a file is not being written; if its writer's soft limit has expired, close it or begin to.
 
-    Returns what the client is answered after that was begun; None if the file is closed now.
+    Returns the answer to the client if a recovery is under way, with changes to commit; None if the file is closed.
 
     Raises:
-        Refusal: another client writes it, or this one does already.
+        Refusal: another client, or this one, is already writing the file.
     """
     file = node.inode
     if not file.is_open:
@@ -97,7 +95,7 @@ def take_over(
 
 
 def recover_lease(view: View, tx: Transaction, caller: Caller, holder: str) -> bool:
-    """Close a file that any client writes, or begin to; tell whether it is closed."""
+    """Close a file, whichever client writes it, or begin its recovery. Return whether it is closed."""
     chain = reached(view, caller)
     node = file_of(chain)
     if not node.inode.is_open:
@@ -113,17 +111,17 @@ def is_file_closed(view: View, caller: Caller) -> bool:
 
 
 def release(view: View, tx: Transaction, chain: Chain, node: Node, new_holder: str | None) -> bool:
-    """Close an open file, or begin to recover its last block; tell whether it is closed.
+    """Close an open file, or begin to recover its last block. Return whether it is closed.
 
     Args:
-        view: what was read.
-        tx: what it changes.
+        view: the data that was read.
+        tx: gets the changes.
         chain: the file's path.
         node: the file.
-        new_holder: who gets the lease if it is not closed at once; None: the holder stays, and is renewed.
+        new_holder: gets the lease if the file is not closed now; None: the holder keeps it, and it is renewed.
 
     Raises:
-        Refusal: it cannot be closed now; asked again later, it may.
+        Refusal: the file cannot be closed now; a later retry may succeed.
     """
     blocks = tx.now(node).blocks
     complete = next(
@@ -162,7 +160,7 @@ def release(view: View, tx: Transaction, chain: Chain, node: Node, new_holder: s
 
 
 def is_held(view: View, block: Block) -> bool:
-    """Tell whether a block is minimally replicated: a DataNode holds it, under its stamp or the next one."""
+    """Tell whether a block is minimally replicated: a DataNode holds it, under its stamp or a later one."""
     replicas = view.replicas_of(block.id)
     return replicas is not None and any(
         replica.stamp >= block.stamp and not replica.is_corrupt for replica in replicas.held.values()
@@ -178,13 +176,13 @@ def _begin_recovery(tx: Transaction, chain: Chain, node: Node, last: Block) -> N
 
 
 def order_recovery(tx: Transaction, file: int, block: Block) -> None:
-    """Put the recovery of a block into the queue."""
+    """Queue the recovery of a block."""
     order = Recovery(file=file, block=block.id, recovery_id=block.recovery_id, truncate_to=block.truncate_to)
     tx.write(Create(f"{layout.RECOVER}/{block.id}", encode(order)))
 
 
 def close(tx: Transaction, chain: Chain, node: Node) -> None:
-    """Close a file, all of whose blocks are held by some DataNode."""
+    """Close a file. Each of its blocks must be on some DataNode."""
     file = tx.now(node)
     blocks = tuple(msgspec.structs.replace(block, state=BlockState.COMPLETE) for block in file.blocks)
     tx.release(file.holder, file.id)
@@ -193,14 +191,14 @@ def close(tx: Transaction, chain: Chain, node: Node) -> None:
 
 
 def drop_block(view: View, tx: Transaction, block: Block) -> None:
-    """Take a block out of the store, and let its replicas be deleted."""
+    """Remove a block from the store, and queue its replicas for deletion."""
     replicas = view.replicas_of(block.id)
     if replicas is not None:
         tx.write(*dropped(block.id, replicas))
 
 
 def dropped(block: int, replicas: Replicas) -> list[Operation]:
-    """Return what takes a block out of the store, and lets its replicas be deleted."""
+    """Return the operations that remove a block from the store and queue its replicas for deletion."""
     return [
         *(Create(layout.deletion(name, block), b"") for name in {*replicas.location.targets, *replicas.held}),
         *(Delete(layout.replica(block, name)) for name in replicas.held),
@@ -210,20 +208,20 @@ def dropped(block: int, replicas: Replicas) -> list[Operation]:
 
 
 def look_again(block: int, waiting: int | None) -> Operation:
-    """Return what has a block's replicas looked at, from now on: what ends that at this moment is refused."""
+    """Return the operation that queues a block's replica check; a concurrent transaction that ends it then fails."""
     path = layout.waiting(block)
     return Create(path, b"") if waiting is None else SetData(path, b"")
 
 
 def put_replica(block: int, datanode: str, replica: Replica, *, is_held: bool) -> Operation:
-    """Return what takes down that a DataNode holds a replica."""
+    """Return the operation that records a DataNode's replica."""
     path, data = layout.replica(block, datanode), encode(replica)
     return SetData(path, data) if is_held else Create(path, data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
-    """What the recovery of a block came to: nothing to keep, or a length at these DataNodes."""
+    """The result of a block's recovery: no data, or a length at these DataNodes."""
 
     order: Recovery
     length: int = 0
@@ -231,23 +229,23 @@ class Recovered:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no replica has a byte: the block goes."""
+        """Whether no replica has a byte: the block is then dropped."""
         return not self.datanodes
 
 
 def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) -> None:
-    """Take what a recovery came to, and close the file, unless another of its blocks is at no DataNode.
+    """Store the result of a recovery. Close the file, unless another of its blocks is not complete.
 
-    The replicas of a watched block are looked at from then on: those of some DataNodes may have been left out.
+    Queue a replica check for a watched block: the recovery may have left out some DataNodes.
 
     Raises:
-        Refusal: another recovery has begun since.
+        Refusal: a later recovery has begun.
     """
     (chain,) = view.chains
     order = recovered.order
     tx.write(Delete(f"{layout.RECOVER}/{order.block}"))
     node = chain.last
-    if node is None:  # deleted meanwhile
+    if node is None:  # the file was deleted
         return
     file: Inode = node.inode
     last = file.blocks[-1] if file.blocks else None

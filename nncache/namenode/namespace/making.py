@@ -1,4 +1,4 @@
-"""Make directories, and what both MKDIRS and CREATE need for it.
+"""Create directories, with the checks that MKDIRS and CREATE share.
 
 Source: FSDirMkdirOp and FSDirectory.addLastINode of Hadoop 3.5.0.
 """
@@ -26,23 +26,23 @@ _RIGHTS: Final = 0o777
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """A mode as it is to be, and what was asked for before the client's umask, if the client says so."""
+    """A mode, and the mode before the client's umask if the client sends it."""
 
     masked: int
     unmasked: int | None = None
 
     def for_ancestors(self) -> "Modes":
-        """Return the same without a sticky bit, with the owner's right to go on making things (addImplicitUwx)."""
+        """Return the modes of missing ancestors: no sticky bit, write and execute for the owner (addImplicitUwx)."""
         return Modes(self.masked & _RIGHTS | _OWNER_WX, self.unmasked)
 
 
 def mkdirs(
     view: View, tx: Transaction, caller: Caller, modes: Modes, new_id: NewId, *, create_parent: bool = True
 ) -> bool | Refusal:
-    """Make a directory and those above it that are missing; one that is there already is left as it is.
+    """Create a directory and its missing ancestors; an existing directory stays unchanged.
 
-    A Refusal is an answer after which something has changed: HDFS makes one directory after the other, as far as
-    quotas and limits let it.
+    A returned Refusal is an answer with changes to commit: HDFS creates one directory after the other, as far as
+    quotas and limits allow.
     """
     (chain,) = view.chains
     check_path_length(chain.asked, "mkdirs")
@@ -68,7 +68,7 @@ def mkdirs(
 def make_ancestors(
     tx: Transaction, chain: Chain, caller: Caller, modes: Modes, new_id: NewId
 ) -> Inode | Refusal:
-    """Make the directories above a path that are missing; return the one that will hold it."""
+    """Create the missing ancestors of a path. Return its parent directory."""
     above = tx.now(chain.nodes[-1])
     for index in range(len(chain.nodes) - 1, len(chain.names) - 1):
         try:
@@ -81,7 +81,7 @@ def make_ancestors(
 def _make(
     tx: Transaction, chain: Chain, index: int, above: Inode, caller: Caller, modes: Modes, new_id: NewId
 ) -> Inode:
-    """Make the directory at one place of a path."""
+    """Create the directory at one index of a path."""
     check_new_name(chain, index)
     mode, acl = inherited(above, modes.masked, modes.unmasked, is_directory=True)
     tx.consume(chain, 1, 0)
@@ -91,7 +91,7 @@ def _make(
         name=chain.names[index],
         is_directory=True,
         owner=caller.user,
-        group=above.group,  # as BSD does, and HDFS
+        group=above.group,  # inherited, as in BSD and HDFS
         mode=mode,
         acl=acl,
         mtime=tx.now_ms,
@@ -104,13 +104,13 @@ def _make(
 
 
 def check_name(chain: Chain) -> None:
-    """Refuse a path that no file may have (DFSUtil.isValidName)."""
+    """Refuse a path that is not valid (DFSUtil.isValidName)."""
     if not is_valid(chain.asked):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name Invalid file name: {chain.asked}")
 
 
 def is_valid(path: str) -> bool:
-    """Tell whether a path as it was asked for names something that may be made."""
+    """Tell whether a path, as requested, is valid for a new file or directory."""
     names = path.split("/")
     return path.startswith("/") and not any(
         name in {".", ".."} or ":" in name or (name == "" and 0 < index < len(names) - 1)
@@ -119,7 +119,7 @@ def is_valid(path: str) -> bool:
 
 
 def check_new_name(chain: Chain, index: int) -> None:
-    """Refuse a name that is too long or reserved, of the one that is to be made at that place of a path."""
+    """Refuse a new name, at one index of a path, that is too long or reserved."""
     name = chain.names[index]
     if index == 0 and name == ".reserved":
         raise Refusal(
@@ -139,7 +139,7 @@ def check_new_name(chain: Chain, index: int) -> None:
 
 
 def check_path_length(path: str, operation: str) -> None:
-    """Refuse a path that is longer or deeper than HDFS makes any."""
+    """Refuse a path that is longer or deeper than HDFS allows."""
     if len(path) > MAX_PATH_CHARS or path.count("/") > MAX_PATH_LEVELS:
         raise io_error(
             f"{operation}: Pathname too long.  Limit {MAX_PATH_CHARS} characters, {MAX_PATH_LEVELS} levels."
@@ -147,6 +147,6 @@ def check_path_length(path: str, operation: str) -> None:
 
 
 def check_parent_exists(chain: Chain) -> None:
-    """Refuse to make what is above a path."""
+    """Refuse a path whose parent does not exist."""
     if chain.names and chain.parent is None:
         raise not_found(f"Parent directory doesn't exist: {chain.path_of(len(chain.names) - 1)}")

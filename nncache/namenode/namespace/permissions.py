@@ -1,4 +1,4 @@
-"""Who may do what.
+"""Permission checks.
 
 Source: org.apache.hadoop.hdfs.server.namenode.FSPermissionChecker of Hadoop 3.5.0, in its order of checks.
 """
@@ -18,14 +18,14 @@ ALL: Final = 7
 ACTIONS: Final = (
     "NONE", "EXECUTE", "WRITE", "WRITE_EXECUTE", "READ", "READ_EXECUTE", "READ_WRITE", "ALL",
 )  # fmt: skip
-"""FsAction's names, by their bits."""
+"""FsAction's names, indexed by their bits."""
 
 STICKY: Final = 0o1000
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks."""
+    """The user who calls an operation."""
 
     user: str
     groups: frozenset[str]
@@ -39,10 +39,10 @@ def symbol(mode: int) -> str:
 
 
 def check_traverse(caller: Caller, chain: Chain, *, creates: bool = False) -> None:
-    """See that the caller may go as far as to the path; below a file there is nothing to go to.
+    """Check that the caller may traverse all ancestors of the path, and that they are directories.
 
     Raises:
-        Refusal: AccessControlException; for what `creates`, ParentNotDirectoryException below a file.
+        Refusal: AccessControlException; below a file, ParentNotDirectoryException if `creates`.
     """
     for index, node in enumerate(chain.ancestors()):
         if not node.inode.is_directory:
@@ -53,14 +53,14 @@ def check_traverse(caller: Caller, chain: Chain, *, creates: bool = False) -> No
 
 
 def reached(view: View, caller: Caller) -> Chain:
-    """Return the one path that is asked for, if the caller may go as far as to it; refusals as of `check_traverse`."""
+    """Return the view's only path, if the caller may traverse to it. Raises as `check_traverse` does."""
     (chain,) = view.chains
     check_traverse(caller, chain)
     return chain
 
 
 def check_owner(caller: Caller, chain: Chain) -> None:
-    """See that the path exists and that the caller owns what it names."""
+    """Check that the path exists and that the caller owns it."""
     if chain.last is None:
         raise not_found(f"Directory/File does not exist {chain.path}")
     if not caller.is_superuser and chain.last.inode.owner != caller.user:
@@ -68,7 +68,7 @@ def check_owner(caller: Caller, chain: Chain) -> None:
 
 
 def check_superuser(caller: Caller, operation: str) -> None:
-    """See that the caller is the superuser, for an operation by the NameNode's name of it."""
+    """Check that the caller is the superuser; `operation` is the NameNode's name of the call."""
     if not caller.is_superuser:
         raise denied(
             f"Access denied for user {caller.user}. Superuser privilege is required for operation {operation}"
@@ -76,19 +76,19 @@ def check_superuser(caller: Caller, operation: str) -> None:
 
 
 def check_access(caller: Caller, chain: Chain, access: int) -> None:
-    """See that the caller has these rights to what the path names, which may be missing."""
+    """Check that the caller has these permissions on the path's inode; a missing one passes."""
     if not caller.is_superuser and chain.last is not None:
         _check(caller, chain, len(chain.names), access)
 
 
 def check_ancestor(caller: Caller, chain: Chain, access: int) -> None:
-    """See that the caller has these rights to the nearest directory above that exists."""
+    """Check that the caller has these permissions on the nearest existing ancestor."""
     if not caller.is_superuser and chain.names:
         _check(caller, chain, min(len(chain.names), len(chain.nodes)) - 1, access)
 
 
 def check_parent(caller: Caller, chain: Chain, access: int) -> None:
-    """See that the caller has these rights to the directory above, and that its sticky bit allows a removal."""
+    """Check that the caller has these permissions on the parent, and that its sticky bit allows a removal."""
     if caller.is_superuser or not chain.names or chain.parent is None:
         return
     above, last = len(chain.names) - 1, chain.last
@@ -100,7 +100,7 @@ def check_parent(caller: Caller, chain: Chain, access: int) -> None:
 
 
 def check_below(caller: Caller, path: str, tree: Tree, access: int, *, ignore_empty: bool) -> None:
-    """See that the caller has these rights to all directories of a tree, and may remove all from the sticky ones."""
+    """Check that the caller has these permissions on all directories of a tree, whose sticky bits allow removals."""
     if caller.is_superuser or not tree.top.inode.is_directory:
         return
     waiting = [(path, tree)]
@@ -120,7 +120,7 @@ def check_below(caller: Caller, path: str, tree: Tree, access: int, *, ignore_em
 
 
 def check_each(caller: Caller, path: str, tree: Tree, access: int) -> None:
-    """See that the caller has these rights to all directories of a tree, each before what is in it."""
+    """Check that the caller has these permissions on all directories of a tree, parents first."""
     waiting = [] if caller.is_superuser else [(path, tree)]
     while waiting:
         at, each = waiting.pop()
@@ -131,7 +131,7 @@ def check_each(caller: Caller, path: str, tree: Tree, access: int) -> None:
 
 
 def may(caller: Caller, inode: Inode, access: int) -> bool:
-    """Tell whether the caller has these rights to an inode."""
+    """Tell whether the caller has these permissions on an inode."""
     if caller.is_superuser:
         return True
     owners, groups, others = (inode.mode >> shift & ALL for shift in (6, 3, 0))
@@ -143,7 +143,7 @@ def may(caller: Caller, inode: Inode, access: int) -> bool:
         return rights & access == access
     is_named = False
     for entry in entries:
-        masked = entry.permission & groups  # the group's bits show the mask
+        masked = entry.permission & groups  # the group bits hold the mask
         if entry.type == "user" and entry.name == caller.user:
             return masked & access == access
         if entry.type == "group" and (entry.name or inode.group) in caller.groups:

@@ -1,4 +1,4 @@
-"""What is answered without changing anything, but for an access time.
+"""Reads of the namespace; they change at most an access time.
 
 Source: FSDirStatAndListingOp of Hadoop 3.5.0.
 """
@@ -26,11 +26,11 @@ from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Node, View
 
 ACCESS_TIME_PRECISION_MS: Final = 3_600_000
-"""A read sets the access time if it is older (dfs.namenode.accesstime.precision)."""
+"""A read updates an access time that is older than this (dfs.namenode.accesstime.precision)."""
 
 
 def status(view: View, caller: Caller) -> FileStatus:
-    """Return the status of what a path names."""
+    """Return the status of the file or directory at a path."""
     node = found(view, caller)
     if node is None:
         raise not_found(f"File does not exist: {view.chains[0].asked}")
@@ -38,7 +38,7 @@ def status(view: View, caller: Caller) -> FileStatus:
 
 
 def found(view: View, caller: Caller) -> Node | None:
-    """Return what a path names, if the caller may go there; for the superuser there is nothing below a file."""
+    """Return the node at a path, None if it is missing. The superuser gets None, not a refusal, below a file."""
     (chain,) = view.chains
     if not caller.is_superuser:
         check_traverse(caller, chain)
@@ -46,7 +46,7 @@ def found(view: View, caller: Caller) -> Node | None:
 
 
 def status_of(node: Node, policy: int, suffix: str = "") -> FileStatus:
-    """Return the status of an inode, with the storage policy that holds for it."""
+    """Return the status of an inode with its effective storage policy."""
     inode = node.inode
     return FileStatus(
         type=FileType.DIRECTORY if inode.is_directory else FileType.FILE,
@@ -68,7 +68,7 @@ def status_of(node: Node, policy: int, suffix: str = "") -> FileStatus:
 
 
 def listed(view: View, caller: Caller) -> tuple[Node, int]:
-    """Return the file or directory to be listed, with its storage policy."""
+    """Return the file or directory to list, and its effective storage policy."""
     chain = reached(view, caller)
     if chain.last is None:
         raise not_found(f"File {chain.asked} does not exist.")
@@ -79,7 +79,7 @@ def listed(view: View, caller: Caller) -> tuple[Node, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentSummary:
-    """What a tree holds."""
+    """The totals of a tree."""
 
     is_directory: bool
     directories: int
@@ -91,7 +91,7 @@ class ContentSummary:
 
 
 def content_summary(view: View, caller: Caller, *, as_usage: bool = False) -> ContentSummary:
-    """Return what a tree holds; all its directories must be open to the caller. `as_usage` words a refusal."""
+    """Return the totals of a tree; the caller needs access to all its directories. `as_usage`: for GETQUOTAUSAGE."""
     chain = reached(view, caller)
     node = chain.last
     if node is None:
@@ -117,7 +117,7 @@ def content_summary(view: View, caller: Caller, *, as_usage: bool = False) -> Co
 
 
 def readable(view: View, tx: Transaction, caller: Caller) -> Inode:
-    """Return a file that the caller may read, and set its access time if it is old."""
+    """Return a file that the caller may read, and update its access time if that is old."""
     chain = reached(view, caller)
     node = file_of(chain)
     check_access(caller, chain, READ)
@@ -128,7 +128,7 @@ def readable(view: View, tx: Transaction, caller: Caller) -> Inode:
 
 
 def check_may(view: View, caller: Caller, access: int) -> None:
-    """See that the caller has these rights to what a path names."""
+    """Check that a path exists and that the caller has these permissions on it."""
     chain = reached(view, caller)
     if chain.last is None:
         raise not_found(f"Path not found: {chain.path}")
@@ -136,7 +136,7 @@ def check_may(view: View, caller: Caller, access: int) -> None:
 
 
 def policy(view: View, caller: Caller) -> int:
-    """Return the storage policy that holds for what a path names; 0: the default one."""
+    """Return the effective storage policy of a path; 0: the default."""
     chain = reached(view, caller)
     check_access(caller, chain, READ)
     if chain.last is None:

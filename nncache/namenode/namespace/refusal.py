@@ -1,6 +1,6 @@
-"""What a NameNode says no with.
+"""Exceptions with which a NameNode answers.
 
-Statuses as org.apache.hadoop.hdfs.web.resources.ExceptionHandler gives them (Hadoop 3.5.0).
+HTTP statuses as in org.apache.hadoop.hdfs.web.resources.ExceptionHandler (Hadoop 3.5.0).
 """
 
 from dataclasses import dataclass
@@ -51,9 +51,9 @@ _STATUSES: Final = {
 }
 
 
-@dataclass(eq=False)  # frozen it could not pass a context manager, which sets its traceback
-class Refusal(Exception):  # noqa: N818 - named after what it is: an answer, no fault of this process
-    """The NameNode's answer is an exception; nothing was changed. `message` is None where Java's is null."""
+@dataclass(eq=False)  # not frozen: a context manager sets its traceback
+class Refusal(Exception):  # noqa: N818 - an answer, not an error of this process
+    """An exception that is the NameNode's answer. Raised, nothing was changed. `message` None: Java's null."""
 
     java: Java
     message: str | None
@@ -63,12 +63,12 @@ class Refusal(Exception):  # noqa: N818 - named after what it is: an answer, no 
 
     @property
     def status(self) -> int:
-        """The HTTP status; 403 for whatever is an IOException."""
+        """The HTTP status; 403 for a class without one of its own."""
         return _STATUSES.get(self.java, 403)
 
 
 def not_found(message: str) -> Refusal:
-    """Return the refusal for what is not there."""
+    """Return a FileNotFoundException."""
     return Refusal(Java.FILE_NOT_FOUND, message)
 
 

@@ -1,7 +1,7 @@
-"""Move a file or a tree.
+"""Rename a file or a tree.
 
-Source: FSDirRenameOp of Hadoop 3.5.0. Of the two kinds the older one answers false where the newer one refuses, and
-moves into a directory that exists.
+Source: FSDirRenameOp of Hadoop 3.5.0. The older of the two calls returns false where the newer one refuses, and moves
+the source into an existing directory.
 """
 
 from nncache.hadoop.events import Rename
@@ -24,9 +24,9 @@ from nncache.namenode.namespace.view import Chain, Node, View
 
 
 def rename(view: View, tx: Transaction, caller: Caller) -> bool:
-    """Move as FileSystem.rename without options does.
+    """Rename as FileSystem.rename without options does.
 
-    The view's paths: source, destination, and the source's name in the destination.
+    The view's paths: source, destination, and the source's name inside the destination.
     """
     source, destination, within = view.chains
     check_path_length(destination.asked, "rename")
@@ -51,7 +51,7 @@ def rename(view: View, tx: Transaction, caller: Caller) -> bool:
 
 
 def rename_with_options(view: View, tx: Transaction, caller: Caller, options: frozenset[str]) -> None:
-    """Move as FileSystem.rename with options does. The view's paths: source, destination."""
+    """Rename as FileSystem.rename with options does. The view's paths: source, destination."""
     source, destination = view.chains
     check_path_length(destination.asked, "rename")
     check_traverse(caller, source)
@@ -118,14 +118,14 @@ def _move(view: View, tx: Transaction, source: Chain, destination: Chain, node: 
 
 
 def _verify(view: View, tx: Transaction, destination: Chain, shared: int, names: int, space: int) -> None:
-    """Refuse what a quota does not allow; nothing is counted."""
+    """Refuse a move that exceeds a quota, without charging it."""
     if names > 0 or space > 0:
         probe = Transaction(view, tx.now_ms)
         probe.consume(destination, names, space, below=shared)
 
 
 def _shared(one: Chain, other: Chain) -> int:
-    """Return how many directories from the root on hold both paths."""
+    """Return the number of common ancestors of both paths, from the root."""
     number = 0
     for first, second in zip(one.ancestors(), other.ancestors(), strict=False):
         if first.inode.id != second.inode.id:

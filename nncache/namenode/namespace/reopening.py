@@ -1,7 +1,7 @@
-"""Open a file that exists, to write more or to cut it off.
+"""Reopen a file to append to it or to truncate it.
 
-Source: FSDirAppendOp and FSDirTruncateOp of Hadoop 3.5.0. Inside a block the DataNodes have to cut their replicas:
-until then the file is open, and has its old length.
+Source: FSDirAppendOp and FSDirTruncateOp of Hadoop 3.5.0. DataNodes must cut their replicas for a truncation inside a
+block: until then the file is open and its length is unchanged.
 """
 
 import msgspec
@@ -17,7 +17,7 @@ from nncache.namenode.namespace.view import View
 
 
 def append(view: View, tx: Transaction, caller: Caller, writer: Writer) -> Inode | Refusal:
-    """Give the writer the lease of a file; its last block, if it is not full, is under construction again."""
+    """Lease a file to the writer. Its last block, unless full, is under construction again."""
     chain = reached(view, caller)
     node = chain.last
     if node is not None and node.inode.is_directory:
@@ -47,7 +47,7 @@ def append(view: View, tx: Transaction, caller: Caller, writer: Writer) -> Inode
 
 
 def truncate(view: View, tx: Transaction, caller: Caller, length: int, writer: Writer) -> bool | Refusal:
-    """Cut a file off at a length; True if it has that length now, False if a block has to be cut."""
+    """Truncate a file. Return True if it has the length now, False if DataNodes must cut a block first."""
     chain = reached(view, caller)
     check_access(caller, chain, WRITE)
     node = file_of(chain)

@@ -1,7 +1,7 @@
-"""Which replicas of a block are to be made, and which are to go.
+"""Choose the replicas of a block to create and to delete.
 
-Pure. Source: BlockManager and BlockPlacementPolicyDefault of Hadoop 3.5.0, without racks. Where two DataNodes are as
-good, the order in which they are passed decides: the caller shuffles them.
+Pure. Source: BlockManager and BlockPlacementPolicyDefault of Hadoop 3.5.0, without racks. Between equally good
+DataNodes the order of the arguments decides: the caller shuffles them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,44 +13,44 @@ from nncache.namenode.namespace.inode import Block, BlockState, DataNodeRecord
 from nncache.namenode.namespace.view import Replicas
 
 MAX_FAILURES: Final = 3
-"""After so many failed attempts a copy is made elsewhere."""
+"""Number of failed attempts after which another DataNode makes the copy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """A block, and what its replicas depend on."""
+    """A block, and the state that decides on its replicas."""
 
     block: Block
     factor: int
     replicas: Replicas
-    there: Mapping[str, DataNodeRecord]  # the DataNodes that are there
-    copying: Mapping[str, int]  # the DataNodes that are to copy it, and how often each has failed
-    deleting: AbstractSet[str]  # those that are to delete a replica of it
-    failed: AbstractSet[str] = field(default_factory=frozenset)  # those that could not copy it
+    there: Mapping[str, DataNodeRecord]  # live DataNodes
+    copying: Mapping[str, int]  # DataNodes ordered to copy the block: their failed attempts
+    deleting: AbstractSet[str]  # DataNodes ordered to delete a replica
+    failed: AbstractSet[str] = field(default_factory=frozenset)  # DataNodes that could not copy it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is to be done about a block.
+    """The next step for a block's replicas.
 
     Invariants:
-        P1  A replica is deleted only while as many good ones stay, at DataNodes that are there, as the file wants.
-        P2  A replica that is the only good one is never deleted.
+        P1  A replica is deleted only while live DataNodes keep as many good ones as the file wants.
+        P2  The only good replica is never deleted.
     """
 
     copy_to: tuple[str, ...] = ()
-    withdraw: tuple[str, ...] = ()  # orders to copy that cannot be carried out, or need not be
-    failed: frozenset[str] = frozenset()  # as `Situation.failed` is from now on
+    withdraw: tuple[str, ...] = ()  # orders to copy that are impossible or unneeded
+    failed: frozenset[str] = frozenset()  # the new `Situation.failed`
     delete: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()  # the good ones because of which others may be deleted
-    is_done: bool = False  # nothing more is to be done
+    keep: tuple[str, ...] = ()  # good replicas that allow the deletions
+    is_done: bool = False  # no further step is needed
 
 
 def plan(situation: Situation) -> Plan:
-    """Say what is to be done about a block: one step; the next one is decided on what is there then.
+    """Return the next step for a block. The step after it depends on the state at that time.
 
-    A replica counts as good also while its DataNode is away, until that is taken for dead (its replicas are dropped
-    then). Of a block that is still being written nothing is decided.
+    A good replica counts also while its DataNode is unavailable, until the DataNode is declared dead and its replicas
+    are dropped. A block that is not complete gets an empty step.
     """
     block, there, replicas = situation.block, situation.there, situation.replicas
     if block.state is not BlockState.COMPLETE:
@@ -70,11 +70,11 @@ def plan(situation: Situation) -> Plan:
     copying = situation.copying.keys() - given_up
     able = there.keys() - good - copying - situation.deleting
     if not able - failed:
-        failed = frozenset[str]()  # all have failed: they are asked again
+        failed = frozenset[str]()  # all have failed: retry them
     wanted = situation.factor - len(good) - len(copying)
     copy_to: tuple[str, ...] = ()
     if wanted > 0 and present:
-        # One with a corrupt replica is the last resort: it keeps that until the copy is whole.
+        # A DataNode with a corrupt replica is the last resort: it keeps that replica until the copy is complete.
         room = [name for name in there if name in able - failed and there[name].free >= block.length]
         copy_to = fewest_transfers(room, there, wanted, last=bad)
     delete: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def fewest_transfers(
     last: AbstractSet[str] = frozenset(),
     first: str = "",
 ) -> tuple[str, ...]:
-    """Choose so many: `first` before all, then those with the fewest transfers under way; those of `last` after all."""
+    """Choose `number` names: `first`, then those with the fewest transfers in flight; those of `last` come last."""
 
     def key(name: str) -> tuple[bool, bool, int]:
         return name != first, name in last, there[name].transfers

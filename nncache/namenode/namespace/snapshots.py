@@ -1,4 +1,4 @@
-"""Directories may be snapshottable; no snapshot can be made, as where the limit per directory is set to 0.
+"""Snapshottable directories. No snapshot can be created, as with a limit of 0 per directory.
 
 Source: FSDirSnapshotOp and SnapshotManager of Hadoop 3.5.0 with dfs.namenode.snapshot.max.limit=0.
 """
@@ -28,7 +28,7 @@ _ANYBODY: Final = Caller("", frozenset(), is_superuser=True)
 
 
 def allow(view: View, tx: Transaction, caller: Caller) -> None:
-    """Make a directory snapshottable; none may lie below another."""
+    """Make a directory snapshottable; snapshottable directories must not nest."""
     chain, node = _to_be_set(view, caller, "allowSnapshot")
     for path in view.snapshottable_paths():
         for one, other, what in ((chain.path, path, "subdirectory"), (path, chain.path, "ancestor")):
@@ -58,7 +58,7 @@ def _to_be_set(view: View, caller: Caller, operation: str) -> tuple[Chain, Node]
 
 
 def create_snapshot(view: View, _: Transaction, caller: Caller, name: str) -> None:
-    """Refuse to make a snapshot."""
+    """Refuse to create a snapshot."""
     chain = reached(view, caller)
     check_owner(caller, chain)
     if name and (ROOT in name or name in _RESERVED or not is_valid(ROOT + name)):
@@ -72,7 +72,7 @@ def create_snapshot(view: View, _: Transaction, caller: Caller, name: str) -> No
 
 
 def refuse_snapshot(view: View, _: Transaction, caller: Caller, message: str, name: str) -> None:
-    """Refuse to rename or delete a snapshot, since no directory has any; the message says {name} and {path}."""
+    """Refuse to rename or delete a snapshot, since none exists. `message` is a format of {name} and {path}."""
     chain = reached(view, caller)
     check_owner(caller, chain)
     _snapshottable(caller, chain)
@@ -80,16 +80,16 @@ def refuse_snapshot(view: View, _: Transaction, caller: Caller, message: str, na
 
 
 def list_snapshots(view: View, caller: Caller) -> None:
-    """See that the path is a snapshottable directory: it has no snapshots."""
+    """Check that the path is a snapshottable directory; it has no snapshots."""
     (chain,) = view.chains
-    check_traverse(_ANYBODY, chain, creates=True)  # before any right is looked at
+    check_traverse(_ANYBODY, chain, creates=True)  # before any check of permissions
     check_traverse(caller, chain)
     check_access(caller, chain, READ)
     _snapshottable(caller, chain)
 
 
 def check_move(view: View, source: Chain, destination: Chain) -> None:
-    """Refuse to move a tree with a snapshottable directory into or below one; the root, which has none, is one."""
+    """Refuse to move a tree that has a snapshottable directory to below another; the root always counts as one."""
     paths = view.snapshottable_paths()
     above = destination.path_of(len(destination.names) - 1)
     if any(_is_within(path, source.path) for path in paths) and (

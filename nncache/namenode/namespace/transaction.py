@@ -1,4 +1,4 @@
-"""What one operation changes, with what must still be as it was read."""
+"""The changes of one operation, and the checks that its input is unchanged."""
 
 from typing import Any, Final
 
@@ -14,17 +14,17 @@ from nncache.namenode.namespace.refusal import Java, Refusal
 from nncache.namenode.namespace.view import Chain, Node, View
 
 MAX_OPERATIONS: Final = 200
-"""Of a transaction: larger ones stop everybody at a ZooKeeper (docs/decisions/0027)."""
+"""Per transaction: larger ones block all clients of a ZooKeeper (docs/decisions/0027)."""
 
 
 class Transaction:
     """Collects the changes of one operation.
 
     Invariants:
-        T1  The version of each inode that was decided on is in it: as the guard of its change, or as a check.
+        T1  The version of each inode that the decision used is in it: as the guard of its change, or as a check.
         T2  An inode is set once, however often it is changed.
-        T3  Its edits go into the segment that the root names, and the root's version is in it: none goes into a
-            segment behind which another one was begun.
+        T3  Its edits go into the segment that the root names, and the root's version is in it: no edit goes into a
+        segment after the next one was begun.
     """
 
     def __init__(self, view: View, now_ms: int, *, is_watched: bool = False) -> None:
@@ -33,18 +33,18 @@ class Transaction:
         self.is_watched = is_watched
         self._view = view
         self._guards: dict[int, Node] = {}
-        self._changed: dict[int, Inode] = {}  # what the inodes among the guards become
-        self._gone: set[int] = set()  # guards whose znode is deleted by a write, with its version
+        self._changed: dict[int, Inode] = {}  # new values of guarded inodes
+        self._gone: set[int] = set()  # guarded inodes whose znode a write deletes, by its version
         self._writes: list[Operation] = []
         self._renewed: set[str] = set()  # holders
-        self._opened: dict[str, int] = {}  # files more, by holder
+        self._opened: dict[str, int] = {}  # files opened minus released, by holder
         self._edits: list[tuple[Event, ...]] = []
         for chain in view.chains:
             for node in chain.nodes:
                 self._guards[node.inode.id] = node
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return all of it, the checks first; nothing if nothing is changed."""
+        """Return all operations, the checks first; none if nothing changes."""
         sets = [
             SetData(layout.inode(number), encode(inode), self._guards[number].version)
             for number, inode in self._changed.items()
@@ -63,10 +63,10 @@ class Transaction:
     # ---- inodes --------------------------------------------------------------------------------------------------
 
     def now(self, node: Node) -> Inode:
-        """Return an inode as the transaction leaves it so far."""
+        """Return an inode with the changes of the transaction so far."""
         return self._changed.get(node.inode.id, node.inode)
 
-    def change(self, node: Node, **fields: Any) -> Inode:  # noqa: ANN401 - whatever fields an inode has
+    def change(self, node: Node, **fields: Any) -> Inode:  # noqa: ANN401 - any fields of an inode
         """Change fields of an inode."""
         self._guards.setdefault(node.inode.id, node)
         changed = msgspec.structs.replace(self.now(node), **fields)
@@ -74,21 +74,21 @@ class Transaction:
         return changed
 
     def make(self, inode: Inode) -> None:
-        """Make a new inode and its entry."""
+        """Create an inode and its entry."""
         self._writes.append(Create(layout.inode(inode.id), encode(inode)))
         if inode.is_directory:
             self._writes.append(Create(layout.directory(inode.id), str(inode.mtime).encode()))
         self._link(inode)
 
     def move(self, node: Node, parent: int, name: str) -> None:
-        """Give an inode another place."""
+        """Move an inode to another parent or name."""
         self._unlink(node.inode)
         self._link(self.change(node, parent=parent, name=name))
 
     def detach(self, node: Node) -> None:
-        """Take a file or a tree out of the namespace; it is reclaimed later. Leases below go then, too.
+        """Remove a file or a tree from the namespace. It is reclaimed later, with the leases below it.
 
-        An empty directory goes at once: if something has come into it meanwhile, the store refuses that.
+        An empty directory is deleted immediately: the store refuses that if an entry was added concurrently.
         """
         self._unlink(node.inode)
         if node.inode.is_snapshottable:
@@ -102,23 +102,23 @@ class Transaction:
         self._writes.append(Create(f"{layout.TREES}/{node.inode.id}", b""))
 
     def remove(self, node: Node) -> None:
-        """Take a file out of the namespace and out of the store; what it consisted of is another's now."""
+        """Remove a file from the namespace and the store; its blocks now belong to another file."""
         self._unlink(node.inode)
         self._gone.add(node.inode.id)
         self._writes.append(Delete(layout.inode(node.inode.id), node.version))
 
     def touch(self, directory: Node | int, at_ms: int | None = None) -> None:
-        """Set the time of a directory's last change, blindly: two changes of one directory never collide."""
+        """Set a directory's modification time without a version check: two changes of one directory never conflict."""
         number = directory if isinstance(directory, int) else directory.inode.id
         at = self.now_ms if at_ms is None else at_ms
         self._writes.append(SetData(layout.directory(number), str(at).encode()))
 
     def write(self, *operations: Operation) -> None:
-        """Add changes of other znodes."""
+        """Add operations on other znodes."""
         self._writes += operations
 
     def log(self, *events: Event) -> None:
-        """Say in the feed what was changed, as one transaction of HDFS's log."""
+        """Append the events of one transaction of HDFS's log to the feed."""
         self._edits.append(events)
 
     def _edit_operations(self) -> list[Operation]:
@@ -136,25 +136,25 @@ class Transaction:
     # ---- leases --------------------------------------------------------------------------------------------------
 
     def renew(self, holder: str) -> None:
-        """Renew a holder's lease; without one nothing is renewed."""
+        """Renew a holder's lease, if it exists."""
         if self._view.lease_of(holder) is not None:
             self._renewed.add(holder)
 
     def lease(self, holder: str, file: int) -> None:
-        """Give a holder the lease of a file, and renew it."""
+        """Add a file to a holder's lease, and renew the lease."""
         self._view.lease_of(holder)
         self._renewed.add(holder)
         self._opened[holder] = self._opened.get(holder, 0) + 1
         self._writes.append(Create(layout.leased(holder, file), b""))
 
     def release(self, holder: str, file: int) -> None:
-        """End a holder's lease of a file."""
+        """Remove a file from a holder's lease."""
         self._view.lease_of(holder)
         self._opened[holder] = self._opened.get(holder, 0) - 1
         self._writes.append(Delete(layout.leased(holder, file)))
 
     def _lease_operations(self) -> list[Operation]:
-        """Return what makes, renews and ends the leases themselves; the makings go before what is put into them."""
+        """Return the operations that delete leases; insert those that create or renew leases before all writes."""
         last: list[Operation] = []
         for holder in self._renewed | self._opened.keys():
             lease, path = self._view.lease_of(holder), layout.lease(holder)
@@ -162,7 +162,7 @@ class Transaction:
             if lease is None:
                 self._writes.insert(0, Create(path, b""))
             elif left == 0:
-                last.append(Delete(path))  # refused if a file came in between: then it is decided again
+                last.append(Delete(path))  # fails if a file was added concurrently: the rule then runs again
             elif holder in self._renewed:
                 self._writes.insert(0, SetData(path, b"", lease.version))
         return last
@@ -170,14 +170,14 @@ class Transaction:
     # ---- quotas --------------------------------------------------------------------------------------------------
 
     def consume(self, chain: Chain, names: int, space: int, *, below: int = 0, verify: bool = True) -> None:
-        """Count what is added to, or taken from, the directories above a path.
+        """Charge the quotas of the directories above a path.
 
         Args:
             chain: the path.
-            names: files and directories more.
-            space: bytes more, each replica counted.
-            below: directories of that number from the root, and those above them, stay as they are.
-            verify: refuse what a quota does not allow; from the directory nearest to the path upwards.
+            names: number of added files and directories; negative: removed.
+            space: added bytes, each replica counted; negative: removed.
+            below: index, from the root's 0, of the first directory that is charged.
+            verify: refuse to exceed a quota; the directory nearest to the path is checked first.
 
         Raises:
             Refusal: a quota is exceeded.
@@ -203,7 +203,7 @@ class Transaction:
 
 
 def _verify(quota: Quota, names: int, space: int, path: str) -> None:
-    """Refuse what a quota does not allow (DirectoryWithQuotaFeature.verifyQuota)."""
+    """Refuse to exceed a quota (DirectoryWithQuotaFeature.verifyQuota)."""
     used_names, used_space = quota.used_names + names, quota.used_space + space
     at = "" if path == ROOT else path
     if names > 0 and quota.names != NO_QUOTA and used_names > quota.names:
@@ -221,7 +221,7 @@ def _verify(quota: Quota, names: int, space: int, path: str) -> None:
 
 
 def _binary(number: int) -> str:
-    """Spell a number of bytes as org.apache.hadoop.util.StringUtils.TraditionalBinaryPrefix does (`long2String`)."""
+    """Format a number of bytes as org.apache.hadoop.util.StringUtils.TraditionalBinaryPrefix does (`long2String`)."""
     for power, letter in ((60, "E"), (50, "P"), (40, "T"), (30, "G"), (20, "M"), (10, "K")):
         if number >= 1 << power:
             whole = number / (1 << power)

@@ -1,7 +1,6 @@
-"""What a rule decides on: the inodes on the way to its paths, as they were read.
+"""The input of a rule: the inodes along its paths, as they were read.
 
-All of it is guarded: what a transaction is decided on is checked by the transaction itself, by the version of each
-inode and lease.
+The transaction guards the input of its own decision: it checks the version of each inode and lease.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,39 +16,36 @@ class Node:
 
     inode: Inode
     version: int
-    mtime: int  # of a directory, that which stands beside its entries
+    mtime: int  # of a directory: as stored with its entries
     children: int = 0
-    children_zxid: int = 0  # changes with what a directory holds
+    children_zxid: int = 0  # changes with a directory's set of entries
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A path and what there is on the way to it: as far as it exists, the root first.
+    """A path and its existing inodes, the root first. Nothing exists below a file."""
 
-    What lies below a file does not exist.
-    """
-
-    asked: str  # the path as it came, for what quotes it
+    asked: str  # the path as requested, for messages
     path: str  # canonical
     names: tuple[str, ...]
     nodes: tuple[Node, ...]
 
     @property
     def last(self) -> Node | None:
-        """What the path itself names."""
+        """The node of the path itself; None if it does not exist."""
         return self.nodes[-1] if len(self.nodes) == len(self.names) + 1 else None
 
     @property
     def parent(self) -> Node | None:
-        """What holds it; None if that does not exist, and for the root."""
+        """The parent directory; None if it does not exist, and for the root."""
         return self.nodes[len(self.names) - 1] if 0 < len(self.names) <= len(self.nodes) else None
 
     def path_of(self, index: int) -> str:
-        """Return the path of a node by its number, the root's being 0."""
+        """Return the path of a node by its index; the root has 0."""
         return ROOT + "/".join(self.names[:index])
 
     def ancestors(self) -> Iterator[Node]:
-        """Yield what lies above the path itself."""
+        """Yield the existing nodes above the path itself."""
         return iter(self.nodes[: len(self.names)])
 
 
@@ -63,7 +59,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What lies in and below a directory, as it was read; not all of it at one moment."""
+    """A directory and everything below it, as read; not all at one moment."""
 
     top: Node
     below: tuple["Tree", ...] = ()
@@ -79,21 +75,21 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Where a block is."""
+    """A block's location and its replicas."""
 
     location: Location
     held: Mapping[str, Replica]  # by DataNode
     version: int = 0  # of the location
-    versions: Mapping[str, int] = field(default_factory=dict)  # of what is held, by DataNode
-    waiting: int | None = None  # the version of `layout.waiting`; None: they need not be looked at
+    versions: Mapping[str, int] = field(default_factory=dict)  # of the replicas' znodes, by DataNode
+    waiting: int | None = None  # the version of `layout.waiting`; None: no check is queued
 
     def good(self, block: Block) -> frozenset[str]:
-        """Return the DataNodes whose replica is what was written."""
+        """Return the DataNodes whose replica matches the block."""
         return good_replicas(self.held, block)
 
 
 def good_replicas(held: Mapping[str, Replica], block: Block) -> frozenset[str]:
-    """Return the DataNodes whose replica is what was written of a block."""
+    """Return the DataNodes whose replica is not corrupt and has the block's stamp and length."""
     return frozenset(
         name
         for name, replica in held.items()
@@ -102,7 +98,7 @@ def good_replicas(held: Mapping[str, Replica], block: Block) -> frozenset[str]:
 
 
 class NeededError(Exception):
-    """A rule needs something that was not read: it is read, and the rule is asked again."""
+    """A rule needs data that was not read: the caller reads it and runs the rule again."""
 
 
 @dataclass(frozen=True)
@@ -114,21 +110,21 @@ class LeaseNeededError(NeededError):
 
 @dataclass(frozen=True)
 class TreeNeededError(NeededError):
-    """All that lies below a directory."""
+    """The tree below a directory."""
 
     node: Node
 
 
 @dataclass(frozen=True)
 class ReplicasNeededError(NeededError):
-    """Where blocks are."""
+    """The locations and replicas of blocks."""
 
     blocks: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class IdsNeededError(NeededError):
-    """Ids for what is made: others have taken those that were there."""
+    """More ids: other operations have taken those that were available."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +134,7 @@ class SnapshottableNeededError(NeededError):
 
 @dataclass(slots=True)
 class View:
-    """All that was read for one operation."""
+    """All data read for one operation."""
 
     chains: tuple[Chain, ...]
     leases: dict[str, Lease | None] = field(default_factory=dict)
@@ -147,13 +143,13 @@ class View:
     snapshottable: tuple[Chain, ...] | None = None
 
     def lease_of(self, holder: str) -> Lease | None:
-        """Return a holder's lease."""
+        """Return a holder's lease, or None. Like the methods below, raises a NeededError if it was not read."""
         if holder not in self.leases:
             raise LeaseNeededError(holder)
         return self.leases[holder]
 
     def tree_of(self, node: Node) -> Tree:
-        """Return what lies below a directory; a file is a tree of itself."""
+        """Return the tree of a directory; a file's tree is the file alone."""
         if not node.inode.is_directory:
             return Tree(node)
         if node.inode.id not in self.trees:
@@ -167,12 +163,12 @@ class View:
         return tuple(chain.path for chain in self.snapshottable)
 
     def replicas_of(self, block: int) -> Replicas | None:
-        """Return where a block is; None if it is not there any more."""
+        """Return a block's location and replicas; None if the block no longer exists."""
         self.need_replicas([block])
         return self.replicas[block]
 
     def need_replicas(self, blocks: Iterable[int]) -> None:
-        """See that it is known where all these blocks are: a rule that asks for many at once is asked again once."""
+        """Require the replicas of all these blocks together, so that the rule runs again only once."""
         missing = tuple(block for block in blocks if block not in self.replicas)
         if missing:
             raise ReplicasNeededError(missing)

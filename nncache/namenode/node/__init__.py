@@ -1,1 +1,1 @@
-"""The NameNode around the rules: reads from the store, commits to it, keeps time, serves the calls."""
+"""The NameNode around the rules: it reads the store, commits to it, keeps time, and serves calls."""

@@ -1,10 +1,10 @@
-"""Who of several processes works on an item of a queue.
+"""Claims: which of several processes works on an item of a queue.
 
-A claim is ephemeral, and its path names the session: `Check`ed in each transaction of the work, it makes that of a
-process whose session has ended fail for good, also after another one has claimed the same item. (A claim of one path
-for all would have version 0 again, so its check would pass.) The claim is made in one transaction with a change of the
-item, whose version was read before it was seen that no other claims it: of two that try at once, one is refused.
-A claim whose end did not come through, though its session lives on, is taken away later: no other may do that.
+A claim is ephemeral, and its path names the session. Each transaction of the work `Check`s the claim, so it fails for
+good once the session has ended, even after another process has claimed the same item. (With one path for all sessions,
+the new claim would have version 0 again, and the check would pass.) One transaction creates the claim and changes the
+item, whose version is read before the check for other claims: of two concurrent attempts, one is refused.
+If the deletion of a claim fails while its session is alive, the same process deletes it later: no other may do that.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from nncache.coordination.zookeeper import Check, Create, Delete, SetData, Znode
 from nncache.namenode.namespace import layout
 
 Claim: TypeAlias = Callable[[], Check]
-"""Of an item that this process works on: the fence of `FencedZnodes`, which fails once the session has ended."""
+"""The fence of an item that this process works on, for `FencedZnodes`. It fails once the session has ended."""
 
 
 class Claims:
@@ -26,11 +26,11 @@ class Claims:
 
     def __init__(self, znodes: LinearizableZnodes) -> None:
         self._znodes = znodes
-        self._left: set[str] = set()  # claims that may still be there, though nothing is worked on under them
+        self._left: set[str] = set()  # claims that may still exist although their work has ended
         self._tidying = asyncio.Lock()
 
     async def tidy(self) -> None:
-        """Take away the claims that are left. Raises CoordinationError: they stay until the next time."""
+        """Delete leftover claims. Raises CoordinationError: they stay until the next call."""
         async with self._tidying:
             for path in tuple(self._left):
                 with suppress(NoNodeError):
@@ -39,7 +39,7 @@ class Claims:
 
     @asynccontextmanager
     async def claimed(self, queue: str, item: Znode) -> AsyncIterator[Claim | None]:
-        """Give a claim of an item that was read just now; None: another one works on it, or it has changed."""
+        """Claim an item that was just read. Yield the claim; None if another process has one, or the item changed."""
         await self.tidy()
         name = item.path.rpartition("/")[2]
         path = layout.claim(queue, name, self._znodes.session_id)
@@ -55,7 +55,7 @@ class Claims:
             yield None
             return
         except BaseException:
-            self._left.add(path)  # it may have been made
+            self._left.add(path)  # it may exist
             raise
         try:
             yield lambda: Check(path, 0)

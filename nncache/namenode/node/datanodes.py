@@ -1,4 +1,4 @@
-"""Where the DataNodes are and how they are: for redirects, and for where replicas go."""
+"""Addresses and load of the DataNodes, for redirects and for the placement of replicas."""
 
 import logging
 import random
@@ -17,27 +17,27 @@ _log = logging.getLogger(__name__)
 
 
 class DataNodes:
-    """The DataNodes that are there, as of the last look.
+    """The live DataNodes, as of the last read.
 
-    A DataNode is there as long as its heartbeat is, which is ephemeral.
+    A DataNode is live while its heartbeat, an ephemeral znode, exists.
 
     Attributes:
-        names: all that were ever registered.
-        there: those that are there.
-        load: how these are.
+        names: all registered DataNodes, live or not.
+        there: the records of the live DataNodes, by name.
+        load: the load of the live DataNodes, by name.
     """
 
     def __init__(self, addresses: Mapping[str, str], znodes: Znodes | None = None) -> None:
-        """Begin with some; without znodes there are no others."""
+        """Start with DataNodes at these addresses. Without znodes there are no others."""
         self.there: Mapping[str, DataNodeRecord] = {
             name: DataNodeRecord(http=http) for name, http in addresses.items()
         }
         self.names: frozenset[str] = frozenset(addresses)
         self._znodes = znodes
-        self._unreadable: set[str] = set()  # names whose records were logged
+        self._unreadable: set[str] = set()  # names whose corrupt records were logged
 
     async def look(self) -> None:
-        """See which there are."""
+        """Read which DataNodes are live."""
         if self._znodes is None:
             return
         names = await self._znodes.children(layout.HEALTH)
@@ -58,13 +58,13 @@ class DataNodes:
 
     @property
     def load(self) -> dict[str, DataNodeRecord]:
-        """Return what replicas are placed by, in an order by chance."""
+        """Return the load by which replicas are placed, in random order."""
         return {name: self.there[name] for name in random.sample(sorted(self.there), len(self.there))}
 
     def for_block(
         self, path: str, number: int, size: int, first: str, excluded: AbstractSet[str]
     ) -> tuple[str, ...]:
-        """Return where the replicas of a new block of a file go. Raises Refusal: nowhere."""
+        """Return the target DataNodes of a file's new block. Raises Refusal: no DataNode can take it."""
         load = self.load
         able = [name for name, each in load.items() if name not in excluded and each.free >= size]
         chosen = fewest_transfers(able, load, number, first=first)
@@ -76,30 +76,30 @@ class DataNodes:
         return chosen
 
     async def for_writing(self) -> str:
-        """Return the address of one that a new file may go to. Raises Refusal: there is none with room."""
+        """Return the address of a DataNode for a new file. Raises Refusal: no live DataNode has free space."""
         if not self.there:
             await self.look()
         return self._chosen([name for name, each in self.there.items() if each.free])
 
     async def for_reading(self, names: Sequence[str]) -> str:
-        """Return the address of one of these names. Raises Refusal: none of them is there."""
+        """Return the address of one of these DataNodes. Raises Refusal: none of them is live."""
         found = [name for name in names if name in self.there]
         if not found:
-            await self.look()  # one may have come since the last look
+            await self.look()  # one may have registered since the last read
             found = [name for name in names if name in self.there]
         return self._chosen(found)
 
     def by_transfers(self, names: Iterable[str]) -> list[str]:
-        """Return those of these names that are there, those with the fewest transfers first."""
+        """Return the live DataNodes among these names, those with the fewest transfers first."""
         load, wanted = self.load, set(names)
         return list(fewest_transfers((each for each in load if each in wanted), load, len(load)))
 
     def of(self, names: Iterable[str]) -> list[str]:
-        """Return the addresses of those of these names that are there."""
+        """Return the addresses of the live DataNodes among these names."""
         return [self.there[name].http for name in names if name in self.there]
 
     def _chosen(self, names: Sequence[str]) -> str:
-        """Return the address of the one with the fewest transfers."""
+        """Return the address of the DataNode with the fewest transfers."""
         if not names:
             raise io_error("Failed to find datanode, suggest to check cluster health. excludeDatanodes=null")
         return self.there[self.by_transfers(names)[0]].http

@@ -1,10 +1,10 @@
-"""The feed of edits: what was changed, in order, for those who follow it (HDFS inotify).
+"""The feed of edits: all changes in order, for its readers (HDFS inotify).
 
 Each change writes its edit in its own transaction, as a sequential znode: no counter is set, so two changes never
-collide, and there is no gap. Edits stand in segments. Of these the root's inode names the one that is written to, and
-every change checks that inode: once another segment is begun, the one before it has its last edit. That one says
-nothing, as HDFS's own, and is what a reader that waits for the next edit sees. So the transaction id of an edit is its
-number, behind all those before.
+conflict, and there is no gap. Edits are grouped in segments. The root's inode names the segment that is written to, and
+every change checks that inode: once another segment is begun, the segment before it has its last edit. The last edit
+has no events, as in HDFS, and is seen by a reader that waits for the next edit. So the transaction id of an edit is its
+number in the segment, counted on from all earlier segments.
 """
 
 from dataclasses import dataclass
@@ -25,17 +25,15 @@ FIRST_SEGMENT: Final = 1
 FIRST_TXID: Final = 1
 
 MAX_EVENTS: Final = 1_000
-"""Of a page (dfs.namenode.inotify.max.events.per.rpc)."""
+"""Per page (dfs.namenode.inotify.max.events.per.rpc)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditsLimits:
-    """How many edits there are."""
+    """Limits on the number of edits."""
 
-    segment: int = 1_000  # in a segment, before the next one is begun
-    kept: int = (
-        10_000  # at least; segments that are older than these go (dfs.namenode.num.extra.edits.retained)
-    )
+    segment: int = 1_000  # edits after which the next segment is begun
+    kept: int = 10_000  # at least; older segments are dropped (dfs.namenode.num.extra.edits.retained)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +44,16 @@ class _Segment:
 
     @property
     def last_txid(self) -> int:
-        """The last one in it, or before it."""
+        """The last transaction id in the segment; in an empty one, the last id before it."""
         return self.first_txid + self.edits - 1
 
     def path(self, txid: int) -> str:
-        """Return where an edit is."""
+        """Return the path of an edit."""
         return feed_znodes.edit(self.number, txid - self.first_txid)
 
 
 def first_operations() -> list[Operation]:
-    """Return what begins an empty feed; its first edit says nothing, as that of a log of HDFS."""
+    """Return the operations that create an empty feed. Its first edit has no events, as in HDFS's log."""
     return [
         Create(feed_znodes.EDITS, feed_znodes.encode_first(FIRST_SEGMENT, FIRST_TXID)),
         Create(feed_znodes.segment(FIRST_SEGMENT), b""),
@@ -64,19 +62,19 @@ def first_operations() -> list[Operation]:
 
 
 class Feed:
-    """Reads the edits in a store, and keeps their number bounded."""
+    """Reads the edits of a store, and bounds their number."""
 
     def __init__(self, znodes: Znodes, limits: EditsLimits) -> None:
         self._znodes = znodes
         self._limits = limits
-        self._seen = (FIRST_SEGMENT, FIRST_SEGMENT)  # the first and last segment, as far as is known
+        self._seen = (FIRST_SEGMENT, FIRST_SEGMENT)  # the first and last known segment
 
     async def last_txid(self) -> int:
-        """Return the last edit's transaction id; that of every change that was answered is not larger."""
+        """Return the transaction id of the last edit. No change that was answered before has a larger id."""
         return (await self._segments())[-1].last_txid
 
     async def page(self, from_txid: int) -> EditsPage:
-        """Return the edits from that one on, or from the first that is kept (NameNodeRpcServer.getEditsFromTxid)."""
+        """Return the edits from an id on, or from the first kept edit (NameNodeRpcServer.getEditsFromTxid)."""
         while True:
             segments = await self._segments()
             end = segments[-1].last_txid
@@ -90,18 +88,18 @@ class Feed:
                 for txid in range(max(begin, segment.first_txid), min(segment.last_txid, txids[-1]) + 1)
             ]
             found = [znode.data for znode in await self._znodes.get_many(paths) if znode is not None]
-            if len(found) == len(txids):  # else some were dropped just now
+            if len(found) == len(txids):  # else some were dropped concurrently
                 return _page(txids, found, end)
 
     async def keep(self) -> None:
-        """Begin a new segment when it is time to, and drop the oldest ones."""
+        """Begin a new segment if the last one is full, and drop the oldest ones."""
         segments = await self._segments()
         if segments[-1].edits >= self._limits.segment:
             await self._begin(segments[-1].number + 1)
         await self._drop(segments)
 
     async def _segments(self) -> list[_Segment]:
-        """Return all segments that are kept, the oldest first, as they are at one moment."""
+        """Return all kept segments, the oldest first, as of one moment."""
         while True:
             first_seen, last_seen = self._seen
             numbers = range(first_seen, last_seen + 2)
@@ -131,10 +129,10 @@ class Feed:
         try:
             await self._znodes.commit(begin)
         except ZnodeError:
-            return  # another NameNode has begun it, or the root was changed: it is tried again at the next tick
+            return  # another NameNode has begun it, or the root was changed: retried at the next tick
 
     async def _drop(self, segments: list[_Segment]) -> None:
-        """Drop what is too old: first the new beginning is written, then the rest is deleted."""
+        """Drop old segments: write the new first segment, then delete the earlier ones."""
         left = sum(segment.edits for segment in segments)
         first = segments[0]
         for segment, following in pairwise(segments):

@@ -1,7 +1,7 @@
-"""The namespace on a store: each operation reads, decides, commits one transaction.
+"""The namespace on a store: each operation reads, decides, and commits one transaction.
 
-The shell around `namespace/`. A refused transaction means that something has changed since it was read: it is read
-again, and decided again, and the reason may be another answer.
+The shell around `namespace/`. A refused transaction means that its input has changed: the operation reads and decides
+again, and the answer may be another one.
 """
 
 import uuid
@@ -39,17 +39,17 @@ WallClock: TypeAlias = Callable[[], int]
 
 IDS_AT_ONCE: Final = 1_000
 IDS_OF_ONE_OPERATION: Final = 1_001
-"""At most: a file below as many missing directories as a path has levels."""
+"""Maximum: a file below as many missing directories as a path has levels."""
 
 MAX_ATTEMPTS: Final = 1_000
-"""How often an operation is decided again before it is given up."""
+"""Number of attempts after which an operation fails."""
 
 FIRST_BLOCK_ID: Final = 1_073_741_825
-"""As in HDFS (SequentialBlockIdGenerator); each id is at once that of no inode and no other block."""
+"""As in HDFS (SequentialBlockIdGenerator). Blocks and inodes take their ids from the same counter."""
 
 
 class Ids:
-    """Numbers that are never used twice, taken from the store many at a time."""
+    """Numbers that are never used twice, taken from the store in batches."""
 
     def __init__(self, znodes: Znodes) -> None:
         self._znodes = znodes
@@ -57,28 +57,28 @@ class Ids:
         self._end = 0
 
     async def prepare(self) -> None:
-        """See that there are enough for one operation."""
+        """Ensure that there are enough ids for one operation."""
         while self._end - self._next < IDS_OF_ONE_OPERATION:
             znode = await self._znodes.get(layout.IDS)
             begin = int(znode.data)
             end = begin + IDS_AT_ONCE + IDS_OF_ONE_OPERATION
             try:
                 await self._znodes.commit([SetData(layout.IDS, str(end).encode(), znode.version)])
-            except BadVersionError:  # another NameNode has taken those
+            except BadVersionError:  # another NameNode has taken these ids
                 continue
             if begin != self._end:
                 self._next = begin
             self._end = end
 
     def take(self) -> int:
-        """Return the next one. Raises IdsNeededError: operations that run beside this one have taken the last."""
+        """Return the next id. Raises IdsNeededError: concurrent operations have taken the last one."""
         if self._next >= self._end:
             raise IdsNeededError
         self._next += 1
         return self._next - 1
 
     def take_block(self) -> int:
-        """Return the next one, as a block's."""
+        """Return the next id, as a block id."""
         return FIRST_BLOCK_ID + self.take()
 
 
@@ -103,7 +103,7 @@ class FileSystem:
         return fenced
 
     async def format(self, owner: str, group: str) -> None:
-        """Make an empty namespace, unless there is one."""
+        """Create an empty namespace, unless one exists."""
         root = Inode(
             id=ROOT_ID, parent=0, name="", is_directory=True, owner=owner, group=group, mode=0o755,
             segment=FIRST_SEGMENT,
@@ -124,11 +124,11 @@ class FileSystem:
             return
 
     async def namespace(self) -> Namespace:
-        """Return which namespace this is; a format makes another one."""
+        """Return the identity of the namespace; each format creates a new one."""
         return parse_namespace((await self.znodes.get(VERSION)).data)
 
     async def run(self, paths: Sequence[str], decide: Decide[_T], needs: Sequence[NeededError] = ()) -> _T:
-        """Carry out an operation on paths; what it most likely `needs` beside them is read at the same time.
+        """Carry out an operation on paths. The data that it probably `needs` in addition is read at the same time.
 
         Raises:
             Refusal: the NameNode's answer is an exception.
@@ -138,7 +138,7 @@ class FileSystem:
     async def run_on(
         self, number: int, asked: str, decide: Decide[_T], needs: Sequence[NeededError] = ()
     ) -> _T:
-        """Carry out an operation on an inode by its id, wherever it is now; `asked` names it if it is gone."""
+        """Carry out an operation on an inode by its id, at its current path; `asked` is its path if it is gone."""
 
         async def read() -> tuple[Chain, ...]:
             return (await self.resolver.chain_of(number, asked),)
@@ -181,7 +181,7 @@ class FileSystem:
         return view
 
     async def _decided(self, view: View, decide: Decide[_T]) -> tuple[_T | Refusal, Transaction]:
-        """Ask a rule, and read what it says that it needs."""
+        """Run a rule, and read the further data that it needs."""
         while True:
             transaction = Transaction(view, self.now_ms(), is_watched=self.is_watched)
             try:

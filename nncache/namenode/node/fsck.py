@@ -1,4 +1,4 @@
-"""Audit a namespace while it is served, and repair what can safely be repaired."""
+"""Audit a namespace while it is served, and carry out the safe repairs."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """What was found."""
+    """The result of an audit."""
 
     inodes: int
     blocks: int
@@ -26,7 +26,7 @@ class Audited:
 
 
 async def fsck(znodes: Znodes, *, repair: bool) -> Audited:
-    """Audit a namespace. What is found twice, and is the same both times, is a finding; the rest was on its way."""
+    """Audit a namespace twice. Only findings of both audits count: the others were changes in progress."""
     first = set(audit(await _stored(znodes)))
     stored = await _stored(znodes) if first else None
     findings = tuple(finding for finding in audit(stored) if finding in first) if stored else ()
@@ -35,7 +35,7 @@ async def fsck(znodes: Znodes, *, repair: bool) -> Audited:
         try:
             await znodes.commit(finding.repair)
         except ZnodeError:
-            continue  # it has changed since
+            continue  # the namespace has changed since
         if finding.repair:
             repaired.append(finding)
     last = stored or await _stored(znodes)
@@ -116,7 +116,7 @@ async def _stored(znodes: Znodes) -> Stored:
 def _read(
     found: Iterable[Znode], parse: Callable[[bytes], _T], unreadable: set[str]
 ) -> dict[int, tuple[Znode, _T]]:
-    """Return znodes and what they say, by the numbers that they are named after; note what is none of this."""
+    """Return znodes and their parsed data, by their numeric names; record the others in `unreadable`."""
     read: dict[int, tuple[Znode, _T]] = {}
     for znode in found:
         parsed = _parsed(znode, parse, unreadable)
@@ -132,7 +132,7 @@ def _read(
 def _parsed(znode: Znode, parse: Callable[[bytes], _T], unreadable: set[str]) -> _T | None:
     try:
         return parse(znode.data)
-    except ValueError:  # msgspec's own errors are such
+    except ValueError:  # includes msgspec's errors
         unreadable.add(znode.path)
         return None
 

@@ -1,8 +1,8 @@
-"""Which NameNode of those on one store shows itself as the active one, and does what is one NameNode's work.
+"""The election of the NameNode, among those on one store, that is active and does the periodic work.
 
-Each of them serves all calls. What holds `/active`, which is ephemeral, leads; the transaction that takes it counts the
-epoch up. Everything that a leader does by itself checks in its own transaction that the epoch is still its own, so one
-that was paused while another was elected changes nothing when it goes on.
+Each of them serves all calls. The NameNode that holds `/active`, an ephemeral znode, leads; the transaction that
+creates it increments the epoch. Each transaction of the leader's own work checks that the epoch is still its own, so a
+leader that was paused while another was elected changes nothing when it resumes.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ class NotLeadingError(CoordinationError):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a NameNode is at a moment, and since when by its own clock or the epoch's (0: since its start)."""
+    """Whether a NameNode is active, and since when, by its own clock or the epoch's (0: since its start)."""
 
     is_active: bool
     since_ms: int = 0
@@ -30,7 +30,7 @@ class Leader:
     """Takes part in the election of the leader.
 
     Invariants:
-        L1  At each moment at most one answer of `standing` says that it is active: it reads who holds `/active`.
+        L1  At each moment at most one NameNode's `standing` is active: it reads the holder of `/active`.
         L2  `fence` fails for good once another NameNode has been elected.
     """
 
@@ -41,17 +41,17 @@ class Leader:
         self._fence: Check | None = None
 
     async def standing(self) -> Standing:
-        """Return what this NameNode is."""
+        """Return whether this NameNode is active, and since when."""
         holder, epoch = await self._znodes.get_many([layout.ACTIVE, layout.EPOCH])
         if holder is None or epoch is None or not self._holds(holder):
             return Standing(is_active=False)
         return Standing(is_active=True, since_ms=_since(epoch))
 
     async def try_to_lead(self) -> bool:
-        """Lead if no other NameNode does; tell whether this one leads."""
+        """Become the leader if there is none. Return whether this NameNode leads."""
         holder, epoch = await self._znodes.get_many([layout.ACTIVE, layout.EPOCH])
         if holder is not None:
-            # An election counts also where its reply was lost: both znodes were read in one snapshot.
+            # An election counts even if its reply was lost: both znodes were read in one snapshot.
             is_own = self._holds(holder)
             self._fence = Check(layout.EPOCH, epoch.version) if is_own and epoch is not None else None
             return self._fence is not None
@@ -66,12 +66,12 @@ class Leader:
         try:
             await self._znodes.commit([begin, Create(layout.ACTIVE, self._name.encode(), ephemeral=True)])
         except ZnodeError:
-            return False  # another one was faster
+            return False  # another NameNode was faster
         self._fence = Check(layout.EPOCH, version)
         return True
 
     def fence(self) -> Check:
-        """Return what makes a transaction fail once another NameNode leads. Raises NotLeadingError."""
+        """Return the check that fails a transaction once another NameNode leads. Raises NotLeadingError."""
         if self._fence is None:
             raise NotLeadingError("this NameNode does not lead")
         return self._fence
@@ -86,10 +86,10 @@ def _since(epoch: Znode) -> int:
 
 
 class FencedZnodes:
-    """The znodes as one process alone may change them.
+    """Znodes whose changes carry a fence.
 
-    `fence` returns what makes a transaction fail once the process leads no more (`Leader.fence`), or has lost what it
-    had claimed (`claims.Claim`).
+    `fence` returns the check that fails a transaction once the process no longer leads (`Leader.fence`) or has lost its
+    claim (`claims.Claim`).
     """
 
     def __init__(self, znodes: Znodes, fence: Callable[[], Check]) -> None:
@@ -100,7 +100,7 @@ class FencedZnodes:
         self.children = znodes.children
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Carry out a transaction, unless it is another's work by now. Raises NotLeadingError."""
+        """Carry out a transaction. Raises NotLeadingError: the work belongs to another process now."""
         fence = self._fence()
         try:
             await self._znodes.commit([fence, *operations])

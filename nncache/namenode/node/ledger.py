@@ -1,4 +1,4 @@
-"""What a DataNode writes of its own replicas: its buckets, each changed in one transaction with what it is about."""
+"""A DataNode's changes of its own inventory, each in one transaction with the change of the replica."""
 
 from nncache.coordination.zookeeper import Operation, Znodes
 from nncache.namenode.namespace import layout
@@ -9,8 +9,8 @@ from nncache.namenode.namespace.inventory import Contents, bucket_of, change_buc
 class Ledger:
     """The buckets of a DataNode (`namespace/inventory.py`).
 
-    Each change carries the version that was read for it, so that what is refused for that is tried again with what is
-    there then: a NameNode changes them, too.
+    Each change carries the version of the bucket that was read. NameNodes change buckets, too: a change that is refused
+    for that is retried with the new contents.
     """
 
     def __init__(self, znodes: Znodes, datanode: str) -> None:
@@ -18,13 +18,13 @@ class Ledger:
         self._datanode = datanode
 
     async def adding(self, block: Block) -> list[Operation]:
-        """Return what puts a replica in."""
+        """Return the operations that add a replica to its bucket."""
         contents, version = await self._read(block.id)
         contents[block.id] = (block.stamp, block.length)
         return [change_bucket(self._datanode, bucket_of(block.id), contents, version)]
 
     async def removing(self, block: int) -> list[Operation]:
-        """Return what takes a replica out; nothing if it is not in."""
+        """Return the operations that remove a replica from its bucket; none if it is not there."""
         contents, version = await self._read(block)
         if contents.pop(block, None) is None:
             return []

@@ -68,14 +68,13 @@ _P = ParamSpec("_P")
 SUPERGROUP: Final = "supergroup"
 SAFE_MODE: Final = 'It was turned on manually. Use "hdfs dfsadmin -safemode leave" to turn safe mode off.'
 LIST_LIMIT: Final = 1_000
-"""Entries of one page (dfs.ls.limit)."""
+"""Entries per page (dfs.ls.limit)."""
 
 PER_TICK: Final = 1_000
-"""Files released, and replicas deleted or copied by a DataNode, before others have their turn
-(dfs.block.invalidate.limit)."""
+"""Maximum per tick: files released, and replicas that a DataNode deletes or copies (dfs.block.invalidate.limit)."""
 
 LIST_ATTEMPTS: Final = 10
-"""After so many a directory that never rests is answered with what was there at some moment of the call, each entry."""
+"""Number of attempts after which the entries of a page may be as of different moments of the call."""
 
 
 _REFUSED: Final[Mapping[Callable[..., object], str]] = {
@@ -101,16 +100,16 @@ _REFUSED: Final[Mapping[Callable[..., object], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameNodeSettings:
-    """Who there is, and how many edits are kept."""
+    """The superuser, the groups of users, and the limits of the edits."""
 
     superuser: str
-    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each user
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by user
     edits: EditsLimits = field(default_factory=EditsLimits)
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryOrder:
-    """An order to recover a block, and the DataNodes that may have something of it."""
+    """An order to recover a block, and the DataNodes that may have a part of it."""
 
     recovery: Recovery
     znode: Znode
@@ -121,11 +120,11 @@ class NameNode:
     """Serves clients and DataNodes from the namespace in a store.
 
     Attributes:
-        safe_mode: whether nothing may be changed.
+        safe_mode: whether changes are refused.
         is_standby: whether every call is refused.
-        started_ms: when it was started, by the wall clock.
-        transition_ms: when it last became active or standby; 0: it is as it was started.
-        datanodes: ids of those that new blocks go to, where there is no fleet.
+        started_ms: time of its start, by the wall clock.
+        transition_ms: when it last became active or standby; 0: not since start.
+        datanodes: names of the DataNodes that get new blocks, if there is no fleet.
     """
 
     def __init__(
@@ -137,7 +136,7 @@ class NameNode:
         leader: Leader | None = None,
         fleet: DataNodes | None = None,
     ) -> None:
-        """Serve from a store; one without a `leader` is the only NameNode, and without a `fleet` has one DataNode."""
+        """Serve from a store. Without `leader` it is the only NameNode; without `fleet` it has one DataNode."""
         self.safe_mode = False
         self.is_standby = False
         self.started_ms = clock.wall_ms()
@@ -150,12 +149,12 @@ class NameNode:
         self._feed = Feed(file_system.znodes, settings.edits)
         self._leader = leader
         self._fleet = fleet
-        # What one NameNode does by itself, fenced where there are several.
+        # For the periodic work of one NameNode; fenced if there are several.
         file_system.is_watched = fleet is not None
         self._own = file_system if leader is None else file_system.fenced(leader.fence)
         self._own_feed = Feed(self._own.znodes, settings.edits)
         self._reclaimer = Reclaimer(self._own, self.costing_itself)
-        self._corrupt: set[str] = set()  # znodes that were logged
+        self._corrupt: set[str] = set()  # corrupt znodes that were logged
 
     def caller(self, user: str) -> Caller:
         """Return a user with their groups."""
@@ -164,7 +163,7 @@ class NameNode:
 
     @property
     def configuration(self) -> Mapping[str, str]:
-        """What `/conf` says, by HDFS's names."""
+        """The configuration that `/conf` shows, by HDFS's names."""
         return {
             "dfs.namenode.num.extra.edits.retained": str(self._settings.edits.kept),
             "dfs.namenode.inotify.max.events.per.rpc": str(MAX_EVENTS),
@@ -173,30 +172,30 @@ class NameNode:
         }
 
     def groups_of(self, user: str) -> Sequence[str]:
-        """Return the groups of a user; the superuser is in the superusers' one."""
+        """Return the groups of a user; without configured groups, the superuser is in the supergroup."""
         others: Sequence[str] = (SUPERGROUP,) if user == self._settings.superuser else ()
         return self._settings.groups.get(user, others)
 
     def become(self, *, standby: bool) -> None:
-        """Be a standby NameNode, or the active one."""
+        """Become standby or active."""
         self.is_standby = standby
         self.transition_ms = max(self._clock.wall_ms(), self.transition_ms + 1)
 
     async def standing(self) -> Standing:
-        """Return whether this NameNode is the active one, as JMX and RPC show it; WebHDFS each of them serves."""
+        """Return whether this NameNode is active, for JMX and RPC. All NameNodes serve WebHDFS."""
         if self._leader is None or self.is_standby:
             return Standing(not self.is_standby, self.transition_ms)
         return await self._leader.standing()
 
     async def check_active(self) -> None:
-        """Refuse, as a standby does, unless this is the active one."""
+        """Refuse, as a standby does, unless this NameNode is active."""
         if not (await self.standing()).is_active:
             raise _standby("READ")
 
     # ---- the namespace -------------------------------------------------------------------------------------------
 
     async def mkdirs(self, caller: Caller, path: str, modes: Modes, *, create_parent: bool = True) -> bool:
-        """Make a directory, and those above it if they may be made, too."""
+        """Create a directory; with `create_parent`, also its missing ancestors."""
         take = self._fs.ids.take
         return await self.change(path, mkdirs, caller, modes, take, create_parent=create_parent)
 
@@ -205,21 +204,21 @@ class NameNode:
         return await self.change(path, delete, caller, recursive=recursive)
 
     async def rename(self, caller: Caller, source: str, destination: str) -> bool:
-        """Move a file or directory, as the older of the two calls does."""
+        """Rename a file or directory, as the older of the two calls does."""
         self._may_write(f"Cannot rename {source}")
         return await self._fs.run([source, destination, WITHIN], lambda view, tx: rename(view, tx, caller))
 
     async def rename_with_options(
         self, caller: Caller, source: str, destination: str, options: frozenset[str]
     ) -> None:
-        """Move a file or directory, as the newer of the two calls does."""
+        """Rename a file or directory, as the newer of the two calls does."""
         self._may_write(f"Cannot rename {source}")
         await self._fs.run(
             [source, destination], lambda view, tx: rename_with_options(view, tx, caller, options)
         )
 
     async def concat(self, caller: Caller, target: str, sources: Sequence[str]) -> None:
-        """Put the blocks of files behind those of another."""
+        """Append the blocks of files to another file."""
         self._may_write(f"Cannot concat {target}")
         await self._fs.run([target, *sources], lambda view, tx: concat(view, tx, caller))
 
@@ -237,7 +236,7 @@ class NameNode:
     # ---- reads ---------------------------------------------------------------------------------------------------
 
     async def listing(self, caller: Caller, path: str, start_after: str = "") -> tuple[list[FileStatus], int]:
-        """Return a page of the statuses in a directory, and how many follow it; of a file, its own."""
+        """Return a page of a directory's statuses, and the number of those after it; for a file, its own status."""
         self._may_read()
         attempt = 0
         while True:
@@ -258,7 +257,7 @@ class NameNode:
         return statuses, max(0, len(names) - LIST_LIMIT)
 
     async def snapshottable(self, caller: Caller) -> list[tuple[str, FileStatus]] | None:
-        """Return the snapshottable directories of a caller, each with the path above it; None without any at all."""
+        """Return the caller's snapshottable directories, each with its parent path; None if no user has any."""
         self._may_read()
         chains = await self._fs.resolver.snapshottable()
         found: list[tuple[str, FileStatus]] = []
@@ -272,7 +271,7 @@ class NameNode:
         return found if chains else None
 
     async def blocks_of(self, caller: Caller, path: str) -> Inode:
-        """Return a file that the caller may read; sets its access time if it is old (getBlockLocations)."""
+        """Return a file that the caller may read, and update its access time if that is old (getBlockLocations)."""
         self._may_read()
 
         def decide(view: View, tx: Transaction) -> Inode | Refusal:
@@ -300,17 +299,17 @@ class NameNode:
         return await self._feed.page(from_txid)
 
     async def current_txid(self, caller: Caller) -> int:
-        """Return the last transaction that was written (getCurrentEditLogTxid)."""
+        """Return the id of the last transaction (getCurrentEditLogTxid)."""
         self._may_read()
         check_superuser(caller, "getCurrentEditLogTxid")
         return await self._feed.last_txid()
 
     async def last_txid(self) -> int:
-        """Return the last transaction that was written, as JMX shows it to all."""
+        """Return the id of the last transaction, for JMX, which shows it to all callers."""
         return await self._feed.last_txid()
 
     async def roll_edits(self, caller: Caller) -> int:
-        """Return with which transaction a segment begins now. Reading is as quick in a long one: nothing is rolled."""
+        """Return the id of the next transaction. Nothing is rolled: a long segment is as quick to read."""
         if self.is_standby:
             raise _standby("JOURNAL")
         check_superuser(caller, "rollEditLog")
@@ -318,13 +317,13 @@ class NameNode:
         return await self._feed.last_txid() + 1
 
     async def keep_edits(self) -> None:
-        """Begin a segment of the edits when it is time to, and drop the oldest ones."""
+        """Begin a new segment of the edits if the last one is full, and drop the oldest ones."""
         await self._own_feed.keep()
 
     # ---- writing files -------------------------------------------------------------------------------------------
 
     async def create(self, caller: Caller, path: str, file: NewFile, holder: str, host: str) -> Inode:
-        """Make a file, and give the holder its lease."""
+        """Create a file, and lease it to the holder."""
         self._may_write(f"Cannot create file{path}")
         writer, take = self._writer(holder, host), self._fs.ids.take
         lease: Lease | None = None
@@ -336,12 +335,12 @@ class NameNode:
 
         made = await self._fs.run([path], decide, [LeaseNeededError(holder)])
         self._fs.resolver.learn(made)
-        version = 0 if lease is None else lease.version + 1  # it has been renewed, or made
+        version = 0 if lease is None else lease.version + 1  # the lease was renewed, or created
         self._leases.see(holder, version, self._clock.now())
         return made
 
     async def append(self, caller: Caller, path: str, holder: str, host: str) -> Inode:
-        """Open a file again, and give the holder its lease."""
+        """Reopen a file for append, and lease it to the holder."""
         self._may_write(f"Cannot append to file{path}")
         writer = self._writer(holder, host)
         opened = await self._fs.run([path], lambda view, tx: append(view, tx, caller, writer))
@@ -349,7 +348,7 @@ class NameNode:
         return opened
 
     async def truncate(self, caller: Caller, path: str, length: int, holder: str, host: str) -> bool:
-        """Cut a file off."""
+        """Truncate a file. Return True if it has the length now, False if DataNodes must cut a block first."""
         self._may_write(f"Cannot truncate for {path}")
         writer = self._writer(holder, host)
         done = await self._fs.run([path], lambda view, tx: truncate(view, tx, caller, length, writer))
@@ -366,9 +365,9 @@ class NameNode:
         first: str = "",
         excluded: AbstractSet[str] = frozenset(),
     ) -> tuple[Block, tuple[str, ...]]:
-        """Allocate the next block of a file; asked with `file_id` 0 it is found by its path.
+        """Allocate the next block of a file; with `file_id` 0 the file is found by its path.
 
-        Returns it with the DataNodes that are to hold it, `first` before all.
+        Returns the block and its target DataNodes, `first` before all others.
         """
         self._may_write(f"Cannot add block to {path}")
         take, fleet = self._fs.ids.take_block, self._fleet
@@ -397,9 +396,9 @@ class NameNode:
     async def begin_pipeline(
         self, path: str, holder: str, block: Block, file_id: int
     ) -> tuple[Block, tuple[str, ...]]:
-        """Give the last block of a file that is appended to its next stamp.
+        """Set the next stamp of the last block of a file open for append.
 
-        Returns it with the DataNodes that have a good replica.
+        Returns the block and its targets: in a fleet, the DataNodes with a good replica.
         """
         self._may_write("Cannot get a new generation stamp and an access token for block")
         begun = await self._run_open(
@@ -410,7 +409,7 @@ class NameNode:
     async def update_pipeline(
         self, path: str, holder: str, block: Block, targets: tuple[str, ...], file_id: int
     ) -> None:
-        """Take the stamp with which a last block is written on, without the DataNodes that have failed."""
+        """Set the stamp of a last block whose writer continues without the failed DataNodes."""
         self._may_write("Cannot update pipeline")
         await self._run_open(
             path, file_id, lambda view, tx: blocks.update_pipeline(view, tx, holder, block, targets, file_id)
@@ -424,14 +423,14 @@ class NameNode:
         )
 
     async def fsync(self, path: str, holder: str, file_id: int, last_length: int) -> None:
-        """Take the length of a file that is being written."""
+        """Store the length of the last block while it is being written; -1: the writer does not report it."""
         self._may_write(f"Cannot fsync file {path}")
         await self._run_open(
             path, file_id, lambda view, tx: blocks.fsync(view, tx, holder, file_id, last_length)
         )
 
     async def complete(self, path: str, holder: str, last: Block | None, file_id: int) -> bool:
-        """Close a file; False: ask again."""
+        """Close a file. Return False if the writer must retry."""
         self._may_write(f"Cannot complete file {path}")
         needs: list[NeededError] = [LeaseNeededError(holder)]
         if last is not None:
@@ -441,14 +440,14 @@ class NameNode:
         )
 
     async def recover_lease(self, caller: Caller, path: str, holder: str) -> bool:
-        """Close a file that any client writes, or begin to; tell whether it is closed."""
+        """Close a file, whichever client writes it, or begin its recovery. Return whether it is closed."""
         self._may_write(f"Cannot recover the lease of {path}")
         closed = await self._fs.run([path], lambda view, tx: leases.recover_lease(view, tx, caller, holder))
         await self._see(holder)
         return closed
 
     async def renew_lease(self, holder: str) -> None:
-        """Renew the lease of all files of a holder; one without any is no error."""
+        """Renew a holder's lease; no error if it does not exist."""
         self._may_write(f"Cannot renew lease for {holder}")
         await self._fs.run(["/"], lambda _, tx: tx.renew(holder))
         await self._see(holder)
@@ -468,7 +467,7 @@ class NameNode:
         )
 
     async def _see(self, holder: str) -> None:
-        """Take note of a lease that has just been renewed."""
+        """Record a lease that has just been renewed."""
         lease = await self._fs.resolver.lease(holder)
         if lease is not None:
             self._leases.see(holder, lease.version, self._clock.now())
@@ -476,7 +475,7 @@ class NameNode:
     # ---- DataNodes -----------------------------------------------------------------------------------------------
 
     async def register(self, datanode: str) -> None:
-        """Take a DataNode in: new blocks go to it."""
+        """Register a DataNode, which then gets new blocks, and create its queues."""
         queues = [layout.deletions(datanode)]
         if self._fleet is not None:
             queues += [layout.copies(datanode), layout.report(datanode), layout.inventory(datanode)]
@@ -488,10 +487,10 @@ class NameNode:
     async def received(
         self, block: Block, datanode: str, ledger: Ledger | None = None, order: str | None = None
     ) -> bool:
-        """Take down that a DataNode holds a replica, in one transaction with its ledger; False: it may go.
+        """Record a DataNode's replica, in one transaction with its ledger. Return False if it may be deleted.
 
-        That is so if no file has that block any more. A replica that was copied by an `order`, which ends with it, may
-        go also if the order was withdrawn.
+        It may be deleted if no file has the block any more, or has finished it under a later stamp; a copy, which ends
+        its `order`, also if the order was withdrawn.
         """
         asked = 0
         for _ in range(MAX_ATTEMPTS):
@@ -504,7 +503,7 @@ class NameNode:
             judged = blocks.Received.UNWANTED if file is None else blocks.judge_received(block, file)
             if judged is blocks.Received.UNWANTED:
                 if number == asked:
-                    return False  # that file had no such block, and no other has got it meanwhile (CONCAT)
+                    return False  # the file lacks the block, and no CONCAT has moved it to another file
                 asked = number
                 continue
             if judged is blocks.Received.KEPT:
@@ -523,7 +522,7 @@ class NameNode:
         raise _changed_again(block.id)
 
     async def mark_corrupt(self, block: int, datanode: str) -> None:
-        """Take down that a DataNode's replica is not what was written: it does not count any more (Z11)."""
+        """Mark a DataNode's replica as corrupt: it no longer counts (Z11)."""
         for _ in range(MAX_ATTEMPTS if self._fleet is not None else 0):
             replicas = await self._fs.resolver.replicas(block)
             replica = None if replicas is None else replicas.held.get(datanode)
@@ -540,10 +539,10 @@ class NameNode:
                 )
 
     async def orders(self, datanode: str) -> list[RecoveryOrder]:
-        """Return the blocks that a DataNode may recover: those that it was asked to hold, or holds as they are.
+        """Return the blocks that a DataNode may recover: it is a target, or holds a replica with the current stamp.
 
-        Those that an append goes to are the targets of its block: an older replica has been left behind, and would
-        win while they are away.
+        The targets of an appended block are the DataNodes that the append goes to: an older replica is stale, but would
+        win while they are unavailable.
         """
         names = _part(await self._fs.znodes.children(layout.RECOVER))
         queued = await self._fs.znodes.get_many([f"{layout.RECOVER}/{name}" for name in names])
@@ -564,16 +563,16 @@ class NameNode:
 
     @contextlib.contextmanager
     def costing_itself(self, path: str) -> Iterator[None]:
-        """Have a corrupt znode keep from nothing but the work on it; it is logged once."""
+        """Limit the damage of a corrupt znode to the work on it; log it once."""
         try:
             yield
-        except ValueError as error:  # msgspec's own errors are such
+        except ValueError as error:  # includes msgspec's errors
             if path not in self._corrupt:
                 _log.warning("corrupt znode, left alone: %s: %s (`nncache fsck` says more)", path, error)
             self._corrupt.add(path)
 
     async def commit_synchronization(self, recovered: Recovered, claim: Claim | None = None) -> None:
-        """Take what the recovery of a block came to, from a DataNode that has claimed it."""
+        """Store the result of a block's recovery, from a DataNode that has claimed it."""
         self._may_write("Cannot commitBlockSynchronization while in safe mode")
         file_system = self._fs if claim is None else self._fs.fenced(claim)
         await file_system.run_on(
@@ -581,13 +580,13 @@ class NameNode:
         )
 
     async def deletions(self, datanode: str) -> list[int]:
-        """Return the blocks whose replicas a DataNode may delete, as many as a tick deletes."""
+        """Return the blocks whose replicas a DataNode may delete, at most PER_TICK."""
         names = _part(await self._fs.znodes.children(layout.deletions(datanode)))
         return [int(name) for name in names if name.isdecimal()]
 
     async def deleted(self, datanode: str, block: int, ledger: Ledger | None = None) -> None:
-        """Take down that a DataNode has deleted a replica."""
-        await asyncio.sleep(0)  # an embedded store never waits, and a queue may be long
+        """Record that a DataNode has deleted a replica."""
+        await asyncio.sleep(0)  # an embedded store never yields to the event loop, and a queue may be long
         order = layout.deletion(datanode, block)
         for _ in range(MAX_ATTEMPTS):
             try:
@@ -596,53 +595,53 @@ class NameNode:
                 )
             except ZnodeError as refused:
                 if refused.path == order:
-                    return  # it was drained, and is deleted all the same
+                    return  # the order was withdrawn, but the replica is deleted all the same
                 continue
             return
         raise _changed_again(block)
 
     async def holders(self, block: Block) -> tuple[str, ...]:
-        """Return the DataNodes that hold a good replica of a block; else any; else those that were asked to."""
+        """Return the DataNodes that hold a good replica of a block; else those with any replica; else its targets."""
         replicas = await self._fs.resolver.replicas(block.id)
         if replicas is None:
             return ()
         return tuple(replicas.good(block)) or tuple(replicas.held) or replicas.location.targets
 
     async def copies(self, datanode: str) -> list[tuple[int, Znode]]:
-        """Return blocks that a DataNode is to copy to itself, each with its order."""
+        """Return blocks that a DataNode must copy to itself, each with its order; at most PER_TICK."""
         queued = _part(await self._fs.znodes.children(layout.copies(datanode)))
         names = [name for name in queued if name.isdecimal()]
         orders = await self._fs.znodes.get_many([layout.copy(datanode, int(name)) for name in names])
         return [(int(name), order) for name, order in zip(names, orders, strict=True) if order is not None]
 
     async def block(self, number: int) -> Block | None:
-        """Return a block as its file has it; None: no file does."""
+        """Return a block as its file has it; None: no file has it."""
         (znode,) = await self._fs.znodes.get_many([layout.location(number)])
         file = None if znode is None else await self._fs.resolver.inode(parse_location(znode.data).file)
         return None if file is None else next((each for each in file.blocks if each.id == number), None)
 
     async def may_go(self, block: int, datanode: str) -> bool:
-        """Tell whether what a DataNode has begun of a block may go: no file has it, or it is whole at others."""
+        """Tell whether a DataNode may delete its partial replica: the block is gone, or complete on others."""
         stored, replicas = await self.block(block), await self._fs.resolver.replicas(block)
         if stored is None or replicas is None:
             return replicas is None
         return stored.state is BlockState.COMPLETE and bool(replicas.good(stored) - {datanode})
 
     async def end_copy(self, order: Znode, *, has_failed: bool) -> None:
-        """Take down that a copy has failed once more, or that no file has the block."""
+        """Count a failed copy in its order, or delete the order of a block that no file has."""
         failures = parse_copying(order.data).failures + 1
         data = encode(Copying(failures=failures))
         change = SetData(order.path, data, order.version) if has_failed else Delete(order.path)
-        with contextlib.suppress(ZnodeError):  # it was withdrawn
+        with contextlib.suppress(ZnodeError):  # the order was withdrawn
             await self._fs.znodes.commit([change])
 
-    # ---- the NameNode's own work ---------------------------------------------------------------------------------
+    # ---- periodic work -------------------------------------------------------------------------------------------
 
     async def work(self) -> None:
-        """Do what one NameNode does each second, if this is the one; all observe the leases.
+        """Do the work of each second: the leader's, if this NameNode leads; all NameNodes observe the leases.
 
         Raises:
-            NotLeadingError: another one has been elected meanwhile.
+            NotLeadingError: another NameNode has been elected.
         """
         is_leading = self._leader is None or await self._leader.try_to_lead()
         await self.check_leases(is_leading=is_leading)
@@ -651,16 +650,16 @@ class NameNode:
             await self.keep_edits()
 
     async def check_leases(self, *, is_leading: bool = True) -> None:
-        """Close the files of holders whose hard limit is over, or begin to (LeaseManager.Monitor).
+        """Close the files of holders whose hard limit has expired, or begin to (LeaseManager.Monitor).
 
-        A NameNode that does not lead observes the leases alone, so that it knows whose soft limit is over.
+        A NameNode that does not lead only observes the leases, so that it knows whose soft limit has expired.
         """
         if self.safe_mode:
             return
         holders = await self._own.znodes.children(layout.LEASES)
         found = await self._own.znodes.get_many([f"{layout.LEASES}/{name}" for name in holders])
         for znode in found if is_leading else ():
-            if znode is not None and not znode.children:  # its last two files were closed at one moment
+            if znode is not None and not znode.children:  # its last two files were closed concurrently
                 with contextlib.suppress(ZnodeError):
                     await self._own.znodes.commit([Delete(znode.path)])
         versions = {
@@ -676,7 +675,7 @@ class NameNode:
         ]
         new_holder = f"HDFS_NameNode-{self._clock.stamp()}"
         for holder, file in _part(left):
-            await asyncio.sleep(0)  # an embedded store never waits
+            await asyncio.sleep(0)  # an embedded store never yields to the event loop
             with self.costing_itself(f"{layout.lease(holder)}/{file}"):
                 await self._release(int(file), holder, new_holder)
 
@@ -690,14 +689,14 @@ class NameNode:
         try:
             await self._own.run_on(file, "", decide)
         except Refusal:
-            return  # it is tried again at the next tick, as HDFS does
+            return  # retried at the next tick, as in HDFS
         await self._see(new_holder)
 
     async def reclaim(self) -> None:
-        """Take a part of what was deleted out of the store."""
+        """Remove a part of the detached trees from the store."""
         await self._reclaimer.tick()
 
-    # ---- what is refused altogether ------------------------------------------------------------------------------
+    # ---- refusals by the NameNode's state ------------------------------------------------------------------------
 
     def _may_read(self) -> None:
         if self.is_standby:
@@ -714,7 +713,7 @@ class NameNode:
 
 
 def _part(items: Sequence[_T]) -> Sequence[_T]:
-    """Return as many as a tick works off; by chance, so that those that cannot be done hold no others up."""
+    """Return at most PER_TICK items, chosen at random so that items that fail do not block the others."""
     return items if len(items) <= PER_TICK else random.sample(items, PER_TICK)
 
 
@@ -732,9 +731,9 @@ def _standby(category: str) -> Refusal:
 
 
 def refusal_of(error: Refusal | CoordinationError | InvalidPathError) -> Refusal:
-    """Return what a client is answered, also when a parameter is no path, or the store could not be asked.
+    """Return the answer to a client when it is refused, a parameter is no path, or the store has failed.
 
-    A client may go to another NameNode with what was not carried out, as it does after a standby's answer.
+    A lost connection means that nothing was changed: the client may retry at another NameNode, as after a standby's.
     """
     match error:
         case Refusal():

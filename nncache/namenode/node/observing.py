@@ -1,4 +1,4 @@
-"""See how a namespace is: who serves it, its queues, leases and feed; for operators."""
+"""Observe the state of a namespace for operators: its NameNodes, DataNodes, queues, leases and feed."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -12,15 +12,15 @@ from nncache.hadoop import feed_znodes
 from nncache.namenode.namespace import layout
 
 PER_DATANODE: Final = frozenset({"block_reports", "delete", "replicate"})
-"""Queues that have a znode for each DataNode, and their items below."""
+"""Queues that have a znode for each DataNode, with its items below."""
 
 SHOWN: Final = 100
-"""Leases that are shown."""
+"""Maximum number of leases in an overview."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceStats:
-    """How the namespace was at the last look, and what this NameNode has answered since it was started."""
+    """The state of the namespace at the last `look`, and this NameNode's operations since start."""
 
     operations: Mapping[tuple[str, str], int] = field(default_factory=dict)  # by operation and outcome
     is_active: bool = False
@@ -30,42 +30,42 @@ class NamespaceStats:
     leases: int = 0
     queued: Mapping[str, int] = field(default_factory=dict)  # items, by queue
     segments: int = 0  # of the feed
-    age_s: float = 0.0  # since that was seen
+    age_s: float = 0.0  # since the last `look`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """The same for people, with names."""
+    """The same state with names, for operators."""
 
     stats: NamespaceStats = field(default_factory=NamespaceStats)
-    active: str = ""  # the NameNode that shows itself as such
-    namenodes: Mapping[str, object] = field(default_factory=dict)  # what each says of itself, by name
+    active: str = ""  # name of the active NameNode
+    namenodes: Mapping[str, object] = field(default_factory=dict)  # the record of each, by name
     datanodes: Mapping[str, object] = field(default_factory=dict)
-    leases: Mapping[str, int] = field(default_factory=dict)  # files open, by holder; SHOWN of them
+    leases: Mapping[str, int] = field(default_factory=dict)  # number of open files, by holder; at most SHOWN
 
 
 class Observer:
-    """Looks every so often."""
+    """Reads the state of a namespace at each `look`."""
 
     def __init__(self, znodes: Znodes, own_name: str, now: Callable[[], float]) -> None:
         self._znodes = znodes
         self._own_name = own_name
         self._now = now
         self.seen = Overview()
-        """What was seen last."""
+        """The last overview."""
         self._seen_at = -math.inf
 
     @property
     def age_s(self) -> float:
-        """Seconds since the last look."""
+        """Seconds since the last `look`."""
         return self._now() - self._seen_at
 
     def stats(self, operations: Mapping[tuple[str, str], int]) -> NamespaceStats:
-        """Return the figures, with the operations that were answered here."""
+        """Return the figures, with the operations of this NameNode."""
         return replace(self.seen.stats, operations=dict(operations), age_s=self.age_s)
 
     async def look(self) -> None:
-        """Look. Raises CoordinationError: what was seen before stays."""
+        """Read the state. Raises CoordinationError: the last overview stays."""
         health, datanodes = await self._below(layout.HEALTH)
         heartbeats = await self._znodes.get_many([layout.heartbeat(name) for name in health])
         live = {name: beat is not None for name, beat in zip(health, heartbeats, strict=True)}
@@ -97,7 +97,7 @@ class Observer:
         )
 
     async def _below(self, path: str) -> tuple[tuple[str, ...], dict[str, object]]:
-        """Return the names below a znode, and what each says, as far as that is JSON."""
+        """Return the names of a znode's children, and the JSON of each child; "corrupt" for other data."""
         names = await self._znodes.children(path)
         records: dict[str, object] = {}
         for name, znode in zip(

@@ -1,7 +1,7 @@
-"""Take detached trees out of the store, in small transactions from the leaves; a part of them each tick.
+"""Remove detached trees from the store, in small transactions from the leaves up, a part of them at each tick.
 
-HDFS does the same to the blocks of what was deleted (FSNamesystem.removeBlocks, BLOCK_DELETION_INCREMENT). Nothing
-comes into a tree after it was detached, so what was listed once holds.
+HDFS does the same with the blocks of deleted files (FSNamesystem.removeBlocks, BLOCK_DELETION_INCREMENT). No entry is
+added to a tree after it was detached, so a listing stays valid.
 """
 
 import asyncio
@@ -18,39 +18,39 @@ from nncache.namenode.namespace.leases import dropped
 from nncache.namenode.node.filesystem import FileSystem
 
 STEPS_PER_TICK: Final = 500
-"""Each reads a part of a directory's entries, or is one transaction."""
+"""A step reads a part of a directory's entries, or is one transaction."""
 
 _ENTRIES_AT_ONCE: Final = 1_000
 _BLOCKS_AT_ONCE: Final = 20
-"""Of a transaction: with three replicas nine operations each."""
+"""Per transaction: with three replicas, nine operations each."""
 
 
 @dataclass(slots=True)
 class _Doomed:
-    """An inode of a detached tree, and what is left of it."""
+    """An inode of a detached tree, and the rest of its contents."""
 
     number: int
-    led_by: str  # the znode that is deleted with it: its entry, or the tree's place in the queue
-    names: list[str] | None = None  # in it, that were not gone into; None: it was not looked at
-    blocks: list[Block] = field(default_factory=list)  # of it, that are still there
+    led_by: str  # the znode that is deleted with it: its entry, or the tree's item in the queue
+    names: list[str] | None = None  # entries not descended into yet; None: not listed yet
+    blocks: list[Block] = field(default_factory=list)  # its blocks that still exist
 
 
 class Reclaimer:
-    """Works off the queue of detached trees."""
+    """Processes the queue of detached trees."""
 
     def __init__(
         self, file_system: FileSystem, costing_itself: Callable[[str], AbstractContextManager[None]]
     ) -> None:
-        """Work on a store; `costing_itself` takes corrupt znodes."""
+        """Work on a store; `costing_itself` handles corrupt znodes."""
         self._znodes = file_system.znodes
         self._resolver = file_system.resolver
         self._costing_itself = costing_itself
-        # Trees that are worked on, each with the way to where the next tick goes on: what is in an inode stands
-        # behind it, and goes first.
+        # Trees in progress, each with the stack where the next tick continues: the contents of an inode come after it
+        # and are deleted first.
         self._begun: dict[str, list[_Doomed]] = {}
 
     async def tick(self) -> None:
-        """Go on, for a bounded number of steps. What cannot go now is tried again at the next tick."""
+        """Continue for a bounded number of steps. A step that fails is retried at the next tick."""
         names = await self._znodes.children(layout.TREES)
         self._begun = {name: way for name, way in self._begun.items() if name in names}
         steps = STEPS_PER_TICK
@@ -61,17 +61,17 @@ class Reclaimer:
                 while way and steps:
                     steps -= 1
                     await self._step(way)
-                    await asyncio.sleep(0)  # an embedded store never waits
-                if way:  # else, also after an error, it is begun from the top
+                    await asyncio.sleep(0)  # an embedded store never yields to the event loop
+                if way:  # else, also after an error, it restarts from the top
                     self._begun[name] = way
             if not steps:
                 return
 
     async def _step(self, way: list[_Doomed]) -> None:
-        """Go into what is behind all others, or take a part of it out of the store, and itself with the last one."""
+        """Descend into the last inode of the stack, or delete a part of it; delete the inode with the last part."""
         doomed = way[-1]
         (znode,) = await self._znodes.get_many([layout.inode(doomed.number)])
-        if znode is None:  # another NameNode was here
+        if znode is None:  # another NameNode has deleted it
             way.pop()
             return
         inode = parse_inode(znode.data)
@@ -97,7 +97,7 @@ class Reclaimer:
         await self._znodes.commit(operations)
 
     async def _end_of(self, inode: Inode, version: int) -> list[Operation]:
-        """Return what takes an inode out that holds nothing any more, with its lease."""
+        """Return the operations that delete an empty inode, and its lease."""
         operations: list[Operation] = [Delete(layout.inode(inode.id), version)]
         if inode.is_directory:
             operations.append(Delete(layout.directory(inode.id)))

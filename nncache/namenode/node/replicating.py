@@ -1,9 +1,9 @@
-"""See that each block has the replicas that its file wants: the NameNodes' side of the queues about blocks.
+"""Keep as many replicas of each block as its file wants: the NameNodes' side of the queues about blocks.
 
-One NameNode leads, and looks at what waits for it in `/work_queues/wait_for_acks`: blocks that were written lately,
-that have lost a replica, or whose file wants another number. It orders copies and deletions, which DataNodes carry out.
-Reports of DataNodes are claimed, by any NameNode. Each step is one transaction, refused if what it was decided on has
-changed; the next one goes on where it was left.
+The leader checks the blocks queued in `/work_queues/wait_for_acks`: those that were written recently, that have lost a
+replica, or whose file wants another number. It orders copies and deletions, which DataNodes carry out. Any NameNode may
+claim a DataNode's report. Each step is one transaction, which is refused if its input has changed; the next step
+continues from the new state.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,24 +47,24 @@ from nncache.namenode.node.observer_clocks import Absences
 from nncache.namenode.node.resolving import Resolver, names_below
 
 ACKS_S: Final = 5.0
-"""After so long what a block that was written lately lacks is not on its way any more."""
+"""Replicas missing after that, on a complete block, are no longer in flight."""
 
 _AT_ONCE: Final = 200
-"""Blocks that a tick looks at; the next one goes on behind them."""
+"""Blocks checked in a tick; the next tick continues after them."""
 
 _BUCKETS_AT_ONCE: Final = 64
-"""Buckets of a DataNode that a tick goes through, so that it ends."""
+"""Buckets of a DataNode processed in a tick, to bound its duration."""
 
 _ORDERS_AT_ONCE: Final = 1_000
-"""Orders to a dead DataNode that a tick withdraws from a queue."""
+"""Orders to a dead DataNode withdrawn from a queue in a tick."""
 
 _OF_ONE_STEP: Final = 40
-"""Blocks of one transaction about a DataNode: three operations each."""
+"""Blocks per transaction about a DataNode: three operations each."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A block with all that is decided on, as it was read."""
+    """A block with all input of its plan, as it was read."""
 
     inode: Inode
     inode_version: int
@@ -76,12 +76,12 @@ class _Seen:
 
 
 class Replicating:
-    """The work on blocks that NameNodes do by themselves.
+    """The periodic work of NameNodes on blocks.
 
     Attributes:
-        dead: DataNodes that are taken for dead, by this observer's clock.
-        ordered: copies ordered since the start.
-        deleted: deletions of replicas ordered since the start.
+        dead: DataNodes declared dead, by this observer's clock.
+        ordered: number of copies ordered since start.
+        deleted: number of deletions of replicas ordered since start.
     """
 
     def __init__(
@@ -94,9 +94,9 @@ class Replicating:
         costing_itself: Callable[[str], AbstractContextManager[None]],
         dead_after_s: float,
     ) -> None:
-        """Work through `own`, which is fenced, on what the leader does; `costing_itself` takes corrupt znodes.
+        """Do the leader's work through `own`, which is fenced; `costing_itself` handles corrupt znodes.
 
-        A DataNode without a heartbeat is taken for dead after `dead_after_s`.
+        Without a heartbeat, a DataNode is declared dead after `dead_after_s`.
         """
         self.dead: frozenset[str] = frozenset()
         self.ordered = 0
@@ -109,17 +109,17 @@ class Replicating:
         self._now = now
         self._costing_itself = costing_itself
         self._clock = Absences(dead_after_s)
-        # Buckets gone through of the dead, by the version of their record; -1: all, and nothing is left.
+        # Number of processed buckets of dead DataNodes, by name and version of the record; -1: nothing is left.
         self._buried: dict[tuple[str, int], int] = {}
-        self._whole_since: dict[str, float] = {}  # items whose block was seen to be complete
-        self._after = ""  # the item that was looked at last
+        self._whole_since: dict[str, float] = {}  # when each item's block was first seen complete
+        self._after = ""  # the item that was checked last
 
     def observe(self) -> None:
-        """Count for how long DataNodes have been away; each NameNode does, so that the next leader knows."""
+        """Measure the absences of DataNodes; every NameNode does, so that the next leader knows them."""
         self.dead = self._clock.look(self._fleet.names, self._fleet.there.keys(), self._now())
 
     async def tick(self) -> None:
-        """Do what is to be done each second. Raises NotLeadingError."""
+        """Do the leader's work of each second. Raises NotLeadingError."""
         for datanode in sorted(self.dead):
             await self._bury(datanode)
         for name in (await self._own.children(layout.RECOVER))[:_AT_ONCE] if self.dead else ():
@@ -140,7 +140,7 @@ class Replicating:
     # ---- blocks --------------------------------------------------------------------------------------------------
 
     async def _look(self, block: int) -> None:
-        """Look at the replicas of a block, and do one step."""
+        """Check the replicas of a block, and commit one step."""
         seen = await self._seen(block)
         if seen is None:
             return
@@ -161,13 +161,13 @@ class Replicating:
                 planned = replace(planned, copy_to=())
         operations = steps(seen, planned)
         if operations:
-            with suppress(ZnodeError):  # it is decided again at the next tick
+            with suppress(ZnodeError):  # retried at the next tick
                 await self._own.commit(operations)
                 self.ordered += len(planned.copy_to)
                 self.deleted += len(planned.delete)
 
     async def _seen(self, block: int) -> _Seen | None:
-        """Read all about a block that is complete. An item of none is taken away."""
+        """Return all input of a queued block's plan; None: it cannot be planned. Dequeue a block that is gone."""
         replicas = await self._resolver.replicas(block)
         (waiting,) = await self._own.get_many([layout.waiting(block)])
         if waiting is None:
@@ -200,17 +200,17 @@ class Replicating:
         )
 
     async def _spread(self, file: int, version: int) -> None:
-        """Have all blocks of a file looked at."""
+        """Queue replica checks of all blocks of a file."""
         path = layout.waiting_file(file, version)
         inode = await self._resolver.inode(file)
         blocks = [] if inode is None else [block.id for block in inode.blocks]
-        with suppress(ZnodeError):  # it is begun again at the next tick
+        with suppress(ZnodeError):  # restarted at the next tick
             for at in range(0, len(blocks), _OF_ONE_STEP):
                 await self._own.commit(await self._look_again(blocks[at : at + _OF_ONE_STEP]))
             await self._own.commit([Delete(path)])
 
     async def _look_again(self, blocks: Sequence[int]) -> list[Operation]:
-        """Return what has those of these blocks looked at that are there."""
+        """Return the operations that queue replica checks of those of these blocks that exist."""
         locations = await self._znodes.get_many([layout.location(block) for block in blocks])
         waiting = await self._znodes.get_many([layout.waiting(block) for block in blocks])
         return [
@@ -219,10 +219,10 @@ class Replicating:
             if location is not None
         ]
 
-    # ---- the dead ------------------------------------------------------------------------------------------------
+    # ---- dead DataNodes ------------------------------------------------------------------------------------------
 
     async def _bury(self, datanode: str) -> None:
-        """Take what a dead DataNode had for gone, and have its blocks looked at; its record says if it returns."""
+        """Drop a dead DataNode's replicas, and queue checks of their blocks; a changed record shows its return."""
         record, heartbeat = await self._own.get_many([layout.health(datanode), layout.heartbeat(datanode)])
         if record is None or heartbeat is not None:
             return
@@ -245,13 +245,13 @@ class Replicating:
                 if len(names) > _ORDERS_AT_ONCE:
                     return
         except ZnodeError:
-            return  # it has returned, or the next tick goes on
+            return  # the DataNode has returned, or the next tick continues
         self._buried[death] = -1
 
     async def _recover_without_the_dead(self, block: int) -> None:
-        """Have the recovery of a block that was never whole not wait for the dead, if others were to hold it, too.
+        """Let the recovery of a never finished block continue without its dead targets, if another target is live.
 
-        They may have something of it, so until then it waits for them; but a file has to be closed at some time.
+        The recovery waits for targets until they are dead, as they may have data; but the file must close eventually.
         """
         replicas = await self._resolver.replicas(block)
         inode = None if replicas is None else await self._resolver.inode(replicas.location.file)
@@ -287,7 +287,7 @@ class Replicating:
             )
 
     async def _dropped(self, blocks: Sequence[int], datanode: str) -> list[Operation]:
-        """Return what takes replicas for gone."""
+        """Return the operations that drop a DataNode's replicas and queue checks of their blocks."""
         held = await self._znodes.get_many([layout.replica(block, datanode) for block in blocks])
         gone = [Delete(znode.path, znode.version) for znode in held if znode is not None]
         return [*gone, *await self._look_again(blocks)]
@@ -295,7 +295,7 @@ class Replicating:
     # ---- reports -------------------------------------------------------------------------------------------------
 
     async def reports(self) -> None:
-        """Take the DataNodes' reports, those that no other NameNode is at."""
+        """Process the DataNodes' reports that no other NameNode has claimed."""
         names = sorted(await self._znodes.children(layout.BLOCK_REPORTS))
         for znode in await self._znodes.get_many([layout.report(name) for name in names]):
             if znode is None or not znode.children:
@@ -312,10 +312,10 @@ class Replicating:
                     pass
 
     async def _take_bucket(self, datanode: str, number: int, znodes: Znodes) -> bool:
-        """Take a part of what a bucket's report says; tell whether there is more.
+        """Process a part of a bucket's report. Return whether there is more.
 
-        A bucket that has changed since the disk was looked at is left to the next report: what is younger is not
-        taken for missing.
+        A bucket that has changed since the disk was read is left to the next report, so that a newer replica does not
+        count as missing.
         """
         path, bucket = f"{layout.report(datanode)}/{number}", layout.bucket(datanode, number)
         sent, known = await znodes.get_many([path, bucket])
@@ -344,7 +344,7 @@ class Replicating:
         return is_more
 
     async def _registered(self, datanode: str, found: Mapping[int, Replica]) -> list[Operation]:
-        """Return what takes replicas down that were not known: counted, or to be deleted if no file has the block."""
+        """Return the operations that record new replicas, or order their deletion if the block is gone."""
         paths = [
             path
             for block in found
@@ -371,7 +371,7 @@ class Replicating:
 
 
 def steps(seen: _Seen, planned: Plan) -> list[Operation]:
-    """Return the transaction of a plan, with what it was decided on; nothing if nothing is to be done."""
+    """Return the transaction of a plan, with guards of its input; empty if nothing changes."""
     block, replicas = seen.block.id, seen.replicas
     changes: list[Operation] = [
         Delete(seen.copying[name].path, seen.copying[name].version) for name in planned.withdraw
@@ -392,7 +392,7 @@ def steps(seen: _Seen, planned: Plan) -> list[Operation]:
     if planned.delete:
         guards += [Check(layout.replica(block, name), replicas.versions[name]) for name in planned.keep]
     if planned.delete or planned.copy_to:
-        # Those that are to copy it may have a part of it: that is deleted with the block.
+        # DataNodes ordered to copy become targets: a partial copy is then deleted with the block.
         targets = dict.fromkeys((*replicas.location.targets, *planned.copy_to))
         kept = tuple(name for name in targets if name not in planned.delete)
         location = msgspec.structs.replace(replicas.location, targets=kept)

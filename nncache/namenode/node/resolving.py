@@ -1,8 +1,8 @@
-"""Read what there is on the way to paths, as it is at one moment.
+"""Read the inodes along paths, as of one moment.
 
-The ids of known directories are hints: kept in memory, never trusted. All inodes that they name are read in one call,
-which is a snapshot; each must name the one before it as its parent, under the asked name. Where one does not, the hint
-is dropped, and it is read again.
+The ids of known directories are hints, kept in memory and never trusted. One call, which is a snapshot, reads all
+inodes that the hints name; each must have the one before it as its parent, and the requested name. If one does not,
+its hint is dropped, and the path is read again.
 """
 
 from bisect import bisect_right
@@ -20,7 +20,7 @@ from nncache.namenode.namespace.view import Chain, Lease, Node, Replicas, Tree
 
 MAX_HINTS: Final = 100_000
 MAX_LISTED: Final = 4
-"""Directories of more than a page whose names are kept from one page to the next."""
+"""Number of directories of more than a page whose names are cached between pages."""
 
 WITHIN: Final = "WITHIN"
 """This object behind two paths: the first one's last name in what the second one names."""
@@ -32,7 +32,7 @@ _SIGNED: Final = bytes(byte ^ 0x80 for byte in range(256))
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """The names of a path, and which inode must be at one of its places if it was asked for by that."""
+    """The names of a path, and the index and id of an inode that must be on it if the path was given by an id."""
 
     names: tuple[str, ...]
     place: int = 0
@@ -43,11 +43,11 @@ class _Named:
 class Names:
     """The names in a directory, in HDFS's order."""
 
-    keys: list[bytes]  # by which they are in order
+    keys: list[bytes]  # sort keys
     names: list[str]
 
     def after(self, name: str) -> list[str]:
-        """Return those behind a name, which need not be there."""
+        """Return the names after `name`, which need not exist."""
         return self.names[bisect_right(self.keys, order(name)) :]
 
 
@@ -60,17 +60,15 @@ class Resolver:
 
     def __init__(self, znodes: Znodes) -> None:
         self._znodes = znodes
-        self._hints: dict[
-            tuple[int, str], int
-        ] = {}  # id of what had that name in that directory when last seen
-        self._places: dict[int, tuple[int, str]] = {}  # the same, by that id
-        self._listed: dict[int, tuple[int, Names]] = {}  # by directory, with its children_zxid
+        self._hints: dict[tuple[int, str], int] = {}  # last seen id, by directory id and name
+        self._places: dict[int, tuple[int, str]] = {}  # the inverse of the hints
+        self._listed: dict[int, tuple[int, Names]] = {}  # by directory: its children_zxid and its names
 
     async def chains(self, paths: Sequence[str]) -> tuple[Chain, ...]:
-        """Return what there is on the way to each path, all of it read at one moment.
+        """Return the chain of each path, all read at one moment.
 
         Raises:
-            Refusal: a path below /.reserved/.inodes names an inode that is not there.
+            Refusal: a path below /.reserved/.inodes names an inode that does not exist.
         """
         while True:
             named: list[_Named] = []
@@ -97,7 +95,7 @@ class Resolver:
                 return found
 
     async def _named(self, path: str) -> _Named:
-        """Return what a path names: with /.reserved/.inodes/ID, what lies below that inode (resolveDotInodesPath)."""
+        """Return the names of a path; /.reserved/.inodes/ID is the path of that inode (resolveDotInodesPath)."""
         names = _names(path)
         if names[:2] != _BY_INODE or len(names) == len(_BY_INODE):
             return _Named(names)
@@ -113,7 +111,7 @@ class Resolver:
         return _Named((*above, *names[3:]), len(above), number)
 
     async def _place_of(self, number: int) -> tuple[str, ...] | None:
-        """Return the names on the way to an inode; None if it is not there, or deleted."""
+        """Return the names of the path of an inode; None if it does not exist or was deleted."""
         names: list[str] = []
         way = [number]
         while way[-1] != ROOT_ID:
@@ -128,7 +126,7 @@ class Resolver:
         return tuple(reversed(names))
 
     async def _lead_nowhere(self, way: Sequence[int]) -> bool:
-        """Tell whether inodes that were read one by one are, at one moment, each in the next, and the last deleted."""
+        """Tell whether the first inode is gone, or, as of one moment, each is in the next and the last was deleted."""
         found = await self._znodes.get_many([layout.inode(number) for number in way])
         if found[0] is None:
             return True
@@ -147,7 +145,7 @@ class Resolver:
     def _checked(
         self, asked: str, names: tuple[str, ...], ids: list[int], read: dict[str, Znode | None]
     ) -> Chain | None:
-        """Return the chain if it is one, and complete; else learn from what was read, and return None."""
+        """Return the chain if all hints hold and it is complete; else update the hints and return None."""
         nodes: list[Node] = []
         for index, number in enumerate(ids):
             node = _node(read[layout.inode(number)], read[layout.directory(number)])
@@ -165,7 +163,7 @@ class Resolver:
         return Chain(asked, ROOT + ROOT.join(names), names, tuple(nodes))
 
     def learn(self, made: Inode) -> None:
-        """Take a hint of what was made just now."""
+        """Add a hint for a new inode."""
         self._learn((made.parent, made.name), made.id)
 
     def _learn(self, place: tuple[int, str], number: int) -> None:
@@ -176,7 +174,7 @@ class Resolver:
         self._places[number] = place
 
     async def chain_of(self, number: int, asked: str) -> Chain:
-        """Return the chain of an inode, wherever it is now; what is gone has one that is as good as empty."""
+        """Return the chain of an inode at its current path; if the inode is gone, a chain without nodes."""
         names = self._last_place(number)
         while True:
             if names is None:
@@ -189,7 +187,7 @@ class Resolver:
             names = None
 
     def _last_place(self, number: int) -> tuple[str, ...] | None:
-        """Return the names on the way to where an inode was last seen; None if it was not, or not lately."""
+        """Return the names of the path where an inode was last seen; None if there is no hint."""
         names: list[str] = []
         while number != ROOT_ID:
             place = self._places.get(number)
@@ -200,10 +198,10 @@ class Resolver:
         return tuple(reversed(names))
 
     async def tree(self, top: Node) -> Tree:
-        """Return all that lies below a directory; not all of it at one moment."""
+        """Return the tree of a directory; not all as of one moment."""
         found = [top]
         below: dict[int, list[Node]] = {}
-        for node in found:  # it grows: what lies below follows what it is in
+        for node in found:  # `found` grows: children come after their directory
             if node.inode.is_directory:
                 below[node.inode.id] = await self.entries(node.inode.id)
                 found += below[node.inode.id]
@@ -214,9 +212,9 @@ class Resolver:
         return trees[top.inode.id]
 
     async def page(self, chain: Chain, names: Sequence[str]) -> tuple[list[Node], bool]:
-        """Return what a directory holds, of these names, and whether that and its chain hold at one moment.
+        """Return a directory's nodes with these names, and whether they and its chain are as of one moment.
 
-        The names were read after the chain.
+        The caller must read the names after the chain.
         """
         directory = chain.nodes[-1]
         found = await self._znodes.get_many([layout.entry(directory.inode.id, name) for name in names])
@@ -240,7 +238,7 @@ class Resolver:
         ], is_same
 
     async def entries(self, directory: int, names: Sequence[str] | None = None) -> list[Node]:
-        """Return what a directory holds, of these names, in their order; what goes meanwhile is left out."""
+        """Return a directory's nodes with these names, or all, in order; without those removed concurrently."""
         if names is None:
             names = await self.names(directory)
         found = await self._znodes.get_many([layout.entry(directory, name) for name in names])
@@ -255,14 +253,14 @@ class Resolver:
         return (await self._names(directory)).names
 
     async def names_in(self, node: Node) -> Names:
-        """Return the names in a directory that was read just now: those that were kept of that moment, if they were."""
+        """Return the names in a directory that was read just now; from the cache, if it has not changed."""
         kept = self._listed.get(node.inode.id)
         if kept is not None and kept[0] == node.children_zxid:
             return kept[1]
         return await self._names(node.inode.id)
 
     def keep_names(self, node: Node, names: Names) -> None:
-        """Keep the names of a directory for its next page, now that they are known to be of the moment of the node."""
+        """Cache a directory's names for its next page; they must be as of the same moment as the node."""
         self._listed.pop(node.inode.id, None)
         if len(self._listed) >= MAX_LISTED:
             del self._listed[next(iter(self._listed))]
@@ -274,16 +272,16 @@ class Resolver:
         return Names([key for key, _ in ordered], [name for _, name in ordered])
 
     async def lease(self, holder: str) -> Lease | None:
-        """Return a holder's lease."""
+        """Return a holder's lease, or None."""
         (znode,) = await self._znodes.get_many([layout.lease(holder)])
         return None if znode is None else Lease(znode.version, znode.children)
 
     async def replicas(self, block: int) -> Replicas | None:
-        """Return where a block is."""
+        """Return a block's location and replicas; None if the block does not exist."""
         return (await self.replicas_of([block]))[block]
 
     async def replicas_of(self, blocks: Sequence[int]) -> dict[int, Replicas | None]:
-        """Return where blocks are."""
+        """Return the location and replicas of several blocks, by block id."""
         paths = [path for block in blocks for path in (layout.location(block), layout.waiting(block))]
         read = await self._znodes.get_many(paths)
         waiting = dict(zip(blocks, read[1::2], strict=True))
@@ -307,7 +305,7 @@ class Resolver:
         return found
 
     async def _held(self, names: Mapping[int, Sequence[str]]) -> dict[int, dict[str, Znode]]:
-        """Return which of these DataNodes hold the block that they stand beside."""
+        """Return the znodes of the replicas at these DataNodes, by block and DataNode."""
         places = [(block, name) for block, beside in names.items() for name in beside]
         read = await self._znodes.get_many([layout.replica(*place) for place in places])
         held: dict[int, dict[str, Znode]] = {block: {} for block in names}
@@ -317,7 +315,7 @@ class Resolver:
         return held
 
     async def snapshottable(self) -> tuple[Chain, ...]:
-        """Return the snapshottable directories, by their ids."""
+        """Return the chains of the snapshottable directories, in the order of their ids."""
         ids = sorted(int(name) for name in await self._znodes.children(layout.SNAPSHOTTABLE))
         chains = [await self.chain_of(number, "") for number in ids]
         return tuple(chain for chain in chains if chain.last is not None)
@@ -337,7 +335,7 @@ async def names_below(znodes: Znodes, path: str) -> Sequence[str]:
 
 
 def order(name: str) -> bytes:
-    """Return by what HDFS orders names: their UTF-8 bytes, each as Java has it, from -128 to 127."""
+    """Return HDFS's sort key of a name: its UTF-8 bytes, signed as in Java, from -128 to 127."""
     return name.encode("utf-8", "surrogatepass").translate(_SIGNED)
 
 
@@ -351,9 +349,9 @@ def _node(znode: Znode | None, directory: Znode | None) -> Node | None:
 
 
 def _names(path: str) -> tuple[str, ...]:
-    """Return the names of an absolute path; each is taken as it is, a NUL in it, too.
+    """Return the names of an absolute path, unchanged, even with a NUL.
 
-    Raises InvalidPathError: it is relative.
+    Raises InvalidPathError: the path is relative.
     """
     if not path.startswith(ROOT):
         raise InvalidPathError(f"Absolute path required, but got '{path}'")
@@ -361,5 +359,5 @@ def _names(path: str) -> tuple[str, ...]:
 
 
 def _nothing(asked: str) -> Chain:
-    """Return the chain of what is gone: a name that nothing has."""
+    """Return the chain of an inode that is gone: it has no nodes."""
     return Chain(asked, asked, (asked,), ())

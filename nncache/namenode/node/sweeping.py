@@ -1,4 +1,4 @@
-"""Sweep up the marks of processes that have ended (coordination/linearizable.py)."""
+"""Delete the marks of processes that have ended (coordination/linearizable.py)."""
 
 from collections.abc import Callable
 from typing import Final
@@ -9,18 +9,18 @@ from nncache.coordination.zookeeper import Delete, Znodes
 from nncache.namenode.node.observer_clocks import Absences
 
 AFTER_S: Final = 3600.0
-"""After so long no process can still be finding out what became of its last transaction."""
+"""Time after which no process can still be resolving the outcome of its last transaction."""
 
 _ALIVE: Final = "alive"
 
 
 def alive(name: str) -> str:
-    """Return what is there, ephemeral, as long as a process is."""
+    """Return the path of the ephemeral znode of a live process."""
     return f"{MARKS}/{name}/{_ALIVE}"
 
 
 class Sweeper:
-    """Deletes the marks of processes that were not there for an hour, by this observer's clock."""
+    """Deletes the marks of processes that were absent for an hour, by this observer's clock."""
 
     def __init__(self, znodes: Znodes, now: Callable[[], float]) -> None:
         self._znodes = znodes
@@ -28,7 +28,7 @@ class Sweeper:
         self._absences = Absences(AFTER_S)
 
     async def tick(self) -> None:
-        """Look, and sweep."""
+        """Delete the marks of processes that are absent for too long."""
         names = await self._znodes.children(MARKS)
         found = await self._znodes.get_many([alive(name) for name in names])
         there = {name for name, znode in zip(names, found, strict=True) if znode is not None}
@@ -41,4 +41,4 @@ class Sweeper:
                 await self._znodes.commit([Delete(f"{MARKS}/{name}/{mark}")])
             await self._znodes.commit([Delete(f"{MARKS}/{name}")])
         except ZnodeError:
-            return  # it is there again
+            return  # the process has returned

@@ -1,1 +1,1 @@
-"""Hadoop RPC of a light cluster: the calls that nncache itself asks a NameNode, and no others."""
+"""Hadoop RPC of a light cluster: only the calls that nncache itself makes to a NameNode."""

@@ -1,7 +1,7 @@
-"""What each call over RPC asks of the NameNode, and how it is answered.
+"""Carry out calls over RPC, and make their answers.
 
-Served is what nncache asks, with the fields that it reads. Another call is refused as Hadoop refuses what it does not
-know (ProtobufRpcEngine2).
+The served calls are those that nncache makes, with the fields that it reads. Another call is refused as Hadoop refuses
+an unknown one (ProtobufRpcEngine2).
 """
 
 import re
@@ -33,7 +33,7 @@ NAMENODE_PROTOCOL: Final = "org.apache.hadoop.hdfs.server.protocol.NamenodeProto
 USER_MAPPINGS: Final = "org.apache.hadoop.tools.GetUserMappingsProtocol"
 
 MAX_DIRECTORIES: Final = 100
-"""Of one listing (dfs.batched.ls.limit)."""
+"""Per call (dfs.batched.ls.limit)."""
 
 _OVERWRITE: Final = 2  # CreateFlag
 _PLACE: Final = re.compile(rb"([0-9]{1,4}) (.*)", re.DOTALL)
@@ -41,7 +41,7 @@ _XATTR_FLAGS: Final = {1: "CREATE", 2: "REPLACE"}  # XAttrSetFlag
 
 
 class NotServedError(Exception):
-    """The call is not one that is served, or cannot be read."""
+    """The call is not served, or cannot be parsed."""
 
     def __init__(self, class_name: str, message: str, detail: int) -> None:
         super().__init__(message)
@@ -52,13 +52,13 @@ class NotServedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Who asks, and whom."""
+    """The caller of a call, and the NameNode that is called."""
 
     namenode: NameNode
     namespace: Namespace
     caller: Caller
     host: str
-    protocol: str  # as the connection has named it
+    protocol: str  # as the call's header names it
 
 
 _Answer: TypeAlias = Callable[[Asked, bytes], Awaitable[Message]]
@@ -69,7 +69,7 @@ async def answer(asked: Asked, call: Call) -> Message:
 
     Raises:
         Refusal: the NameNode's answer is an exception.
-        NotServedError: see there.
+        NotServedError: the call is not served, or cannot be parsed.
     """
     methods = SERVED.get(call.protocol)
     if methods is None:
@@ -89,7 +89,7 @@ async def answer(asked: Asked, call: Call) -> Message:
 
 
 def _of(kind: type[MessageT], serve: Callable[[Asked, MessageT], Awaitable[Message]]) -> _Answer:
-    """Return what reads a request of this kind, and serves it."""
+    """Return a function that parses a request of this kind and serves it."""
 
     async def read_and_serve(asked: Asked, body: bytes) -> Message:
         try:
@@ -168,7 +168,7 @@ async def _xattrs(asked: Asked, request: pb.GetXAttrsRequest) -> Message:
 
 
 async def _batched_listing(asked: Asked, request: pb.GetBatchedListingRequest) -> Message:
-    """List directories up to a limit."""
+    """List directories until LIST_LIMIT entries are reached."""
     if len(request.paths) > MAX_DIRECTORIES:
         message = f"Too many source paths ({len(request.paths)} > {MAX_DIRECTORIES})"
         raise Refusal(Java.ILLEGAL_ARGUMENT, message)
@@ -196,9 +196,9 @@ async def _batched_listing(asked: Asked, request: pb.GetBatchedListingRequest) -
 
 
 def _place(start_after: bytes, paths: int) -> tuple[int, str]:
-    """Return where a listing goes on: the number of a path, and the name that was last.
+    """Return where a listing continues: the index of a path, and the last listed name.
 
-    Raises FramingError: no reply to a call with so many paths has said that.
+    Raises FramingError: `start_after` is from no reply to a call with this number of paths.
     """
     if not start_after:
         return 0, ""
@@ -292,4 +292,4 @@ SERVED: Final[Mapping[str, Mapping[str, _Answer]]] = {
     NAMENODE_PROTOCOL: {"versionRequest": _of(pb.VersionRequest, _version)},
     USER_MAPPINGS: {"getGroupsForUser": _of(pb.GetGroupsForUserRequest, _groups)},
 }
-"""What is served, by protocol and method."""
+"""The served calls, by protocol and method."""

@@ -1,6 +1,6 @@
-"""One connection of Hadoop RPC, seen from the server: SIMPLE authentication, any number of calls at a time.
+"""The server's side of a Hadoop RPC connection: SIMPLE authentication, concurrent calls.
 
-Source: org.apache.hadoop.ipc.Server of Hadoop 3.5.0; what is written and read is `nncache.hadoop.rpc`.
+Source: org.apache.hadoop.ipc.Server of Hadoop 3.5.0. The message formats are in `nncache.hadoop.rpc`.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from nncache.namenode.rpc.calls import Asked, NotServedError, answer
 _log = logging.getLogger(__name__)
 
 MAX_CALLS: Final = 64
-"""Of one connection under way; then nothing more is read of it, as from a full CallQueue (ipc.Server of Hadoop)."""
+"""Calls in flight per connection. Beyond it no call is read, as with a full CallQueue (ipc.Server of Hadoop)."""
 
 _UNREADABLE_CALL_ID: Final = -1
 _HTTP: Final = b"GET "
@@ -51,7 +51,7 @@ _SERVER_ERROR: Final = "org.apache.hadoop.ipc.RpcServerException"
 
 
 class _FatalError(Exception):
-    """The connection ends, after these last bytes."""
+    """The server sends these last bytes and ends the connection."""
 
     def __init__(self, last: bytes) -> None:
         super().__init__("the connection ends")
@@ -69,7 +69,7 @@ async def serve_connection(
             except _FatalError as fatal:
                 writer.write(fatal.last)
     except* (asyncio.IncompleteReadError, ConnectionError, FramingError):
-        pass  # the client has gone, or does not speak this
+        pass  # the client has disconnected, or speaks another protocol
     finally:
         writer.close()
 
@@ -87,10 +87,10 @@ class _Connection:
         self._namenode = namenode
         self._namespace = namespace
         self._room = asyncio.Semaphore(MAX_CALLS)
-        self._caller: Caller | None = None  # once the client has said who it is
+        self._caller: Caller | None = None  # None until the client has sent its context
 
     async def run(self, tasks: asyncio.TaskGroup) -> None:
-        """Read what comes; calls are answered each by a task of its own."""
+        """Read messages. Each call is answered by a task of its own."""
         await self._begin()
         while True:
             length = int.from_bytes(await self._reader.readexactly(LENGTH_BYTES), "big")
@@ -141,7 +141,7 @@ class _Connection:
         self._caller = self._namenode.caller(effective_user)
 
     def _negotiate(self, message: pb.RpcSasl) -> None:
-        """Offer SIMPLE; a client that takes it says so, and goes on with its context."""
+        """Offer SIMPLE. A client that accepts it confirms that, and continues with its context."""
         if message.state == pb.RpcSasl.NEGOTIATE:
             offer = pb.RpcSasl(
                 state=pb.RpcSasl.NEGOTIATE, auths=[pb.RpcSasl.Auth(method="SIMPLE", mechanism="")]
@@ -165,7 +165,7 @@ class _Connection:
             frame = encode_refusal(call, name, name if refusal.message is None else refusal.message)
         except NotServedError as error:
             frame = encode_refusal(call, error.class_name, error.message, error.detail)
-        except Exception as error:  # noqa: BLE001 - as in Hadoop, it costs this call and no other
+        except Exception as error:  # noqa: BLE001 - as in Hadoop, only this call fails
             _log.exception("internal error in %s", call.method)
             frame = encode_refusal(call, "java.io.IOException", f"internal error: {type(error).__name__}")
         self._writer.write(frame)

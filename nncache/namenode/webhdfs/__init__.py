@@ -1,1 +1,1 @@
-"""WebHDFS as Hadoop 3.5 speaks it: parameters, JSON, exceptions, redirects."""
+"""WebHDFS as in Hadoop 3.5: parameters, JSON, exceptions, redirects."""

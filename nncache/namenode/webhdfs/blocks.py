@@ -1,4 +1,4 @@
-"""Serve the blocks of a DataNode to others: to read them, to recover them, and as a member of an upload's chain."""
+"""Serve a DataNode's blocks to other DataNodes: reads, recovery, and the chain of an upload."""
 
 import json
 import zlib
@@ -17,20 +17,20 @@ from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.webhdfs.parameters import parse_query
 
 _ONE_MESSAGE: Final = 16 * 1024 * 1024
-"""Of a chain, in bytes; the parts of an upload are smaller."""
+"""Maximum message of a chain, in bytes; the parts of an upload are smaller."""
 
 
 class BlockHandler:
-    """Answers other DataNodes, and reads blocks for clients wherever they are."""
+    """Answers other DataNodes, and reads blocks for clients from any DataNode."""
 
     def __init__(self, datanode: DataNode, peers: Peers) -> None:
         self._datanode = datanode
         self._peers = peers
 
     async def read(self, block: Block, begin: int, length: int) -> AsyncIterator[bytes]:
-        """Yield a part of a block: of the replica here, and from where that is corrupt, or without one, of others'.
+        """Yield a range of a block from the local replica; where that is corrupt or missing, from other DataNodes.
 
-        Raises PeerError: none has it.
+        Raises PeerError: no DataNode can serve it.
         """
         end = begin + length
         if self._datanode.holds(block):
@@ -98,7 +98,7 @@ class BlockHandler:
     async def _chain(
         self, request: web.BaseRequest, number: int, query: Mapping[str, str]
     ) -> web.StreamResponse:
-        """Take a block from the DataNode before, and send it on; say who has acknowledged it, or who has failed."""
+        """Receive a block and forward it along the chain. Reply which DataNodes acknowledged it, or which failed."""
         socket = web.WebSocketResponse(max_msg_size=_ONE_MESSAGE, timeout=0.1)
         await socket.prepare(request)
         outcome: Mapping[str, object] = {"failed": self._datanode.name}
@@ -120,7 +120,7 @@ class BlockHandler:
             outcome = {"failed": self._datanode.name, "why": str(error)}
         finally:
             if replica is not None:
-                self._datanode.left(replica)  # if it is not whole
+                self._datanode.left(replica)  # no effect once it is finished
             if link is not None:
                 await link.close()
         if not socket.closed:
@@ -131,7 +131,7 @@ class BlockHandler:
     async def _taken(
         self, socket: web.WebSocketResponse, replica: WritingReplica, link: Link | None
     ) -> list[str]:
-        """Write what comes; return who has acknowledged the block. Raises OSError: it has broken off."""
+        """Write the received bytes. Return the DataNodes that acknowledged the block. Raises OSError: it broke off."""
         async for message in socket:
             if message.type is WSMsgType.BINARY:
                 data = message.data[CRC_BYTES:]

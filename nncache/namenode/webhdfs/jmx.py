@@ -1,7 +1,7 @@
-"""What `/jmx` and `/conf` answer: the beans that nncache asks a NameNode for, and settings that it looks at.
+"""The answers of `/jmx` and `/conf`: the beans and the settings that nncache reads from a NameNode.
 
 Pure. Source: org.apache.hadoop.jmx.JMXJsonServlet, NameNode's beans and org.apache.hadoop.conf.ConfServlet of Hadoop
-3.5.0; of NameNodeInfo and JvmMetrics those attributes that say something here.
+3.5.0; NameNodeInfo and JvmMetrics have only the attributes that have a meaning here.
 """
 
 from collections.abc import Mapping
@@ -15,26 +15,26 @@ from nncache.hadoop.namespace import Namespace
 from nncache.namenode.webhdfs.parameters import parse_query
 
 VERSION: Final = "3.5.0"
-"""The release whose answers these are."""
+"""The Hadoop release whose answers these are."""
 
 _BADLY_ASKED: Final = {"result": "ERROR", "message": "query format is not as expected."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What there is to say."""
+    """The values that the beans report."""
 
     namespace: Namespace
     rpc_address: str
     is_standby: bool
     started_ms: int
     transition_ms: int  # when it last became active or standby; 0: never since its start
-    safe_mode: str  # "" outside of it
+    safe_mode: str  # the reason; "": off
     last_txid: int
 
 
 def answer(query: str, facts: Facts) -> str:
-    """Return the JSON that answers the query of a request."""
+    """Return the JSON of the beans that a query string selects."""
     asked = parse_query(query)
     if "get" in asked:
         pattern, separator, attribute = asked["get"][0].partition("::")
@@ -48,7 +48,7 @@ def answer(query: str, facts: Facts) -> str:
 
 
 def conf(settings: Mapping[str, str]) -> str:
-    """Return the JSON of the effective configuration, as far as there is any."""
+    """Return the JSON of these settings as the effective configuration."""
     properties = [
         {"key": key, "value": value, "isFinal": False, "resource": "hdfs-default.xml"}
         for key, value in settings.items()
@@ -93,7 +93,7 @@ def _beans(facts: Facts) -> tuple[dict[str, Any], ...]:
 
 
 def _one(bean: dict[str, Any], attribute: str) -> dict[str, Any]:
-    """Return a bean with one attribute alone."""
+    """Return a bean with only one of its attributes."""
     named = {key: bean[key] for key in ("name", "modelerType")}
     if attribute not in bean:
         return {**named, "result": "ERROR", "message": f"No attribute with name {attribute} was found."}
@@ -101,7 +101,7 @@ def _one(bean: dict[str, Any], attribute: str) -> dict[str, Any]:
 
 
 def _is_meant(pattern: str, name: str) -> bool:
-    """Tell whether a pattern of javax.management.ObjectName is about a bean."""
+    """Tell whether a pattern of javax.management.ObjectName matches a bean's name."""
     wanted_domain, _, wanted = pattern.partition(":")
     domain, _, keys = name.partition(":")
     return fnmatchcase(domain, wanted_domain) and _fit(_properties(wanted), _properties(keys))
@@ -118,7 +118,7 @@ def _properties(text: str) -> dict[str, str]:
 
 
 def _pretty(value: object, indent: str = "") -> str:
-    """Spell JSON as Jackson's DefaultPrettyPrinter does."""
+    """Format JSON as Jackson's DefaultPrettyPrinter does."""
     match value:
         case dict():
             inner = f"{indent}  "

@@ -1,6 +1,6 @@
 """The JSON of WebHDFS's answers, byte for byte.
 
-Source: org.apache.hadoop.hdfs.web.JsonUtil of Hadoop 3.5.0, whose keys are in alphabetical order in most answers.
+Source: org.apache.hadoop.hdfs.web.JsonUtil of Hadoop 3.5.0. In most answers the keys are in alphabetical order.
 """
 
 import base64
@@ -21,7 +21,7 @@ Json: TypeAlias = "str | int | bool | Sequence[Json] | Mapping[str, Json] | None
 
 
 def render(value: Json) -> str:
-    """Return JSON without spaces, the keys in their order, text as Jackson escapes it."""
+    """Return JSON without spaces. Keys keep their order; text is escaped as Jackson does."""
     if isinstance(value, str):
         return f'"{json_string(value)}"'
     if value is None or isinstance(value, bool):
@@ -43,7 +43,7 @@ def exception(refusal: Refusal) -> str:
 
 
 def impersonation(message: str) -> str:
-    """Return the refusal of a `doas`, which another part of Hadoop writes, in its layout."""
+    """Return the refusal of a `doas`, in the layout of the other part of Hadoop that writes it."""
     return (
         '{\n  "RemoteException" : {\n'
         f'    "message" : "{json_string(message)}",\n    "exception" : "AuthorizationException",\n'
@@ -52,7 +52,7 @@ def impersonation(message: str) -> str:
 
 
 def status(found: FileStatus) -> dict[str, Json]:
-    """Return a file status; keys that say nothing are left out."""
+    """Return a file status, without the flags that are not set."""
     optional: dict[str, Json] = {"aclBit": True} if found.acl_bit else {}
     enabled: dict[str, Json] = {"snapshotEnabled": True} if found.snapshot_enabled else {}
     return {
@@ -75,7 +75,7 @@ def status(found: FileStatus) -> dict[str, Json]:
 
 
 def listing(statuses: Sequence[FileStatus]) -> str:
-    """Return a whole listing, which has its lines."""
+    """Return a whole listing, each status on its own line."""
     lines = ",\n".join(render(status(each)) for each in statuses)
     return f'{{"FileStatuses":{{"FileStatus":[\n{lines}\n]}}}}\n'
 
@@ -84,10 +84,10 @@ _NO_FLAGS: Final = {"snapshotEnabled", "aclBit"}
 
 
 def snapshottable(found: Sequence[tuple[str, FileStatus]]) -> Json:
-    """Return snapshottable directories, each with the path above it."""
+    """Return snapshottable directories, each with its parent path."""
     return [
         {
-            # HdfsFileStatus.Builder is given no policy here (SnapshottableDirectoryStatus, 3.5.0).
+            # HdfsFileStatus.Builder gets no policy here (SnapshottableDirectoryStatus, 3.5.0).
             "dirStatus": {key: value for key, value in status(each).items() if key not in _NO_FLAGS}
             | {"storagePolicy": 0},
             "parentFullPath": above,
@@ -125,7 +125,7 @@ def content_summary(found: ContentSummary) -> Json:
 
 
 def quota_usage(found: ContentSummary) -> Json:
-    """Return quotas and what is used of them."""
+    """Return quotas and their usage."""
     return {
         "QuotaUsage": {
             "fileAndDirectoryCount": found.files + found.directories,
@@ -173,7 +173,7 @@ def xattr_names(found: Sequence[tuple[str, bytes]]) -> Json:
 
 
 def parse_xattr_value(value: str | None) -> bytes:
-    """Read the value of an extended attribute (XAttrCodec.decodeValue)."""
+    """Parse the value of an extended attribute (XAttrCodec.decodeValue)."""
     if not value:
         return b""
     if len(value) > 1 and value[0] == value[-1] == '"':
@@ -217,7 +217,7 @@ _DEFAULT_POLICY: Final = POLICIES["HOT"]
 
 
 def storage_policy(number: int) -> Json:
-    """Return a storage policy; 0 is the default one."""
+    """Return a storage policy; 0: the default."""
     number = number or _DEFAULT_POLICY
     name = next(each for each in POLICIES if POLICIES[each] == number)
     creation, replication, types = _POLICIES[name]
@@ -237,7 +237,7 @@ def storage_policies() -> Json:
 
 
 def server_defaults() -> Json:
-    """Return what a client is to take for what it does not set."""
+    """Return the server's defaults for values that a client does not set."""
     return {
         "FsServerDefaults": {
             "replication": 1,
@@ -255,11 +255,11 @@ def server_defaults() -> Json:
 
 
 Places: TypeAlias = Mapping[int, Sequence[str]]
-"""The DataNodes that hold each block, host:port."""
+"""Addresses (host:port) of the DataNodes that hold each block, by block id."""
 
 
 def block_locations(file: Inode, places: Places, begin: int, length: int) -> Json:
-    """Return where a part of a file is, in the shape of FileSystem.getFileBlockLocations."""
+    """Return the locations of a range of a file, in the shape of FileSystem.getFileBlockLocations."""
     return {
         "BlockLocations": {
             "BlockLocation": [
@@ -280,7 +280,7 @@ def block_locations(file: Inode, places: Places, begin: int, length: int) -> Jso
 
 
 def located_blocks(file: Inode, pool: str, places: Places, begin: int, length: int) -> Json:
-    """Return where a part of a file is, in the shape of ClientProtocol.getBlockLocations."""
+    """Return the locations of a range of a file, in the shape of ClientProtocol.getBlockLocations."""
     last = file.blocks[-1] if file.blocks else None
     located = [
         _located(offset, block, pool, places[block.id]) for offset, block in _blocks(file, begin, length)
@@ -344,7 +344,7 @@ def _location(name: str) -> Json:
 
 
 def _blocks(file: Inode, begin: int, length: int) -> list[tuple[int, Block]]:
-    """Return the blocks of a part of a file, each with its offset."""
+    """Return the blocks of a range of a file, each with its offset."""
     found: list[tuple[int, Block]] = []
     at = 0
     for block in file.blocks:

@@ -1,6 +1,6 @@
-"""What each WebHDFS operation asks of the NameNode, and how it is answered.
+"""Carry out WebHDFS operations, and make their answers.
 
-What is left out is refused as a NameNode refuses it that has it switched off.
+An unsupported operation is refused as by a NameNode that has it disabled.
 """
 
 import random
@@ -33,7 +33,7 @@ DEFAULT_FILE_MODE: Final = 0o644
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What goes back to the client."""
+    """The answer to a client."""
 
     status: int = 200
     body: str = ""
@@ -43,11 +43,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a client asks for, and of whom."""
+    """The request of a client, and the NameNode and DataNodes that serve it."""
 
     namenode: NameNode
     caller: Caller
-    path: str  # as it came, decoded
+    path: str  # as requested, decoded
     host: str  # the client's address
     parameters: Parameters
     datanodes: DataNodes
@@ -83,7 +83,7 @@ def _json(value: json.Json) -> Answer:
     return Answer(body=json.render(value))
 
 
-def _boolean(value: bool) -> Answer:  # noqa: FBT001 - it is all there is to say
+def _boolean(value: bool) -> Answer:  # noqa: FBT001 - the only argument
     return _json({"boolean": value})
 
 
@@ -116,7 +116,7 @@ def _read(rule: Callable[..., _T], render: Callable[[_T], json.Json], **options:
 
 
 def _redirect(request: Request, address: str, *names: str) -> Answer:
-    """Send the client to a DataNode, with the parameters of these names, in their alphabetical order."""
+    """Redirect the client to a DataNode, with the parameters of these names in alphabetical order."""
     if not is_valid(request.path):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {request.path}")
     parameters = request.parameters
@@ -134,7 +134,7 @@ def _redirect(request: Request, address: str, *names: str) -> Answer:
 
     if parameters.flag("noredirect"):
         return _json({"Location": url(request.path)})
-    # Java's URI.toASCIIString has normalized it: the client is sent to another name, if there is another form.
+    # Java's URI.toASCIIString normalizes the path: if its form C differs, the redirect is to another name.
     return Answer(status=307, content_type=BYTES, location=url(form_c(request.path)))
 
 
@@ -179,7 +179,7 @@ async def _checksum(request: Request) -> Answer:
 
 
 async def _holding(request: Request, inode: Inode, offset: int) -> str:
-    """Return the address of a DataNode that holds the block at an offset (-1: the last); of any for an empty file."""
+    """Return the address of a DataNode that holds the block at an offset (-1: the last); any for an empty file."""
     if not inode.blocks:
         return await request.datanodes.for_writing()
     block, at = inode.blocks[-1], 0
@@ -191,7 +191,7 @@ async def _holding(request: Request, inode: Inode, offset: int) -> str:
 
 
 async def _located(request: Request, offset: int | None) -> Inode:
-    """See that a file can be read, as choosing a DataNode for it does: a directory, or an empty file, always can."""
+    """Return the inode for the choice of a DataNode; only a file with data is checked for read permission."""
     if not is_valid(request.path):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {request.path}")
     node = await request.read(reads.found)
@@ -286,7 +286,7 @@ async def _concat(request: Request) -> Answer:
 async def _truncate(request: Request) -> Answer:
     request.parameters.require("newlength")
     length = request.parameters.number("newlength", 0)
-    holder = f"DFSClient_{random.randint(-(2**63), 2**63 - 1)}"  # noqa: S311 - a name, no secret
+    holder = f"DFSClient_{random.randint(-(2**63), 2**63 - 1)}"  # noqa: S311 - a name, not a secret
     return _boolean(
         await request.namenode.truncate(request.caller, request.path, length, holder, request.host)
     )
@@ -348,7 +348,7 @@ async def _located_blocks(request: Request) -> Answer:
 
 
 async def _places(request: Request, file: Inode) -> json.Places:
-    """Return where the blocks of a file are."""
+    """Return the addresses of the DataNodes of each block of a file."""
     return {block.id: request.datanodes.of(await request.namenode.holders(block)) for block in file.blocks}
 
 
@@ -359,7 +359,7 @@ def _fixed(value: json.Json) -> Serve:
     return serve
 
 
-# ---- what is left out ----------------------------------------------------------------------------------------------
+# ---- snapshots and unsupported operations --------------------------------------------------------------------------
 
 
 def _refused(java: Java, message: str, *required: str, to_all_but: str = "") -> Serve:

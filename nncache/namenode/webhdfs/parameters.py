@@ -1,7 +1,7 @@
-"""The parameters of a WebHDFS request, and what is wrong with them.
+"""The parameters of a WebHDFS request, and their errors.
 
 Pure. Source: org.apache.hadoop.hdfs.web.resources of Hadoop 3.5.0: each method reads its own parameters, in this order,
-and refuses the first that it cannot read, used or not. Names count exactly as they are spelled, but for those of users.
+and refuses the first that it cannot parse, used or not. Names are case-sensitive, except those of users.
 """
 
 import re
@@ -22,13 +22,13 @@ _ACL: Final = (
     "^(default:)?(user|group|mask|other):[[A-Za-z_][A-Za-z0-9._-]]*:([rwx-]{3})?"
     "(,(default:)?(user|group|mask|other):[[A-Za-z_][A-Za-z0-9._-]]*:([rwx-]{3})?)*$"
 )
-"""In Java's syntax, where a class may stand in a class; it is quoted in refusals."""
+"""In Java's syntax, which allows a class within a class; refusals quote it."""
 _PYTHON_ACL: Final = re.compile(_ACL.replace("[[A-Za-z_][A-Za-z0-9._-]]*", "[A-Za-z0-9._-]*"))
 MAX_LONG: Final = 2**63 - 1
 
 
 class _WrongValueError(Exception):
-    """What Java's exception says of a value."""
+    """The message of Java's exception about a value."""
 
 
 def _text(_: str, value: str) -> Value:
@@ -155,7 +155,7 @@ _MORE_OPERATIONS: Final = {"GET": {"GETSTORAGEPOLICY"}}
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of one request, each read as its method reads it."""
+    """The parameters of one request, each parsed by the rules of its method."""
 
     op: str
     user: str | None
@@ -164,22 +164,22 @@ class Parameters:
     raw: Mapping[str, tuple[str, ...]]
 
     def text(self, name: str) -> str | None:
-        """Return a text; None if it is not given."""
+        """Return a text; None if it is missing."""
         value = self.values.get(name)
         return value if isinstance(value, str) else None
 
     def number(self, name: str, default: int) -> int:
-        """Return a number."""
+        """Return a number; the default if it is missing."""
         value = self.values.get(name)
         return value if isinstance(value, int) else default
 
     def optional(self, name: str) -> int | None:
-        """Return a number; None if it is not given."""
+        """Return a number; None if it is missing."""
         value = self.values.get(name)
         return value if isinstance(value, int) else None
 
     def flag(self, name: str) -> bool:
-        """Return a flag."""
+        """Return a flag; False if it is missing."""
         return self.values.get(name) is True
 
     def set_of(self, name: str) -> frozenset[str]:
@@ -187,7 +187,7 @@ class Parameters:
         return frozenset(filter(None, (self.text(name) or "").split(",")))
 
     def require(self, *names: str) -> None:
-        """Refuse a request without one of these."""
+        """Refuse a request without one of these parameters."""
         for name in names:
             if self.values.get(name) is None:
                 message = f"Required param {name} for op: {self.op} is null or empty"
@@ -195,7 +195,7 @@ class Parameters:
 
 
 def parse_query(query: str) -> dict[str, tuple[str, ...]]:
-    """Return the parameters of a query, decoded, all values of each name in their order."""
+    """Return the decoded parameters of a query: all values of each name, in their order."""
     found: dict[str, list[str]] = {}
     for part in query.split("&"):
         name, _, value = part.partition("=")
@@ -211,10 +211,10 @@ def _decoded(text: str) -> str:
 
 
 def parse_parameters(method: str, query: str) -> Parameters:
-    """Read a request's parameters.
+    """Parse a request's parameters.
 
     Raises:
-        Refusal: one is not what it must be.
+        Refusal: a parameter is not valid.
     """
     raw = parse_query(query)
     user = _read(_USER_NAME, named_user(raw, _USER_NAME) or "", _matching(_USER))
@@ -233,7 +233,7 @@ def parse_parameters(method: str, query: str) -> Parameters:
 
 
 def named_user(raw: Mapping[str, Sequence[str]], name: str) -> str | None:
-    """Return the value of a user's parameter; a spelling in another case goes before the plain one, as in 3.5.0."""
+    """Return the value of a user's parameter. A name in another case precedes the plain one, as in 3.5.0."""
     spelled = [key for key in raw if key.lower() == name]
     spelled.sort(key=lambda key: key == name)
     return raw[spelled[0]][0] if spelled else None
@@ -264,7 +264,7 @@ def _wrong(name: str, what: str) -> Refusal:
 
 
 def parse_acl(spec: str | None, *, with_permission: bool) -> list[AclEntry]:
-    """Read an ACL that `_ACL` has admitted (AclEntry.parseAclSpec)."""
+    """Parse an ACL that matches `_ACL` (AclEntry.parseAclSpec)."""
     entries: list[AclEntry] = []
     for part in filter(None, (spec or "").split(",")):
         words = part.split(":")

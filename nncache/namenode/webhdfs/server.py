@@ -44,28 +44,28 @@ from nncache.namenode.webhdfs.parameters import (
 
 PREFIX: Final = "/webhdfs/v1"
 UNNAMED: Final = "dr.who"
-"""Who asks without a name (hadoop.http.staticuser.user)."""
+"""The user of a request without a user name (hadoop.http.staticuser.user)."""
 
 DEFAULT_BLOCK_SIZE: Final = 134_217_728
 _METHODS: Final = {"HEAD": "GET"}
 _NO_URI: Final = re.compile(
     r"[\x00-\x20\"#%<>?\[\\\]^`{|}\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
-"""What java.net.URI escapes in a path; letters of any script stay."""
+"""The characters that java.net.URI escapes in a path; letters of any script stay."""
 _NOT_UNWRAPPED: Final = {Java.HADOOP_ILLEGAL_ARGUMENT, Java.INVALID_PATH, Java.PATH_COMPONENT_TOO_LONG}
 """Of a NameNode's exceptions: those of which RemoteException.unwrapRemoteException makes none, at a DataNode."""
 
 _AT_ONCE: Final = 256 * 1024
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-"""A DataNode says so before it opens the file, whether the client waits for it or not (WebHdfsHandler.onCreate)."""
+"""A DataNode sends this before it opens the file, whether the client expects it or not (WebHdfsHandler.onCreate)."""
 
 
 class NameNodeHandler:
-    """Answers what clients ask of the NameNode.
+    """Answers requests to the NameNode.
 
     Attributes:
-        unavailable: whether each request is answered 503 (a test may have it so).
-        answered: requests of WebHDFS, by operation and outcome: done, refused, unavailable or unknown.
+        unavailable: whether each request is answered with 503; for tests.
+        answered: WebHDFS requests since start, by operation and outcome: done, refused, unavailable or unknown.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class NameNodeHandler:
         rpc: str,
         namespace: Namespace,
     ) -> None:
-        """Answer for a NameNode whose RPC is at `rpc` (host:port), in this namespace."""
+        """Answer for a NameNode of this namespace, whose RPC is at `rpc` (host:port)."""
         self.unavailable = False
         self.answered: Counter[tuple[str, str]] = Counter()
         self._namenode = namenode
@@ -123,9 +123,7 @@ class NameNodeHandler:
         namenode = self._namenode
         try:
             standing, last_txid = await namenode.standing(), await namenode.last_txid()
-        except (
-            CoordinationError
-        ) as error:  # whether it is the active one is not known, so it does not say that it is
+        except CoordinationError as error:  # whether it is active is unknown, so it does not claim to be
             return web.Response(status=503, text=f"{error}\n")
         facts = jmx.Facts(
             namespace=self._namespace,
@@ -178,7 +176,7 @@ class NameNodeHandler:
         )
 
     def _may_impersonate(self, user: str | None) -> bool:
-        """Tell whether a user is a proxy user: the superuser is, as at the test bed's clusters."""
+        """Tell whether a user is a proxy user: only the superuser is, as on the test bed's clusters."""
         return user is not None and self._namenode.caller(user).is_superuser
 
     def _headers(self) -> Mapping[str, str]:
@@ -201,7 +199,7 @@ def _outcome(error: Exception) -> str:
 
 
 class DataNodeHandler:
-    """Answers the second steps of CREATE, APPEND, OPEN and GETFILECHECKSUM."""
+    """Answers the redirected requests of CREATE, APPEND, OPEN and GETFILECHECKSUM."""
 
     def __init__(self, datanode: DataNode, namenode: NameNode, peers: Peers) -> None:
         self._datanode = datanode
@@ -210,7 +208,7 @@ class DataNodeHandler:
         self._blocks = BlockHandler(datanode, peers)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request; the connection ends with it, as at HDFS's DataNode."""
+        """Answer one request, and close the connection, as HDFS's DataNode does."""
         spelled, _, query = request.raw_path.partition("?")
         if spelled.startswith(peers.PATH):
             return await self._blocks.answer(request, spelled.removeprefix(peers.PATH))
@@ -269,7 +267,7 @@ class DataNodeHandler:
         unmasked = parameters.optional("unmaskedpermission")
         size = parameters.number("blocksize", DEFAULT_BLOCK_SIZE)
         file = NewFile(
-            # A DataNode's umask of 0 takes the sticky bit alone (FsPermission.applyUMask).
+            # A DataNode's umask of 0 clears only the sticky bit (FsPermission.applyUMask).
             modes=Modes(asked & 0o777, asked if unmasked is None else unmasked),
             replication=parameters.number("replication", 1),
             block_size=size,
@@ -346,6 +344,6 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 async def _body(request: web.BaseRequest) -> AsyncIterator[bytes]:
-    """Yield a body as it comes; one that breaks off raises ConnectionError."""
+    """Yield a body as it arrives. Raises ConnectionError: the client broke off."""
     async for part in request.content.iter_chunked(_AT_ONCE):
         yield part

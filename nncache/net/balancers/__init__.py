@@ -1,1 +1,1 @@
-"""Load balancers in front: what they say of their clients' addresses, in a header of a connection or of a request."""
+"""Load balancers in front: the client addresses that they send, in a header of a connection or of a request."""

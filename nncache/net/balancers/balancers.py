@@ -1,7 +1,7 @@
-"""Which address a client has: its connection's, or what a load balancer says that is believed.
+"""The address of a client: that of its connection, or the one that a trusted load balancer sends.
 
 Pure. The rule for `X-Forwarded-For` is that of nginx's ngx_http_realip_module with `real_ip_recursive on`: each
-balancer adds the address from which it was asked at the end, so what a client itself has written stands before that.
+balancer appends the address of its peer, so anything that the client itself has written precedes it.
 """
 
 import re
@@ -16,29 +16,29 @@ from nncache.net.balancers.settings import BalancerSettings
 
 _FIELD: Final = re.compile(rb"\r\nx-forwarded-for:([^\r\n]*)", re.IGNORECASE)
 _WITH_PORT: Final = re.compile(r"\[(?P<v6>[0-9A-Fa-f:.]+)\](?::\d+)?|(?P<v4>[0-9.]+):\d+")
-"""As some balancers write an address (Azure's gateway, IIS)."""
+"""The form in which some balancers write an address (Azure's gateway, IIS)."""
 
 _MAX_CHARS: Final = 64  # of an address with its port
 
 MAX_HOPS: Final = 64
-"""Addresses of one request that are looked at, each of which costs several microseconds."""
+"""Maximum of addresses that are parsed for one request; each costs several microseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BalancerStats:
-    """Headers of the PROXY protocol since the start."""
+    """PROXY protocol headers since start."""
 
     headers: int
     headers_refused: int
 
 
 class Balancers:
-    """The balancers that are believed.
+    """The trusted load balancers.
 
     Attributes:
-        send_header: they say it in the header of a connection (PROXY protocol), not in each request.
-        headers: of connections, that were read.
-        headers_refused: connections of balancers that were closed for want of one.
+        send_header: they send the address in the header of a connection (PROXY protocol), not in each request.
+        headers: number of PROXY headers read.
+        headers_refused: number of connections of balancers that were closed because they sent none.
     """
 
     def __init__(self, settings: BalancerSettings) -> None:
@@ -48,21 +48,21 @@ class Balancers:
         self._networks = settings.networks
 
     def trusts(self, address: str) -> bool:
-        """Whether it is a balancer's."""
+        """Whether an address is a balancer's."""
         try:
             return self._is_balancer(read_ip(address))
         except ValueError:
             return False
 
     def speak_in_requests_of(self, address: str) -> bool:
-        """Whether each request from this address may say who the client is."""
+        """Whether requests from this address may name the client's address."""
         return not self.send_header and self.trusts(address)
 
     def client_of(self, head: bytes, peer: str) -> str:
         """Return the address of the client whose request a balancer has sent from the address `peer`.
 
-        It is the last one in `X-Forwarded-For` that is no balancer's, or the first one if all are, of the last
-        MAX_HOPS. What cannot be read ends the search, since what stands before it may come from anywhere.
+        It is the last address in `X-Forwarded-For` that is not a balancer's, or the first if all are, among the last
+        MAX_HOPS. An unreadable part ends the search, since everything before it may be forged.
         """
         client = peer
         for text in islice(_from_the_end(head), MAX_HOPS):
@@ -78,12 +78,12 @@ class Balancers:
         return any(address in network for network in self._networks)
 
     def stats(self) -> BalancerStats:
-        """Return the figures so far."""
+        """Return the figures since start."""
         return BalancerStats(headers=self.headers, headers_refused=self.headers_refused)
 
 
 def _from_the_end(head: bytes) -> Iterator[str]:
-    """Yield what the field says, the last first; several fields are one list (RFC 9110, section 5.3)."""
+    """Yield the parts of the field, the last first; several fields form one list (RFC 9110, section 5.3)."""
     for value in reversed(_FIELD.findall(head)):
         rest = value
         while rest:
@@ -92,7 +92,7 @@ def _from_the_end(head: bytes) -> Iterator[str]:
 
 
 def _read(text: str) -> IPv4Address | IPv6Address | None:
-    """Read an address, perhaps with a port; None: the text is no address."""
+    """Parse an address with or without a port; None: the text is not an address."""
     if len(text) > _MAX_CHARS or "%" in text:
         return None
     if (match := _WITH_PORT.fullmatch(text)) is not None:

@@ -1,6 +1,6 @@
-"""Accepts connections, of which those of load balancers may begin with a header of the PROXY protocol.
+"""Accepts connections; those of load balancers may begin with a PROXY protocol header.
 
-Exactly the header is taken from the socket, before a transport has it: what stands behind it may be TLS.
+The header alone is read from the socket, before a transport gets it: the bytes after it may be TLS.
 """
 
 import asyncio
@@ -13,24 +13,24 @@ from nncache.net.balancers.proxy_protocol import MAX_HEADER_BYTES, ProxyHeaderEr
 from nncache.net.shares import without_mapping
 
 MAX_PENDING: Final = 1_024
-"""Connections of balancers at once whose header is still to come."""
+"""Maximum of connections of balancers whose header has not arrived yet."""
 
 _AT_ONCE: Final = 64  # connections accepted in one turn of the event loop
 _ACCEPT_AGAIN_S: Final = 0.1  # after accepting has failed, as it does when no file descriptor is left
 
 Serve = Callable[[socket.socket, str], Awaitable[None]]
-"""Serves a connection of a client at this address. It owns the socket, and raises nothing."""
+"""Serves a connection of the client at this address. It owns the socket, and does not raise."""
 
 
 class Listener:
-    """Accepts connections by itself: those of balancers that are believed have a header, all others have none.
+    """Accepts connections: those of trusted balancers begin with a header, all others do not.
 
     Attributes:
-        sockets: on which it listens.
-        pending: connections whose header is waited for.
+        sockets: the listening sockets.
+        pending: number of connections whose header has not arrived yet.
 
     Invariants:
-        L1  What an address that is no balancer's sends is not looked at.
+        L1  Bytes from an address that is not a balancer's are not read.
         L2  At most MAX_PENDING connections wait for a header, none longer than `timeout_s`.
     """
 
@@ -43,14 +43,14 @@ class Listener:
         *,
         timeout_s: float,
     ) -> None:
-        """Accept from this socket, which is the listener's from now on.
+        """Accept from this socket, which the listener owns from now on.
 
         Args:
-            listening: it listens already.
-            balancers: those that send a header; None: there are none.
-            serve: takes each connection, and what is known of the client's address.
-            warn: takes what a log should say.
-            timeout_s: from a connect to the end of its header.
+            listening: a listening socket.
+            balancers: the balancers that send a header; None: there are none.
+            serve: is called with each connection and the client's address.
+            warn: is called with each log message.
+            timeout_s: time limit from a connect to the end of its header.
         """
         listening.settimeout(0.0)
         self.sockets: tuple[socket.socket, ...] = (listening,)
@@ -63,12 +63,12 @@ class Listener:
 
     @property
     def port(self) -> int:
-        """The port that is listened on, also when the system chose it."""
+        """The listening port, also if the system has chosen it."""
         port: int = self.sockets[0].getsockname()[1]
         return port
 
     async def run(self) -> NoReturn:
-        """Accept until `stop`, and serve who was accepted until cancelled."""
+        """Accept until `stop`; serve accepted connections until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             self._accept_again(tasks)
             try:
@@ -78,7 +78,7 @@ class Listener:
         raise AssertionError("it ends by being cancelled")
 
     def stop(self) -> None:
-        """Accept no more. Those who were accepted are served."""
+        """Stop accepting. Accepted connections are still served."""
         self._accept_no_more()
         for listening in self.sockets:
             listening.close()
@@ -134,13 +134,13 @@ class Listener:
         )
 
     async def _client_behind(self, accepted: socket.socket) -> str:
-        """Take the header; return the client's address, "" if that is the connection's own.
+        """Read the header; return the client's address, "" if that is the connection's own.
 
         Raises:
-            EOFError: the balancer has closed the connection, and sent nothing, as in a check of its health.
-            ProxyHeaderError: it has sent something else.
-            TimeoutError: it did not send it in time.
-            OSError: it is gone.
+            EOFError: the balancer has closed the connection without a byte, as health checks do.
+            ProxyHeaderError: the bytes are not a header.
+            TimeoutError: the header did not arrive in time.
+            OSError: the connection is lost.
         """
         if self.pending >= MAX_PENDING:
             raise ProxyHeaderError(f"{MAX_PENDING} others are waited for")
@@ -162,7 +162,7 @@ async def _take_header(accepted: socket.socket) -> str:
                 raise ProxyHeaderError("it ends within it")
             raise EOFError
         header = read_proxy_header(taken + seen)
-        # All that is there belongs to a header that is not complete.
+        # All received bytes belong to an incomplete header.
         length = len(seen) if header is None else header.length - len(taken)
         taken += accepted.recv(length)
         if header is not None:
@@ -170,7 +170,7 @@ async def _take_header(accepted: socket.socket) -> str:
 
 
 def _accepted(listening: socket.socket) -> Iterator[tuple[socket.socket, str]]:
-    """Yield connections that wait, and their addresses."""
+    """Yield the waiting connections, and their addresses."""
     for _ in range(_AT_ONCE):
         try:
             accepted, address = listening.accept()
@@ -181,7 +181,7 @@ def _accepted(listening: socket.socket) -> Iterator[tuple[socket.socket, str]]:
 
 
 async def _readable(sock: socket.socket) -> None:
-    """Wait until there is something to take from a socket."""
+    """Wait until a socket is readable."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
 

@@ -1,4 +1,4 @@
-"""Read the header with which a load balancer begins a connection: PROXY protocol, versions 1 and 2.
+"""Parse the header with which a load balancer begins a connection: PROXY protocol, versions 1 and 2.
 
 Pure. Source: HAProxy's doc/proxy-protocol.txt, sections 2.1 and 2.2. TLVs are skipped.
 """
@@ -11,7 +11,7 @@ from typing import Final
 from nncache.net.addresses import MAX_PORT, read_ip
 
 MAX_HEADER_BYTES: Final = 4_096
-"""As in nginx (NGX_PROXY_PROTOCOL_MAX_HEADER)."""
+"""The limit of nginx (NGX_PROXY_PROTOCOL_MAX_HEADER)."""
 
 _MAX_LINE_BYTES: Final = 107  # of version 1, with its CRLF
 _WORD: Final = b"PROXY "
@@ -25,21 +25,21 @@ _VERSION_2: Final = 2
 _LOCAL: Final = 0
 _PROXY: Final = 1
 _ADDRESSES: Final[dict[int, tuple[int, int]]] = {0x00: (0, 0), 0x11: (4, 12), 0x21: (16, 36), 0x31: (0, 216)}
-"""By transport and family: bytes of the client's address, and of all that has to be there. Without an address: not said
-(0x00), and a socket of the balancer's own host (0x31)."""
+"""By transport and family: bytes of the client's address, and of the whole address block. Without an address:
+unspecified (0x00), and a UNIX socket on the balancer's host (0x31)."""
 
 
 class ProxyHeaderError(ValueError):
-    """A connection does not begin with a header of the PROXY protocol."""
+    """A connection does not begin with a PROXY protocol header."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyHeader:
-    """A header that is complete.
+    """A complete header.
 
     Attributes:
-        client: the address of the client; "": the connection is the balancer's own, or it does not know.
-        length: bytes of the header.
+        client: the client's address; "": the connection is the balancer's own, or the address is unknown.
+        length: length of the header in bytes.
     """
 
     client: str
@@ -47,10 +47,10 @@ class ProxyHeader:
 
 
 def read_proxy_header(data: bytes) -> ProxyHeader | None:
-    """Read the header at the beginning of these bytes; None: more has to come, and all of them belong to it.
+    """Parse the header at the beginning of these bytes; None: it is incomplete, and all bytes belong to it.
 
     Raises:
-        ProxyHeaderError: the bytes begin with no such header.
+        ProxyHeaderError: the bytes do not begin with a header.
     """
     if data[: len(_SIGNATURE)] == _SIGNATURE[: len(data)]:
         return _read_version_2(data)

@@ -1,4 +1,4 @@
-"""Settings: which load balancers are believed."""
+"""Settings: the trusted load balancers."""
 
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -11,10 +11,10 @@ Network: TypeAlias = IPv4Network | IPv6Network
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BalancerSettings:
-    """Whose word about a client's address counts, and how it is given; the names are nginx's.
+    """The load balancers that may name a client's address, and how they do; the names are nginx's.
 
     Raises:
-        SettingError: a value is no network, or every address; or none is given, and the header needs one.
+        SettingError: a value is not a network, or contains every address; or the header is set without a network.
     """
 
     real_ip_from: tuple[str, ...] = field(

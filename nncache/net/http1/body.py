@@ -1,4 +1,4 @@
-"""A body as it arrives, read part by part."""
+"""A message body that is read while it arrives."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,14 +10,14 @@ _FULL_BYTES: Final = 128 * 1024
 
 
 class Body:
-    """One body. Its connection calls `feed`, and its reader `take`.
+    """The body of one message. Its connection calls `feed`, its reader calls `take`.
 
     Attributes:
-        is_over: all of it has arrived, or nothing more of it can.
+        is_over: the whole body has arrived, or no more of it can arrive.
 
     Invariants:
-        B1  What has arrived and was not taken is at most _FULL_BYTES and what one call of `feed` brings, as long as the
-            connection is not read while `is_full`.
+        B1  At most _FULL_BYTES and the bytes of one call of `feed` are buffered, provided that the connection is not
+            read while `is_full`.
     """
 
     __slots__ = (
@@ -32,7 +32,7 @@ class Body:
     )
 
     def __init__(self, length: int | None, on_room: Callable[[], None]) -> None:
-        """Expect so many bytes, or chunks; `on_room` is called when the body was full and is no longer."""
+        """Expect this many bytes, or chunks (None). `on_room` is called when the buffer is no longer full."""
         self._bytes_left = length or 0
         self._chunks = Chunks() if length is None else None
         self._on_room = on_room
@@ -44,34 +44,34 @@ class Body:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more should be read from the connection for now."""
+        """Whether reading from the connection must pause."""
         return self._held_bytes > _FULL_BYTES
 
     @property
     def held_bytes(self) -> int:
-        """Bytes that have arrived and were not taken."""
+        """Number of buffered bytes."""
         return self._held_bytes
 
     @property
     def has_failed(self) -> bool:
-        """Whether the body did not end as it should have."""
+        """Whether the body ended with an error."""
         return self._error is not None
 
     @property
     def has_more(self) -> bool:
-        """Whether there is something to be taken, or still to come."""
+        """Whether bytes are buffered, or more can arrive."""
         return bool(self._parts) or not self.is_over or self.has_failed
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether nothing can be taken before more arrives."""
+        """Whether the buffer is empty and more can arrive."""
         return not (self._parts or self.is_over)
 
     def feed(self, data: bytes) -> bytes:
-        """Take what has arrived; return what stands behind the body.
+        """Buffer the bytes that have arrived; return those after the end of the body.
 
         Raises:
-            ChunksError: where it ends is not known.
+            ChunksError: the end of the body cannot be determined.
         """
         if self._chunks is not None:
             part, behind = self._chunks.take(data)
@@ -88,24 +88,24 @@ class Body:
         return behind
 
     def end(self) -> None:
-        """Take note that all of it has arrived."""
+        """Mark the body as complete."""
         self.is_over = True
         self._wake()
 
     def fail(self, error: Exception) -> None:
-        """Have the reader see this error: nothing more will come."""
+        """End the body with this error, which the reader gets."""
         self._error = error
         self.end()
 
     def arrival(self) -> asyncio.Future[None]:
-        """Return what is done when more has arrived, or nothing more will."""
+        """Return a future that is done when more has arrived, or no more can."""
         self._waiter = asyncio.get_running_loop().create_future()
         return self._waiter
 
     def take(self) -> bytes:
-        """Return what has arrived since; b"" after the last part.
+        """Return the buffered bytes, and empty the buffer; b"" after the last part.
 
-        Raises what `fail` was given.
+        Raises the error that `fail` was given.
         """
         if self._error is not None:
             raise self._error

@@ -1,7 +1,7 @@
-"""Take a body apart that comes in chunks (RFC 9112, section 7.1). Pure.
+"""Decode a body in chunked transfer coding (RFC 9112, section 7.1). Pure.
 
-Extensions and trailers are dropped: behind a proxy that shares connections, a trailer that another reader took for a
-field of the next request would be one client's word in another's mouth.
+Chunk extensions and trailer fields are dropped. A proxy shares connections: if another reader took a trailer field for
+a field of the next request, one client could forge the request of another.
 """
 
 import re
@@ -10,10 +10,10 @@ from typing import Final
 from nncache.net.http1.head import TOKEN
 
 MAX_LINE_BYTES: Final = 1_024
-"""Of a line with the size of a chunk: what is longer is an attack on one who skips it (section 7.1.1)."""
+"""Maximum length of a chunk-size line: a longer one attacks readers that skip extensions (section 7.1.1)."""
 
 MAX_TRAILER_BYTES: Final = 4_096
-"""Of all trailer fields, which are dropped."""
+"""Maximum size of all trailer fields together; they are dropped."""
 
 _EXTENSION: Final = rb"(?:;[\t\x20\x21\x23-\x7e\x80-\xff]*)?"  # none in quotes: it may end a line, or not
 _SIZE: Final = re.compile(rb"\r\n([0-9A-Fa-f]{1,16})" + _EXTENSION + rb"\r\n")
@@ -26,11 +26,11 @@ _PART_OF_FIELD: Final = re.compile(rb"\r?|" + TOKEN + rb"(?::" + _TEXT + rb"\r?)
 
 
 class ChunksError(ValueError):
-    """What came is not in chunks."""
+    """The bytes are not a valid chunked body."""
 
 
 def only_chunk(data: bytes, at: int) -> bytes | None:
-    """Return the body if it begins there, ends with the data, and is one chunk, as it nearly always is; else None."""
+    """Return the body if it is a single chunk that begins at `at` and ends with the data; else None."""
     if not data.endswith(_LAST) or (size := _FIRST.match(data, at)) is None:
         return None
     begin, end = size.end(), len(data) - len(_LAST)
@@ -38,13 +38,13 @@ def only_chunk(data: bytes, at: int) -> bytes | None:
 
 
 class Chunks:
-    """One body as it arrives (RFC 9112, section 7.1).
+    """A chunked body that is decoded while it arrives (RFC 9112, section 7.1).
 
     Attributes:
-        is_over: whether all of it has been taken.
+        is_over: whether the last chunk and the trailer section were read.
 
     Invariants:
-        C1  Of what arrived, no more is held than the line that is not complete yet.
+        C1  Only an incomplete line is buffered.
     """
 
     __slots__ = ("_bytes_left", "_is_in_trailers", "_part", "_trailer_bytes", "is_over")
@@ -57,10 +57,10 @@ class Chunks:
         self._trailer_bytes = 0
 
     def take(self, data: bytes) -> tuple[bytes, bytes]:
-        """Take what has arrived; return what there is of the body, and what stands behind it.
+        """Decode the bytes that have arrived; return the decoded data, and the bytes after the body.
 
         Raises:
-            ChunksError: where the body ends is not known.
+            ChunksError: the end of the body cannot be determined.
         """
         data = self._part + data
         self._part = b""
@@ -79,7 +79,7 @@ class Chunks:
         return b"".join(parts), data[at:] if self.is_over else b""
 
     def _size(self, data: bytes, at: int) -> int:
-        """Read a chunk's size; return where its data begins, or `at` while the line is not complete."""
+        """Read a chunk-size line; return where the chunk's data begins, or `at` while the line is incomplete."""
         line = _SIZE.match(data, at, at + MAX_LINE_BYTES)
         if line is None:
             if len(data) - at < MAX_LINE_BYTES and _PART_OF_SIZE.fullmatch(data, at):
@@ -90,7 +90,7 @@ class Chunks:
         return line.end()
 
     def _field(self, data: bytes, at: int) -> int:
-        """Drop a trailer field; return where the next one begins, or `at` while the line is not complete."""
+        """Drop a trailer field; return where the next one begins, or `at` while the line is incomplete."""
         room = MAX_TRAILER_BYTES - self._trailer_bytes
         line = _FIELD.match(data, at, at + room)
         if line is None:

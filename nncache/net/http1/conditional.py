@@ -1,4 +1,4 @@
-"""The conditions of a request: what its client has already, and how long it waits for a change.
+"""The conditions of a request: which version its client has, and how long it waits for a change.
 
 Pure. `If-None-Match`: RFC 9110, section 13.1.2; `Prefer: wait`: RFC 7240, section 4.3.
 """
@@ -17,26 +17,26 @@ _WAIT: Final = re.compile(
 _NAMES: Final = frozenset({b"prefer", b"if-none-match"})
 _ANY: Final = b"*"
 _TAG: Final = re.compile(rb'(?:^|,)\s*(?:W/)?("[0-9a-f]{32}"|\*)\s*(?=,|$)')
-"""`*`, or a tag that `etag_of` can have made."""
+"""`*`, or an entity tag in the form of `etag_of`."""
 
 MAX_TAGS: Final = 32
-"""Entity tags of a request that count: a client has one."""
+"""Maximum of entity tags that are read from a request; a client normally sends one."""
 
 _FIELD_BYTES: Final = 122
-"""What a header field takes beside its characters: two objects of bytes and a tuple (CPython 3.11)."""
+"""Memory overhead of a header field: two bytes objects and a tuple (CPython 3.11)."""
 
 _TAG_BYTES: Final = 135
-"""What an entity tag takes, with its place in a set."""
+"""Memory of an entity tag and its slot in a set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditions of a request with such a field.
+    """The conditions of a request that has one of these fields.
 
     Attributes:
-        known: those of its entity tags that can be ours, `*` among them for any; None: it says nothing of them.
-        wait_s: seconds for which it would wait, as far as that is allowed; 0: it would not.
-        kept_bytes: what its header fields, and this, take in memory for as long as it is held.
+        known: its entity tags that nncache can have made, and `*`; None: the request has no `If-None-Match`.
+        wait_s: the wait that the client prefers, in seconds, cut to the maximum; 0: none.
+        kept_bytes: memory of its header fields and of this object while the request is held.
     """
 
     known: frozenset[bytes] | None
@@ -44,15 +44,15 @@ class Conditions:
     kept_bytes: int = field(default=0, compare=False)
 
     def is_met(self, status: int, body: bytes) -> bool:
-        """Whether an answer says something else than what the client has, or is no longer the 404 it waits out."""
+        """Whether an answer differs from the client's version, or is not the 404 whose end the client waits for."""
         if self.known is None:
             return status != HTTPStatus.NOT_FOUND
         return not (self._has_any(status) or etag_of(body) in self.known)
 
     def is_not_modified(self, status: int, body: bytes) -> bool:
-        """Whether the answer is 304, which only a tag of ours makes: who sends `*` need not know that there are any.
+        """Whether the answer is a 304. Only an entity tag of nncache leads to it, not `*`.
 
-        That of an error is not: RFC 9110, section 13.2.1, ignores the field then.
+        An error is never a 304: RFC 9110, section 13.2.1, ignores the field then.
         """
         return status == HTTPStatus.OK and self.known is not None and etag_of(body) in self.known
 
@@ -61,14 +61,14 @@ class Conditions:
 
 
 def etag_of(body: bytes) -> bytes:
-    """Return the strong validator of a reply's body, with its quotes: a digest of these very bytes."""
+    """Return the strong entity tag of a reply's body, with its quotes: a digest of the bytes."""
     return b'"%b"' % hashlib.blake2b(body, digest_size=16).hexdigest().encode("ascii")
 
 
 def conditions_of(headers: Fields, *, max_wait_s: float) -> Conditions | None:
-    """Read a request's fields; None if it has no `If-None-Match`, and no `Prefer` with a wait.
+    """Read a request's fields; None if it has neither `If-None-Match` nor a `Prefer` with a wait.
 
-    Of several waits the first counts (RFC 7240, section 2); one that is no number of seconds counts as none.
+    The first of several waits counts (RFC 7240, section 2). A value that is not a number of seconds is ignored.
     """
     known: set[bytes] | None = None
     wait: int | None = None
@@ -93,9 +93,9 @@ def conditions_of(headers: Fields, *, max_wait_s: float) -> Conditions | None:
 
 
 def _add_tags(known: set[bytes], value: bytes) -> None:
-    """Add `*`, and the entity tags of one field that can be ours, the first MAX_TAGS of all.
+    """Add `*` and the entity tags of one field that nncache can have made, up to MAX_TAGS in total.
 
-    Weak ones compare as strong ones (RFC 9110, section 13.1.2).
+    Weak tags compare like strong ones (RFC 9110, section 13.1.2).
     """
     for found in _TAG.finditer(value):
         if len(known) == MAX_TAGS:

@@ -1,8 +1,8 @@
 """Read the head of a request, and the fields of any head: strictly, and in time linear in its bytes.
 
-What two readers on a request's way could take for two things is refused (RFC 9112, sections 2.2, 3, 5, 6 and 11). Taken
-although the RFC does not write them: several spaces in a request line, equal `Host` fields, bytes of UTF-8 in a target.
-Clients send them, and a NameNode answers them.
+A head that two readers could interpret differently is refused (RFC 9112, sections 2.2, 3, 5, 6 and 11). Three forms are
+accepted that the RFC does not allow, because clients send them and a NameNode answers them: several spaces in a request
+line, equal `Host` fields, and UTF-8 in a target.
 """
 
 import re
@@ -15,21 +15,21 @@ from urllib.parse import quote_from_bytes
 
 Field: TypeAlias = tuple[bytes, bytes]
 Fields: TypeAlias = tuple[Field, ...]
-"""Names and values in their order, as they came but for the blanks around a value."""
+"""Names and values in order, as received except for whitespace around a value."""
 
 TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110, section 5.6.2
 _FIELD: Final = re.compile(rb"(%b):([^\x00-\x08\x0a-\x1f\x7f]*)" % TOKEN)
 _MAX_DIGITS: Final = 18  # of a length: below 2**63, which some readers take for a negative number
 _LINE: Final = re.compile(rb"(%b) +([^\x00-\x20\x7f]+)(?: +HTTP/([0-9])\.([0-9]))?" % TOKEN)
 _URI: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://")
-"""How a target begins that is no path (section 3.2); OPTIONS has "*" as well."""
+"""The beginning of a target in absolute form (section 3.2); OPTIONS has "*" as well."""
 _METHODS: Final = {
     name.encode("ascii"): name
     for name in ("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE")
 }
-"""RFC 9110, section 9 and RFC 5789. What another reader has left of a request is not taken for one."""
+"""RFC 9110, section 9, and RFC 5789. Bytes that another reader has left over are not taken for a request."""
 _HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
-"""uri-host [":" port] (RFC 9110, section 7.2); an empty one is a client's right."""
+"""uri-host [":" port] (RFC 9110, section 7.2); a client may send an empty one."""
 HARMLESS_FIELDS: Final = frozenset(
     {
         b"accept",
@@ -48,10 +48,10 @@ HARMLESS_FIELDS: Final = frozenset(
         b"user-agent",
     }
 )
-"""Request fields that carry no credential, and are the same in each request of most clients."""
+"""Request fields without credentials that most clients repeat in each request."""
 
 MAX_BLOCKS: Final = 256
-"""Blocks of such fields that are remembered: as many kinds of client."""
+"""Maximum of blocks of these fields that are cached: one for each kind of client."""
 
 MAX_BLOCK_BYTES: Final = 2_048
 
@@ -63,14 +63,14 @@ REPEATED: Final = HARMLESS_FIELDS | {
     b"x-frame-options",
     b"x-xss-protection",
 }
-"""Fields that one head after another has with the same value, and none of which is a secret."""
+"""Fields without secrets that have the same value in successive heads."""
 
 MAX_LINES: Final = 256
-"""Lines of such fields that are remembered."""
+"""Maximum of lines of these fields that are cached."""
 
 _MAX_LINE_BYTES: Final = 64  # of one of them
 _LINES: Final[dict[bytes, tuple[bytes, Field]]] = {}
-"""The name in small letters, and the field, by its line."""
+"""The name in lower case and the field, by its line."""
 
 _ASCII: Final = bytes(range(0x80))
 _READ: Final = frozenset({b"connection", b"content-length", b"host", b"transfer-encoding", b"upgrade"})
@@ -79,7 +79,7 @@ _EMPTY: Final = frozenset({b"\r", b"\n"})
 
 
 class Fault(Enum):
-    """Why a head is refused."""
+    """The reason why a head is refused."""
 
     MALFORMED = auto()
     LINE_TOO_LONG = auto()
@@ -92,9 +92,9 @@ class HeadError(ValueError):
     """The head is refused.
 
     Attributes:
-        fault: why.
-        method: of the request; "" if its line is not readable.
-        target: likewise.
+        fault: the reason.
+        method: the request's method; "" if the request line cannot be read.
+        target: the request's target; likewise.
     """
 
     def __init__(self, fault: Fault, text: str, method: str = "", target: str = "") -> None:
@@ -106,16 +106,16 @@ class HeadError(ValueError):
 
 @dataclass(slots=True, eq=False)
 class FieldBlock:
-    """The fields of a request, read.
+    """The parsed fields of a request.
 
     Attributes:
         fields: see `Head`.
-        names: of all fields that came, in small letters.
-        count: how many came.
-        closes: `Connection: close` is among them.
-        keeps: `Connection: keep-alive` is among them.
+        names: the names of all fields received, in lower case.
+        count: number of fields received.
+        closes: whether `Connection` has the option `close`.
+        keeps: whether `Connection` has the option `keep-alive`.
         length: see `Head`.
-        is_used: it was found again since it was read first, or since room was needed that none but used ones had.
+        is_used: whether it was found again since it was added, or since a full cache reset the flags.
     """
 
     fields: Fields
@@ -132,12 +132,12 @@ class Head:
     """The head of one request.
 
     Attributes:
-        target: printable ASCII: bytes beyond it are percent-encoded, and everything else stays as it came.
-        minor: of the version, HTTP/1.0 or HTTP/1.1.
-        fields: without `Upgrade`: like a NameNode, no reader here speaks another protocol (RFC 9110, section 7.8).
-        keep_alive: whether the connection may go on behind the request (RFC 9112, section 9.3).
-        length: bytes of the body; None: it comes in chunks.
-        names: of all fields that came, in small letters.
+        target: printable ASCII: other bytes are percent-encoded, and everything else is as received.
+        minor: minor version: HTTP/1.0 or HTTP/1.1.
+        fields: without `Upgrade`: like a NameNode, nncache supports no other protocol (RFC 9110, section 7.8).
+        keep_alive: whether the connection persists after the request (RFC 9112, section 9.3).
+        length: length of the body in bytes; None: chunked.
+        names: the names of all fields received, in lower case.
     """
 
     method: str
@@ -150,20 +150,20 @@ class Head:
 
 
 def is_known_block(text: bytes) -> bool:
-    """Whether these bytes, from behind a request line to the end of the head, are a block that is remembered."""
+    """Whether these bytes, from the end of a request line to the end of the head, are a cached block."""
     return text in _KNOWN
 
 
 def read_head(head: bytes, *, max_bytes: int, max_fields: int) -> Head:
-    """Read one whole head, with its empty line.
+    """Parse one complete head, with its empty line.
 
     Args:
-        head: the bytes; nothing stands behind the empty line.
-        max_bytes: of the request line, and of the whole.
-        max_fields: how many fields there may be.
+        head: the bytes; they end with the empty line.
+        max_bytes: limit of the request line, and of the whole head.
+        max_fields: maximum number of fields.
 
     Raises:
-        HeadError: it is refused.
+        HeadError: the head is refused.
     """
     line, _, text = head.partition(b"\r\n")
     method, target, minor = _read_line(line, max_bytes)
@@ -178,7 +178,7 @@ def read_head(head: bytes, *, max_bytes: int, max_fields: int) -> Head:
             block = _read_block(text)
         else:
             block.is_used = True
-        _see_version(block, minor)
+        _check_version(block, minor)
     except FieldError as error:
         raise HeadError(Fault.MALFORMED, str(error), method, target) from None
     keep_alive = (minor == 1 or block.keeps) and not block.closes
@@ -186,11 +186,11 @@ def read_head(head: bytes, *, max_bytes: int, max_fields: int) -> Head:
 
 
 def _read_block(text: bytes) -> FieldBlock:
-    """Read the fields of a request, with the empty line behind them; those that hold no secret are remembered."""
+    """Parse the fields of a request and the empty line after them; a block without secrets is cached."""
     lines = text[:-4].split(b"\r\n") if len(text) > len(b"\r\n") else []
     fields, values, names = read_fields(lines, _READ)
     length = length_of(values, 0)
-    _see_host(values)
+    _check_host(values)
     if b"upgrade" in values or len(values.get(b"host", ())) > 1:
         fields = _kept(fields)
     options = options_of(values)
@@ -202,13 +202,13 @@ def _read_block(text: bytes) -> FieldBlock:
 
 
 _KNOWN: Final[dict[bytes, FieldBlock]] = {}
-"""Blocks by their bytes, in the order in which they were read first."""
+"""Cached blocks by their bytes, in the order in which they were added."""
 
 
 def _remember(text: bytes, block: FieldBlock) -> None:
-    """Keep a block. Where there is no room the newest goes that was not found again.
+    """Cache a block. A full cache evicts the newest block that was not found again.
 
-    So heads that differ each time push out each other, and nothing that others use.
+    So heads that differ each time evict each other, and no block that is in use.
     """
     if len(_KNOWN) >= MAX_BLOCKS:
         newest = next((key for key in reversed(_KNOWN) if not _KNOWN[key].is_used), None)
@@ -250,7 +250,7 @@ def _too_long(max_bytes: int, method: str = "", target: str = "") -> HeadError:
 
 
 def _encoded(target: bytes) -> bytes:
-    """Percent-encode the bytes beyond ASCII: curl sends a target as it is typed."""
+    """Percent-encode the bytes beyond ASCII: curl sends a target as typed."""
     try:
         target.decode()
     except UnicodeDecodeError:
@@ -259,7 +259,7 @@ def _encoded(target: bytes) -> bytes:
 
 
 def _kept(fields: list[Field]) -> list[Field]:
-    """Leave out `Upgrade`, and a `Host` that only repeats another."""
+    """Return the fields without `Upgrade`, and without a `Host` that repeats another."""
     kept: list[Field] = []
     has_host = False
     for each in fields:
@@ -270,14 +270,14 @@ def _kept(fields: list[Field]) -> list[Field]:
     return kept
 
 
-def _see_version(block: FieldBlock, minor: int) -> None:
+def _check_version(block: FieldBlock, minor: int) -> None:
     if minor == 0 and b"transfer-encoding" in block.names:
         raise FieldError("HTTP/1.0 knows no Transfer-Encoding (RFC 9112, section 6.1)")
     if minor == 1 and b"host" not in block.names:
         raise FieldError("no Host field")
 
 
-def _see_host(values: dict[bytes, list[bytes]]) -> None:
+def _check_host(values: dict[bytes, list[bytes]]) -> None:
     hosts = set(values.get(b"host", ()))
     if len(hosts) > 1:
         raise FieldError("several Host fields that differ")
@@ -295,13 +295,13 @@ class FieldError(ValueError):
 def read_fields(
     lines: Iterable[bytes], names: frozenset[bytes]
 ) -> tuple[list[Field], dict[bytes, list[bytes]], list[bytes]]:
-    """Read the lines of a head.
+    """Parse the field lines of a head.
 
     Returns:
-        All fields; the values of those with the given names; the names of all. Names are in small letters.
+        All fields; the values of the fields with the given names; all names. Names are in lower case.
 
     Raises:
-        FieldError: a line is no field, or goes on in the next one.
+        FieldError: a line is not a field, or is folded.
     """
     found = [_LINES.get(line) or read_field(line) for line in lines]
     values: dict[bytes, list[bytes]] = {}
@@ -312,10 +312,10 @@ def read_fields(
 
 
 def read_field(line: bytes) -> tuple[bytes, Field]:
-    """Read one line: the name in small letters, and the field.
+    """Parse one field line: the name in lower case, and the field.
 
     Raises:
-        FieldError: the line is no field.
+        FieldError: the line is not a field.
     """
     match = _FIELD.fullmatch(line)
     if match is None:
@@ -330,15 +330,15 @@ def read_field(line: bytes) -> tuple[bytes, Field]:
 
 
 def options_of(values: Mapping[bytes, list[bytes]]) -> set[bytes]:
-    """Return the options of `Connection`, in small letters."""
+    """Return the options of `Connection`, in lower case."""
     return {option.strip().lower() for value in values.get(b"connection", ()) for option in value.split(b",")}
 
 
 def length_of(values: Mapping[bytes, list[bytes]], without: int) -> int | None:
-    """Return the bytes of a body; None: it comes in chunks; `without`: what holds if no field says it.
+    """Return the length of a body in bytes; None: chunked; `without`: if no field defines it.
 
     Raises:
-        FieldError: two readers could find two ends of it (RFC 9112, section 6.3).
+        FieldError: two readers could find two different ends (RFC 9112, section 6.3).
     """
     lengths, codings = values.get(b"content-length", []), values.get(b"transfer-encoding", [])
     if codings:
@@ -356,23 +356,23 @@ def length_of(values: Mapping[bytes, list[bytes]], without: int) -> int | None:
 
 
 class HeadBuffer(bytearray):
-    """What has arrived and was not taken yet.
+    """The received bytes that no head has consumed.
 
     Invariants:
-        B1  No head ends before `_searched`, which is never searched again: each byte is looked at once.
+        B1  No head ends before `_searched`. These bytes are not searched again: each byte is examined once.
     """
 
     _searched = 0  # up to where no head ends
     _has_bare_lf = False  # in a head that is not complete
 
     def add(self, data: bytes) -> None:
-        """Take what has arrived."""
+        """Append received bytes."""
         self.extend(data)
 
     def take_head(self) -> bytes | None:
-        """Return the next whole head, with its empty line; None if it is not complete.
+        """Remove and return the next complete head, with its empty line; None if it is incomplete.
 
-        Empty lines before it are dropped (RFC 9112, section 2.2), as a server should.
+        Empty lines before it are dropped, as RFC 9112, section 2.2, recommends.
         """
         if not self._searched and bytes(self[:1]) in _EMPTY:
             del self[: len(self) - len(self.lstrip(b"\r\n"))]
@@ -389,7 +389,7 @@ class HeadBuffer(bytearray):
         return head
 
     def take(self, size: int = sys.maxsize) -> bytes:
-        """Return what is there, whatever it is, but no more than so many bytes."""
+        """Remove and return at most this many buffered bytes."""
         data = bytes(self[:size])
         del self[:size]
         self._searched = 0
@@ -398,15 +398,15 @@ class HeadBuffer(bytearray):
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether what `take_head` found no end of can be no clean head: a line ends in a bare LF, or it is no text."""
+        """Whether the incomplete head cannot become a valid one: it has a bare LF, or is not text."""
         return self._has_bare_lf or (len(self) > 0 and not self[:1].isalpha())
 
     @property
     def has_request_line(self) -> bool:
-        """Whether the request line of a head that is not complete is."""
+        """Whether the request line of the incomplete head is complete."""
         return self.find(b"\n") >= 0
 
 
 def is_one_head(data: bytes) -> bool:
-    """Whether these bytes are one head and nothing else: what a buffer that is empty would give back at once."""
+    """Whether these bytes are exactly one head, which an empty buffer would return unchanged."""
     return data.find(_HEAD_END) == len(data) - len(_HEAD_END) >= 0 and data[:1] not in _EMPTY

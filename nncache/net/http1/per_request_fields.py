@@ -1,9 +1,9 @@
-"""Header fields that differ from request to request and change no answer.
+"""Header fields that differ between requests and do not change the answer.
 
-Two heads that are equal without them are the same question to cache and NameNode: nothing in
-`nncache.proxy.reading`, `nncache.proxy.identity` or `nncache.net.http1.head` reads one of them but to
-count and measure it, and a NameNode makes nothing of them (`tests/contracts/test_per_request_fields.py`). Where the
-client's address changes an answer, with `doas`, no head is kept (`nncache.proxy.reading`).
+Two heads that differ in these fields only ask the cache and the NameNode the same question: `nncache.proxy.reading`,
+`nncache.proxy.identity` and `nncache.net.http1.head` only count and measure them, and a NameNode ignores them
+(`tests/contracts/test_per_request_fields.py`). If the client's address changes the answer, as with `doas`, the head is
+not remembered (`nncache.proxy.reading`).
 """
 
 import re
@@ -33,7 +33,7 @@ NAMES: Final = (
 
 
 def _letters(place: int) -> bytes:
-    """Return the letters in a place of the names, in both cases, as in a set of a regular expression."""
+    """Return the letters at one position of the names, in both cases, as a character set of a regular expression."""
     return re.escape("".join(sorted({name[place] + name[place].upper() for name in NAMES}))).encode()
 
 
@@ -51,15 +51,15 @@ _VALUE: Final = {
 
 
 def value_in(head: bytes, name: bytes) -> str:
-    """Return the first value of `x-request-id` or `traceparent` in a head; "" if the field is not in it."""
+    """Return the first value of `x-request-id` or `traceparent` in a head; "" if it is absent."""
     found = _VALUE[name].search(head)
     return "" if found is None else found[1].rstrip(b" \t").decode("latin-1")
 
 
 def without_per_request_fields(head: bytes, *, max_fields: int) -> bytes:
-    """Return a GET without these fields; as it is if there are none, or if it is not one whole head.
+    """Return a GET without these fields; unchanged if it has none, or is not exactly one complete head.
 
-    The same goes for one with more than `max_fields` fields, which the ordinary path refuses.
+    A head with more than `max_fields` fields is unchanged as well; the ordinary path refuses it.
     """
     kept, count = _LINE.subn(b"", head)
     if not count or not _is_one_get(head) or head.count(b"\r\n") > max_fields + 2:
@@ -68,5 +68,5 @@ def without_per_request_fields(head: bytes, *, max_fields: int) -> bytes:
 
 
 def _is_one_get(head: bytes) -> bool:
-    """Whether it begins with a request line, and nothing stands behind its empty line."""
+    """Whether the bytes begin with a request line, and end with their first empty line."""
     return head.startswith(b"GET ") and head.find(_END) == len(head) - len(_END)

@@ -1,4 +1,4 @@
-"""Read the head of a reply: strictly, since what a server might have meant is not for a gateway to guess. Pure."""
+"""Parse the head of a reply, strictly: a gateway must not guess what a server meant. Pure."""
 
 import re
 import sys
@@ -28,22 +28,22 @@ _WITHOUT_BODY: Final = frozenset({204, 304})
 
 
 class ReplyError(ValueError):
-    """What came is no reply that can be read for certain."""
+    """The bytes are not a reply with exactly one interpretation."""
 
 
 MAX_KINDS: Final = 64
-"""Kinds of head that are remembered: a NameNode's differ in their second, and in the cookie, which is left out."""
+"""Maximum of cached kinds: a NameNode's heads differ in their second, and in the cookie, which is left out."""
 
 MAX_KIND_BYTES: Final = 2_048
 
 
 class HeadKind:
-    """What heads have in common that differ in one cookie at most.
+    """The common parts of heads that differ at most in one cookie.
 
     Attributes:
-        head: one without the cookie.
-        cookie_at: where in the fields the cookie stands; None: such heads have no cookie.
-        derived: what a reader of such heads has found out about all of them.
+        head: the head without the cookie.
+        cookie_at: index of the cookie among the fields; None: these heads have no cookie.
+        derived: what a reader has derived from one of these heads for all of them.
     """
 
     __slots__ = ("cookie_at", "derived", "head")
@@ -59,12 +59,12 @@ class ReplyHead:
     """The head of one reply.
 
     Attributes:
-        reason: the phrase; bytes that are not UTF-8 are lone surrogates.
-        fields: as they came, but for the blanks around a value.
-        names: of the fields, in small letters, one by one, unless its kind is known.
-        is_json: it says that its body is JSON.
-        keep_alive: whether the connection may go on behind it (RFC 9112, section 9.3).
-        length: bytes of its body, UNTIL_END among them; None: it comes in chunks.
+        reason: the reason phrase; bytes that are not UTF-8 are lone surrogates.
+        fields: as received except for whitespace around a value.
+        names: the names of the fields, in lower case and in order, unless its kind is known.
+        is_json: whether its media type is JSON.
+        keep_alive: whether the connection persists after the reply (RFC 9112, section 9.3).
+        length: length of its body in bytes, or UNTIL_END; None: chunked.
     """
 
     status: int
@@ -78,15 +78,15 @@ class ReplyHead:
 
     @property
     def is_interim(self) -> bool:
-        """Whether another reply to the same request follows."""
+        """Whether another reply to the same request follows (1xx)."""
         return self.status < _FIRST_FINAL
 
 
 def read_reply_head(head: bytes, *, is_to_head: bool, max_fields: int) -> ReplyHead:
-    """Read one whole head, with its empty line; `is_to_head`: it answers HEAD, and so has no body.
+    """Parse one complete head, with its empty line; `is_to_head`: it answers HEAD, and so has no body.
 
     Raises:
-        ReplyError: it cannot be read for certain, or has more fields.
+        ReplyError: it has no or several interpretations, or too many fields.
     """
     start, cookie, end = _around_cookie(head)
     kind = None if is_to_head else _KINDS.get((start, end))
@@ -109,7 +109,7 @@ def read_reply_head(head: bytes, *, is_to_head: bool, max_fields: int) -> ReplyH
 
 
 def read_whole_reply(data: bytes, *, max_fields: int) -> tuple[ReplyHead, bytes] | None:
-    """Read what is a final reply to a GET, its whole body and nothing else; None if it is more, less or another thing.
+    """Parse bytes that are exactly one final reply to a GET, with its body; None if they are anything else.
 
     Raises:
         ReplyError: as `read_reply_head`.
@@ -125,7 +125,7 @@ def read_whole_reply(data: bytes, *, max_fields: int) -> tuple[ReplyHead, bytes]
 
 
 def _around_cookie(head: bytes) -> tuple[bytes, bytes, bytes]:
-    """Return what stands before the first line of a cookie, that line, and the rest."""
+    """Return the bytes before the first `Set-Cookie` line, that line, and the rest."""
     start = head.find(_COOKIE)
     if start < 0:
         return head, b"", b""
@@ -134,14 +134,14 @@ def _around_cookie(head: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 _KINDS: Final[dict[tuple[bytes, bytes], HeadKind]] = {}
-"""By what stands before and behind the cookie."""
+"""Cached kinds, by the bytes before and after the cookie."""
 
 _COMMON: Final = REPEATED - {b"connection"}
-"""Fields of a kind. `Connection` may say that other fields, the cookie too, are not to be passed on."""
+"""Fields that a cached kind may have. `Connection` could name other fields, also the cookie, as hop-by-hop."""
 
 
 def _remember(start: bytes, end: bytes, read: ReplyHead) -> None:
-    """Keep the kind of a head, unless another field than the cookie could be a secret."""
+    """Cache the kind of a head, unless a field other than the cookie could be a secret."""
     at = start.count(b"\r\n") if end else None
     fields, names = read.fields, read.names
     if at is not None:

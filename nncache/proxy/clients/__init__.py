@@ -1,1 +1,1 @@
-"""The side of the clients: listening, reading requests, writing replies. (proxy/clients/)"""
+"""The client side: listen, read requests, write replies. (proxy/clients/)"""

@@ -1,4 +1,4 @@
-"""A request's body, read from the client part by part."""
+"""A request's body, read from the client in parts."""
 
 import asyncio
 import contextlib
@@ -12,12 +12,12 @@ from nncache.proxy.limits import LimitSettings
 
 
 class RequestBody(Body):
-    """Hands out the parts of a body as they arrive, and gives up on one that only drips.
+    """Returns the parts of a body as they arrive, and gives up on a client that sends too slowly.
 
-    What counts is time spent waiting for the client (`patience.py`), not time in which the NameNode takes nothing.
+    Only the time spent waiting for the client counts (`patience.py`), not the time in which the NameNode does not read.
 
     Attributes:
-        is_begun: a part was asked for, so the body cannot be sent a second time.
+        is_begun: whether reading has started, so that the body cannot be sent a second time.
     """
 
     __slots__ = ("_is_unwanted", "_patience", "is_begun")
@@ -30,11 +30,11 @@ class RequestBody(Body):
 
     @property
     def spent_s(self) -> float:
-        """Seconds for which the client was waited for in vain; see `nncache.proxy.clients.patience.Patience`."""
+        """Seconds of the time limit used up; see `nncache.proxy.clients.patience.Patience`."""
         return self._patience.spent_s
 
     def feed(self, data: bytes) -> bytes:
-        """Take what has arrived; return what stands behind the body. Chunks that make no sense make it fail."""
+        """Take received bytes, and return those after the body. Malformed chunks make the body fail."""
         try:
             behind = super().feed(data)
         except ChunksError as error:
@@ -45,12 +45,12 @@ class RequestBody(Body):
         return behind
 
     async def read_part(self) -> bytes:
-        """Return what has arrived, waiting for it if nothing has; b"" after the last part.
+        """Return the bytes that have arrived, waiting if there are none; b"" after the last part.
 
         Raises:
             SlowRequestError: the client is too slow.
-            MalformedRequestError: the chunks make no sense.
-            ClientGoneError: the client left in the middle.
+            MalformedRequestError: the chunks are malformed.
+            ClientGoneError: the client disconnected before the end of the body.
         """
         self.is_begun = True
         loop = asyncio.get_running_loop()
@@ -66,7 +66,7 @@ class RequestBody(Body):
         return part
 
     async def discard(self, timeout_s: float) -> None:
-        """Read what is left and throw it away, for a while: no reset overtakes the reply (RFC 9112, section 9.6)."""
+        """Read and drop the rest for up to `timeout_s`, so that no reset discards the reply (RFC 9112, section 9.6)."""
         if self.has_failed:
             return
         self._is_unwanted = True

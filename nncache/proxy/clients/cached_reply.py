@@ -1,6 +1,6 @@
-"""A kept reply as an answer: a response, or bytes for the fast path.
+"""Render a cached reply: as a response, or as bytes for the fast path.
 
-Both have the same fields in the same order; a test compares.
+Both have the same fields in the same order; a test compares them.
 """
 
 from email.utils import formatdate
@@ -20,7 +20,7 @@ KEPT_END: Final = END.removesuffix(b"\r\n") + KEEP_ALIVE
 
 
 class DateText:
-    """The `Date` of replies, formatted once a second; at most a second behind the wall clock."""
+    """The `Date` of replies, formatted once a second; at most one second older than the wall clock."""
 
     __slots__ = ("_second", "_text")
 
@@ -29,7 +29,7 @@ class DateText:
         self._text = b""  # IMF-fixdate of that second (RFC 9110, section 5.6.7)
 
     def at(self, now: float) -> bytes:
-        """Return the date to be sent at local time `now`."""
+        """Return the date of a reply that is sent at local time `now`."""
         second = int(now)
         if second != self._second:
             self._second = second
@@ -38,9 +38,9 @@ class DateText:
 
 
 class HitFrame:
-    """The head of all cached replies that have one status and the same header fields.
+    """The common head of all cached replies with the same status and header fields, rendered once a second.
 
-    `Expires` equals `Date`, as the NameNode has it. What they have in common is rendered once a second.
+    `Expires` equals `Date`, as in the NameNode's replies.
     """
 
     __slots__ = ("_middle", "_second", "_start", "_text")
@@ -49,11 +49,11 @@ class HitFrame:
         line = f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}"
         self._start = line.encode("ascii") + b"\r\nDate: "
         self._middle = b"\r\n" + encode_fields(reply.headers) + b"Age: "
-        self._second = -1  # of the local clock, for which `_text` holds
+        self._second = -1  # of the local clock, in which `_text` is valid
         self._text = b""
 
     def at(self, now: float, dates: DateText) -> bytes:
-        """Return what comes before the age, to be sent at local time `now`."""
+        """Return the head up to the value of `Age`, for a reply that is sent at local time `now`."""
         second = int(now)
         if second != self._second:
             date = dates.at(now)
@@ -63,27 +63,27 @@ class HitFrame:
 
 
 def rest_of_head(age_s: float, length: int, end: bytes = END) -> bytes:
-    """Return the age and what comes between it and a body of so many bytes; `end` says what the connection does."""
+    """Return the rest of the head, from the value of `Age`, for a body of `length` bytes; `end` is its template."""
     return end % (max(0, int(age_s)), length)
 
 
 def body_of(reply: Reply, as_requested: str) -> bytes:
-    """Return the bytes that the NameNode would send: a 404 quotes the path as it was asked for."""
+    """Return the body that the NameNode would send: a 404 quotes the path as requested."""
     return render_missing(as_requested) if reply.status == HTTPStatus.NOT_FOUND else reply.body
 
 
 def cached_reply(
     reply: Reply, body: bytes, cache_status: Header, *, replied_at: float, now: float, dates: DateText
 ) -> RawResponse:
-    """Make the answer (guarantee Verbatim): `Expires` equals `Date`, as the NameNode has it.
+    """Make the response (guarantee Verbatim): `Expires` equals `Date`, as in the NameNode's replies.
 
     Args:
-        reply: what is kept.
+        reply: the cached reply.
         body: see `body_of`.
-        cache_status: how the answer was made.
-        replied_at: when the NameNode said so, in seconds of the local clock, for `Age` (RFC 9111, section 5.1).
-        now: the same clock's present.
-        dates: the wall clock's present.
+        cache_status: the response's `Cache-Status`.
+        replied_at: when the NameNode replied, in seconds of the local clock, for `Age` (RFC 9111, section 5.1).
+        now: the present time of the same clock.
+        dates: the source of `Date`.
     """
     date = dates.at(now)
     fields = (

@@ -1,13 +1,13 @@
-"""One client's connection, from its first byte to its last: whose turn it is, and what may stand behind it.
+"""One client's connection: its requests in order, and the bytes that wait after the request in progress.
 
-A request is answered in one of these ways, and none is begun before the one before it is over:
+A request is answered in one of these ways, and none starts before the previous request has ended:
 
-- at once, if its whole head is known (`nncache.proxy.clients.fastpath`);
-- at once or by a call without a task, from its parsed head (`nncache.proxy.decide.direct_calls`);
+- immediately, if its whole head is known (`nncache.proxy.clients.fastpath`);
+- immediately, or by a call without a task, from its parsed head (`nncache.proxy.decide.direct_calls`);
 - by a task that runs the handler;
-- later, if the handler has it held (`nncache.proxy.decide.path_waits`); its task is over by then.
+- later, if the handler holds it (`nncache.proxy.decide.path_waits`); its task has ended by then.
 
-What arrives meanwhile waits, and a known head within it is part of what waits.
+Bytes that arrive during a request wait, even if a known head is among them.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from nncache.net.balancers.balancers import Balancers
 from nncache.net.http1.head import Fault, Head, HeadBuffer, HeadError, is_one_head, read_head
 from nncache.net.http1.per_request_fields import value_in
 from nncache.proxy.clients.body import RequestBody
-from nncache.proxy.clients.request import CallUnderWay, HeldAnswer, Request
+from nncache.proxy.clients.request import CallInFlight, HeldAnswer, Request
 from nncache.proxy.clients.response import RawResponse, raw_error_reply, reset
 from nncache.proxy.errors import (
     ClientError,
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 MAX_TICKET_BYTES: Final = 1_024
-"""Of what TLS writes after a handshake, in the turn of the event loop in which the first request is there already: two
-tickets with which the session can be resumed (RFC 8446, section 4.6.1; 510 bytes with OpenSSL 3.0)."""
+"""Limit of the bytes that TLS itself writes after a handshake, in the iteration of the event loop in which the first
+request arrives: two tickets for session resumption (RFC 8446, section 4.6.1; 510 bytes with OpenSSL 3.0)."""
 
-_LINGER_S: Final = 2.0  # how long a refused client may still send before the connection goes (RFC 9112, 9.6)
-_DISCARD_S: Final = 10.0  # at most, for the rest of a body that was not read
+_LINGER_S: Final = 2.0  # time in which a refused client may still send before the close (RFC 9112, 9.6)
+_DISCARD_S: Final = 10.0  # maximum time to discard the rest of a body
 
 _REFUSALS: Final[dict[Fault, type[ClientError]]] = {
     Fault.MALFORMED: MalformedRequestError,
@@ -62,17 +62,17 @@ class KnownHeads(Protocol):
 
     @property
     def is_sampled(self) -> bool:
-        """Whether the last answer is to be observed once it is written."""
+        """Whether the last answer must be passed to `observe` once it is written."""
 
     @property
     def ends_connection(self) -> bool:
-        """Whether the connection is to end behind the last answer."""
+        """Whether the connection must close after the last answer."""
 
     def answer(self, head: bytes) -> bytes | None:
-        """Return the reply to this head, if it is known and still good."""
+        """Return the reply to this head; None: the head is not known, or its answer is no longer valid."""
 
     def observe(self, head: bytes, peer: str) -> None:
-        """Show the last answer to the observers, now that it is written."""
+        """Pass the last answer to the observers, after it was written."""
 
 
 class ClientConnection(asyncio.Protocol):
@@ -80,20 +80,20 @@ class ClientConnection(asyncio.Protocol):
 
     Attributes:
         transport: None before it is connected, and once it is lost.
-        holder: of the connection's share (`nncache.net.shares.holder_of`).
-        peer: the client's address, or that of a balancer between; before it is connected "", if that is not known.
-        balancers: they say in each request who the client is; None: it is who has connected.
-        is_paused: the client does not read.
-        on_lost: called when the client may be gone, while a handler waits for something else.
+        holder: the client whose share the connection uses (`nncache.net.shares.holder_of`).
+        peer: the client's address, or that of a load balancer in front; "" before it is connected, unless known.
+        balancers: the load balancers that name the client in each request; None: the peer is the client.
+        is_paused: whether the client does not read.
+        on_lost: called when the client may have disconnected, while a handler waits for something else.
 
     Invariants:
-        C1  At most one of `_call`, `_request`, `_held` is there; while one is, or the connection waits for its turn,
-            nothing else is begun or answered.
-        C2  `_incoming` stands behind what is under way, or is part of a head. Behind what is under way it is at most
-            `max_head_bytes` and what arrives at once; then nothing is read.
-        C3  Nothing is answered at once while the client does not read, and nothing forwarded before it has read all but
-            what TLS itself has to say at the beginning.
-        C4  A connection ends behind a reply only if that said `Connection: close`, or the client has closed its half.
+        C1  At most one of `_call`, `_request`, `_held` is set; while one is, or while the connection waits for its
+            turn, no other request starts or is answered.
+        C2  `_incoming` holds bytes after the request in progress, or a part of a head. After a request in progress
+            it holds at most `max_head_bytes` and the bytes of one read; then reading is paused.
+        C3  The fast path answers nothing while the client does not read, and no request is sent on without a task
+            before the client has read everything but TLS's own first bytes.
+        C4  A connection closes after a reply only if the reply said `Connection: close`, or the client half-closed.
     """
 
     __slots__ = (
@@ -137,8 +137,8 @@ class ClientConnection(asyncio.Protocol):
         self.is_paused = False
         self.on_lost: Callable[[], None] | None = None
         self._is_admitted = True
-        self._is_new = True  # no request was answered or forwarded yet
-        self._call: CallUnderWay | None = None
+        self._is_new = True  # no request has been answered or forwarded yet
+        self._call: CallInFlight | None = None
         self._request: Request | None = None
         self._task: asyncio.Task[None] | None = None  # handles that request
         self._held: HeldAnswer | None = None
@@ -146,29 +146,29 @@ class ClientConnection(asyncio.Protocol):
         self._incoming = HeadBuffer()
         self._is_reading = True
         self._is_half_closed = False  # the client will send nothing more
-        self._is_ending = False  # nothing more of the client is taken
-        self._is_closed = False  # from here; the client may still be reading
+        self._is_ending = False  # nothing more is read from the client
+        self._is_closed = False  # by the proxy; the client may still be reading
         self._drained: asyncio.Future[None] | None = None  # until the client reads again
         self._used_at = 0.0
-        # Runs when it has been there for longer than it may be idle, until then `Server.idle` does.
+        # Set once the connection is older than its idle timeout; until then `Server.idle` checks it.
         self._timer: asyncio.TimerHandle | None = None
-        # Runs while a head is not complete, or a refusal is being read.
+        # Set while a head is not complete, or the client reads a refusal.
         self._head_timer: asyncio.TimerHandle | None = None
 
     # ---- the transport's side --------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, if there is room."""
+        """Start serving the client, or refuse it."""
         self._owner.connected(self, cast("asyncio.Transport", transport))
 
     def serve(self, transport: asyncio.Transport, holder: str, peer: str) -> None:
-        """Serve a transport, whose protocol this is."""
+        """Serve the client of this transport."""
         self.transport, self.holder, self.peer = transport, holder, peer
         self._used_at = self._loop.time()
-        self._owner.idle.begin(self._see_whether_idle, self._loop)
+        self._owner.idle.begin(self._check_idle, self._loop)
 
     def reject(self, transport: asyncio.Transport, holder: str, peer: str, *, may_stay: bool) -> None:
-        """Refuse what the client asks first, or at once if it may not stay for that."""
+        """Refuse the client's first request; without `may_stay`, close the connection immediately."""
         self.transport, self.holder, self.peer = transport, holder, peer
         self._is_admitted = False
         if may_stay:
@@ -177,11 +177,11 @@ class ClientConnection(asyncio.Protocol):
             transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Answer or forward at once, or begin what is asked for, perhaps in a later iteration."""
+        """Answer a request immediately, or start it, perhaps in a later iteration."""
         if self._is_ending:
             return
         if self._is_busy or self._incoming:
-            self._take_behind(data)
+            self._buffer_bytes(data)
         elif not self._is_admitted:
             most = self._limits.max_connections
             self._refuse(
@@ -191,7 +191,7 @@ class ClientConnection(asyncio.Protocol):
             self._begin_or_queue(data)
 
     def _begin_or_queue(self, data: bytes) -> None:
-        """Begin what is not known, now or when its turn comes."""
+        """Start a request that is not known, now or when its turn comes."""
         if self._owner.may_enter():
             self._begin_alone(data)
         else:
@@ -201,7 +201,7 @@ class ClientConnection(asyncio.Protocol):
         self._regulate()
 
     def eof_received(self) -> bool:
-        """Answer what is under way, then end; true: the transport does not close itself (over TLS it always does)."""
+        """Finish the request in progress, then close; True: the transport stays open (over TLS it always closes)."""
         transport, request = self.transport, self._request
         assert transport is not None
         if self._is_ending or (request is not None and not request.has_arrived):
@@ -216,9 +216,9 @@ class ClientConnection(asyncio.Protocol):
         return not self.is_over_tls
 
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - asyncio's port
-        """Clean up."""
+        """End everything that belongs to the connection."""
         self.transport = None
-        self._owner.idle.end(self._see_whether_idle)
+        self._owner.idle.end(self._check_idle)
         self._owner.closed.end(self.end)
         for timer in (self._timer, self._head_timer):
             if timer is not None:
@@ -239,11 +239,11 @@ class ClientConnection(asyncio.Protocol):
         self._owner.lost(self, is_admitted=self._is_admitted)
 
     def pause_writing(self) -> None:
-        """Take note that the client does not read."""
+        """Record that the client does not read."""
         self.is_paused = True
 
     def resume_writing(self) -> None:
-        """Take note that it does."""
+        """Record that the client reads again."""
         self.is_paused = False
         self._wake(None)
 
@@ -259,7 +259,7 @@ class ClientConnection(asyncio.Protocol):
         """Wait until the client reads.
 
         Raises:
-            ConnectionResetError: it has left.
+            ConnectionResetError: the client has disconnected.
         """
         if self.transport is None:
             raise ConnectionResetError("the client has left")
@@ -267,17 +267,17 @@ class ClientConnection(asyncio.Protocol):
             self._drained = self._loop.create_future()
             await self._drained
 
-    # ---- what is asked ----------------------------------------------------------------------------------
+    # ---- requests ---------------------------------------------------------------------------------------
 
     @property
     def _is_busy(self) -> bool:
-        """Whether a request is under way, or waits for its turn."""
+        """Whether a request is in progress, or waits for its turn."""
         return not (
             self._request is None and self._call is None and self._held is None and not self._is_waiting
         )
 
     def _serve_known(self, data: bytes) -> bool:
-        """Answer what is known, if the client reads."""
+        """Answer a known head, if the client reads; False: not answered."""
         transport, fast_path = self.transport, self._fast_path
         assert transport is not None
         if self.is_paused:
@@ -295,8 +295,8 @@ class ClientConnection(asyncio.Protocol):
             self._close()
         return True
 
-    def _take_behind(self, data: bytes) -> None:
-        """Take what belongs to the request under way, or stands behind it, or completes a head."""
+    def _buffer_bytes(self, data: bytes) -> None:
+        """Take bytes of the current request's body, bytes after that request, or the rest of a head."""
         request = self._request
         if request is not None and request.body is not None and not request.body.is_over:
             data = self._feed(request.body, data)
@@ -307,15 +307,15 @@ class ClientConnection(asyncio.Protocol):
         self._regulate()
 
     def _feed(self, body: RequestBody, data: bytes) -> bytes:
-        """Give a body its bytes; return what stands behind it."""
+        """Pass received bytes to a body, and return those after it."""
         behind = body.feed(data)
-        if body.has_failed:  # where it ends is not known
+        if body.has_failed:  # its end is not known
             self._is_ending = True
             return b""
         return behind
 
     def _regulate(self) -> None:
-        """Read from the client as long as there is room for what may come (C2)."""
+        """Read from the client while there is room for received bytes (C2)."""
         body = None if self._request is None else self._request.body
         if body is not None and not body.is_over:
             is_full = body.is_full
@@ -331,7 +331,7 @@ class ClientConnection(asyncio.Protocol):
                 self.transport.resume_reading()
 
     def _begin_alone(self, data: bytes) -> None:
-        """Begin what an idle client has sent in one piece."""
+        """Start the request that an idle client has sent in one piece."""
         if is_one_head(data):
             self._begin(data, whole=data)
         else:
@@ -339,7 +339,7 @@ class ClientConnection(asyncio.Protocol):
             self._begin_next()
 
     def _begin_next(self) -> None:
-        """Begin the next request, if its head is complete."""
+        """Start the next request, if its head is complete."""
         head = self._incoming.take_head()
         if head is not None:
             self._begin(head)
@@ -351,7 +351,7 @@ class ClientConnection(asyncio.Protocol):
             self._watch_head()
 
     def _begin(self, head: bytes, whole: bytes | None = None) -> None:
-        """Begin a request."""
+        """Read a request's head, and start the request or refuse it."""
         self._stop_head_timer()
         limits = self._limits
         try:
@@ -373,7 +373,7 @@ class ClientConnection(asyncio.Protocol):
             self._request = request
             if behind := self._feed(body, self._incoming.take()):
                 self._incoming.add(behind)
-            if self._is_half_closed and not body.is_over:  # what is missing can't come any more
+            if self._is_half_closed and not body.is_over:  # the rest of the body cannot arrive any more
                 self._request, self._is_ending = None, True
                 self._close()
                 return
@@ -390,18 +390,18 @@ class ClientConnection(asyncio.Protocol):
         self._go_on_with(request)
 
     def _go_on_with(self, request: Request) -> None:
-        """Have the handler answer a request."""
+        """Start a task in which the handler answers a request."""
         self._request = request
         self._task = self._loop.create_task(self._respond(request))
 
     def _has_read_all(self) -> bool:
-        """Whether the client has read all that was written, but for what TLS says at the beginning (C3)."""
+        """Whether the client has read everything but TLS's own first bytes (C3)."""
         assert self.transport is not None
         unread = self.transport.get_write_buffer_size()
         return not unread or (unread <= MAX_TICKET_BYTES and self.is_over_tls and self._is_new)
 
     async def _respond(self, request: Request) -> None:
-        """Handle one request to the end of its reply, unless it is held."""
+        """Handle one request until its reply is sent, unless it is held."""
         goes_on = False
         try:
             response = await self._owner.respond(request)
@@ -424,10 +424,10 @@ class ClientConnection(asyncio.Protocol):
                 request.begun.abandon()
             if self._request is request:
                 self._request = self._task = None
-        self._go_on_behind(goes_on=goes_on)
+        self._after_reply(goes_on=goes_on)
 
-    def _go_on_behind(self, *, goes_on: bool) -> None:
-        """Go on behind a reply, or end."""
+    def _after_reply(self, *, goes_on: bool) -> None:
+        """Serve the next request after a reply, or close the connection."""
         self._used_at = self._loop.time()
         if self.transport is None:
             return
@@ -444,7 +444,7 @@ class ClientConnection(asyncio.Protocol):
 
     @property
     def ends_with_its_reply(self) -> bool:
-        """Whether the connection will not go on after the reply that is to begin now, whatever its request asks for."""
+        """Whether the connection will close after the reply that starts now, whatever the request asks for."""
         return self._owner.is_draining or self._is_ending
 
     @property
@@ -454,7 +454,7 @@ class ClientConnection(asyncio.Protocol):
 
     @property
     def incoming_bytes(self) -> int:
-        """Bytes that stand behind what is under way (C2)."""
+        """Number of bytes received after the request in progress (C2)."""
         return len(self._incoming)
 
     # ---- a request without a task ------------------------------------------------------------------------
@@ -464,10 +464,10 @@ class ClientConnection(asyncio.Protocol):
         assert self.transport is not None
         self._call = None
         self.transport.write(response.text_for(request))
-        self._go_on_behind(goes_on=response.keep_alive)
+        self._after_reply(goes_on=response.keep_alive)
 
     def unfinished(self) -> None:
-        """Leave the call to the handler."""
+        """Leave the call in flight to the handler."""
         call, self._call = self._call, None
         assert call is not None
         call.request.begun = call.hand_over()
@@ -477,7 +477,7 @@ class ClientConnection(asyncio.Protocol):
     # ---- its turn ----------------------------------------------------------------------------------------
 
     def has_closed(self) -> bool:
-        """Whether the client has closed its half, or all; nothing is read while it waits, so the system is asked."""
+        """Whether the client has closed or half-closed; nothing is read while it waits, so the kernel is asked."""
         if self.transport is None:
             return True
         end = self.transport.get_extra_info("socket")
@@ -488,26 +488,26 @@ class ClientConnection(asyncio.Protocol):
         return bool(events.poll(0))
 
     def go_on(self) -> bool:
-        """Serve what has waited for its turn; whether that was unknown."""
+        """Serve the request that waited for its turn; True: its head was not known."""
         self._is_waiting = False
         data = self._incoming.take()
         if not data or self.transport is None:
             return False
-        is_unknown = self._owner.is_draining or not self._serve_known(data)  # the last reply says that it is
+        is_unknown = self._owner.is_draining or not self._serve_known(data)  # draining: the reply says so
         if is_unknown:
             self._begin_alone(data)
         self._regulate()
         return is_unknown
 
     def end(self) -> None:
-        """End the connection at once."""
+        """Abort the connection."""
         if self.transport is not None:
             self.transport.abort()
 
     # ---- a request that is held --------------------------------------------------------------------------
 
     def hold(self, request: Request, held: HeldAnswer) -> bool:
-        """Hold the request in progress until `answered`; false if it did not come alone, or must not wait."""
+        """Hold the request in progress until `answered`; False: other bytes came with it, or it must not wait."""
         ends = self.transport is None or self.ends_with_its_reply or self._is_half_closed
         ends |= not (request.keep_alive and request.is_http_1_1)
         if ends or self.is_paused or request.whole is None or self._incoming:
@@ -517,34 +517,34 @@ class ClientConnection(asyncio.Protocol):
         return True
 
     def answered(self, response: RawResponse) -> None:
-        """Send the answer to what is held, and go on with what the client has sent meanwhile."""
+        """Send the answer to the held request, and continue with bytes that the client has sent since."""
         assert self.transport is not None
         self._held = None
         self.transport.write(response.text(is_last=self._owner.is_draining))
-        self._go_on_behind(goes_on=response.keep_alive)
+        self._after_reply(goes_on=response.keep_alive)
 
     # ---- the end -----------------------------------------------------------------------------------------
 
     def drain_soon(self) -> None:
-        """Begin nothing more: what is under way is the last, and its reply says so."""
+        """Close an idle connection; otherwise the request in progress is the last, and its reply says so."""
         if not self._is_busy and self.transport is not None and not self._is_ending:
             self._close()
 
     def cut(self) -> None:
-        """End the connection with a reset, and what is in progress with it."""
+        """Reset the connection, and cancel the request in progress."""
         reset(self.transport)
         if self._task is not None:
             self._task.cancel()
 
     @property
     def task(self) -> "asyncio.Task[None] | None":
-        """What handles the request in progress."""
+        """The task that handles the request in progress."""
         return self._task
 
     def _refuse(self, error: ProxyError, method: str = "", target: str = "", head: bytes = b"") -> None:
-        """Answer without handling, then let the client read that before the connection goes.
+        """Send an error reply, then give the client time to read it before the connection closes.
 
-        What was read of the request is for the log.
+        The other arguments describe the request, as far as it was read.
         """
         transport = self.transport
         if transport is None or self._is_ending:
@@ -560,7 +560,7 @@ class ClientConnection(asyncio.Protocol):
         self._head_timer = self._loop.call_later(_LINGER_S, self._close)
 
     def _close(self) -> None:
-        """End the connection; what the client has not read by then it has little time for."""
+        """Close the connection; it is aborted if the client does not read the rest within `body_timeout_s`."""
         transport = self.transport
         if transport is None:
             return
@@ -570,7 +570,7 @@ class ClientConnection(asyncio.Protocol):
             self._owner.closed.begin(self.end, self._loop)
 
     def _watch_head(self) -> None:
-        """Bound the time and the size of a head that is not complete."""
+        """Limit the time and the size of a head that is not complete."""
         limits = self._limits
         if len(self._incoming) > limits.max_head_bytes:
             what = f"has more than {limits.max_head_bytes} bytes"
@@ -590,13 +590,13 @@ class ClientConnection(asyncio.Protocol):
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _see_whether_idle(self) -> None:
+    def _check_idle(self) -> None:
         assert self.transport is not None
         is_idle = not (self._is_busy or self._incoming)
         idle_s = self._loop.time() - self._used_at if is_idle else 0.0
         if idle_s < self._limits.idle_timeout_s:
-            self._timer = self._loop.call_later(self._limits.idle_timeout_s - idle_s, self._see_whether_idle)
+            self._timer = self._loop.call_later(self._limits.idle_timeout_s - idle_s, self._check_idle)
         elif self.transport.get_write_buffer_size():
-            self.transport.abort()  # it has not read for so long
+            self.transport.abort()  # the client has not read for that long
         else:
             self.transport.close()

@@ -1,4 +1,4 @@
-"""Answer a request that is not about WebHDFS, and count it as any other."""
+"""Answer a request that is not WebHDFS, and count it like any other."""
 
 from collections.abc import Awaitable, Callable
 
@@ -13,9 +13,9 @@ async def counted_answer(
     request: Request,
     answer: Callable[[Request, Exchange], Awaitable[RawResponse]],
 ) -> RawResponse:
-    """Return what `answer` returns, or the reply to the ProxyError that it raises.
+    """Return the response of `answer`, or the error reply of the ProxyError that it raises.
 
-    `answer` says in the exchange what became of the request; until it does, it counts as refused.
+    `answer` sets the result of the exchange; by default the request counts as refused.
     """
     exchange = Exchange(request.method, request.target, request.peer, traffic.clock())
     exchange.take_ids(request.first)

@@ -1,11 +1,11 @@
-"""Requests that repeat a vetted head byte for byte, answered at once.
+"""Answer requests that repeat a vetted head byte for byte, without parsing them.
 
-A poller sends the same bytes again and again. The ordinary path has taken such a head apart once and found
-that the cache may answer it; the table remembers the *whole* head, so nothing in it can be overlooked but the fields
-that are known to differ each time and to change nothing (`nncache.net.http1.per_request_fields`). What is left to
-ask for each request is whether entry, grant and gate are still good (`cache.is_good`).
-The table is the cache's own (`Store.held`): what it takes counts there, an answer goes with its entry, and
-one hand chooses what goes when there is no room.
+A poller sends the same bytes again and again. The ordinary path has parsed such a head once and found that the cache
+may answer it. The table remembers the *whole* head, so nothing in it is overlooked but the fields that are known to
+differ in each request and to change nothing (`nncache.net.http1.per_request_fields`). For each request only one check
+remains: whether entry, grant and gate are still valid (`cache.is_good`).
+The table belongs to the cache (`Store.held`): its memory counts there, an answer is removed with its entry, and
+the cache alone decides what is evicted.
 """
 
 import hashlib
@@ -34,22 +34,22 @@ from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
 _log = logging.getLogger(__name__)
 
 MAX_HEAD_BYTES: Final = 16_384
-"""Longer heads are not remembered; they can hold a Kerberos ticket of the usual size."""
+"""Longer heads are not remembered. A head of this size has room for a Kerberos ticket of the usual size."""
 
 _DIGEST_BYTES: Final = 32
 MAX_FRAMES: Final = 256
 MAX_TEXTS: Final = 1_024
-"""Whole replies kept for the rest of the second, for the many who ask for the same path at once."""
+"""Number of whole replies kept for the rest of the second, for many clients that poll the same path."""
 MAX_TEXT_BYTES: Final = 2_048
 
-_TARGET_STARTS: Final = len(b"GET " + PREFIX.encode())  # where a head names its path
+_TARGET_STARTS: Final = len(b"GET " + PREFIX.encode())  # where the path starts in a head
 _MISSING_START, _, _MISSING_END = render_missing("/").partition(b"/")
 _MISSING_REST: Final = len(_MISSING_START) + len(_MISSING_END)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastPathStats:
-    """What the table has done since the start, and what it holds."""
+    """Figures of the table since start, and its present size."""
 
     hits: int
     heads: int
@@ -58,10 +58,10 @@ class FastPathStats:
 
 
 class _Answer(Hit):
-    """A hit and how to write it.
+    """A hit, and the form of its reply.
 
-    `body` is None if it is that of the entry, else the body itself, or the number of bytes of the path that a 404
-    quotes as it stands in the key; `end` is what its head says of the connection, `is_last` whether that ends.
+    `body` is None for the entry's body. Otherwise it is the body itself or, for a 404 that quotes the path as the key
+    spells it, the path's length in bytes. `end` is the end of the reply's head; `is_last`: the connection then closes.
     """
 
     __slots__ = ("body", "end", "frame", "is_last", "text")
@@ -82,11 +82,11 @@ class _Answer(Hit):
         self.body = body
         self.end = end
         self.is_last = end is LAST_END
-        self.text: bytes | None = None  # of the running second
+        self.text: bytes | None = None  # valid in the present second
 
     @property
     def cost(self) -> int:
-        """Bytes it takes, but for the text of the running second."""
+        """Size in bytes, without the text of the present second."""
         return super().cost + (blob_bytes(self.body) if isinstance(self.body, bytes) else 0)
 
 
@@ -94,17 +94,17 @@ class FastPath:
     """The table of heads.
 
     Invariants:
-        F1  A head that may hold a credential is in no key and no answer; a keyed digest stands for it.
-        F2  An answer was good, by the cache's own word, at the very moment it was given.
-        F3  One answer in about `sampler.every` is to be observed, at a random distance from the one before.
-        F4  `_texts` are the answers that hold a text, all of the running second; there are at most `MAX_TEXTS`.
-        F5  After an answer, `ends_connection` says whether its head tells the client that the connection ends.
+        F1  A head that may hold a credential is in no key and no answer; a keyed digest replaces it.
+        F2  The cache has confirmed each answer as valid (`is_good`) at the moment of the answer.
+        F3  About one answer in `sampler.every` is observed, at a random distance from the previous one.
+        F4  `_texts` are the answers that hold a text, all of the present second; there are at most `MAX_TEXTS`.
+        F5  After an answer, `ends_connection` is true exactly if the answer's head says `Connection: close`.
 
     Attributes:
-        hits: requests answered.
-        sampler: chooses the answers that are to be observed.
-        is_sampled: the last answer is to be observed once it is written.
-        ends_connection: the connection is to end behind the last answer.
+        hits: number of requests answered since start.
+        sampler: chooses the answers that are observed.
+        is_sampled: whether the last answer must be passed to `observe` once it is written.
+        ends_connection: whether the connection must close after the last answer.
     """
 
     def __init__(
@@ -119,10 +119,10 @@ class FastPath:
 
         Args:
             is_good: `MetadataCache.is_good`.
-            store: that cache's own, which holds the answers; nothing else may hold any there.
+            store: the store of the same cache, which holds the answers; only this table may hold any there.
             clock: local time in seconds.
-            limits: what the ordinary path takes for a head.
-            observe: takes the answers that are sampled (`Traffic.sampled`).
+            limits: the ordinary path's limits of a head.
+            observe: called with each sampled answer (`Traffic.sampled`).
         """
         self._is_good = is_good
         self._store = store
@@ -130,27 +130,25 @@ class FastPath:
         self._max_head_bytes = min(MAX_HEAD_BYTES, limits.max_head_bytes)
         self._max_fields = limits.max_header_fields
         self._table = cast("dict[bytes, _Answer]", store.held)
-        # Of this process: a digest says nothing elsewhere.
+        # The key is secret and of this process: a digest is of no use elsewhere.
         self._keyed = hashlib.sha256(secrets.token_bytes(64))
         self._dates = DateText()
         self._frames: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], HitFrame] = {}
-        self._second = -1  # of the local clock, to which `_texts` belong
+        self._second = -1  # of the local clock, in which `_texts` are valid
         self._texts: list[_Answer] = []
-        self._is_by_digest = (
-            False  # the last head that was found had a credential, and nothing else in its way
-        )
+        self._is_by_digest = False  # the last known head was found by its whole digest
         self.hits = 0
         self._observe = observe
         self.sampler = Sampler()
-        self._next_sample = 1  # of `hits`
-        self._sampled: tuple[_Answer, float, bytes] | None = None  # the last answer, when, and its text
+        self._next_sample = 1  # the value of `hits` at the next sample
+        self._sampled: tuple[_Answer, float, bytes] | None = None  # the last answer, its time and its text
         self.is_sampled = False
         self.ends_connection = False
 
     def answer(self, head: bytes) -> bytes | None:
-        """Return the reply to this head, if it is known, fields that differ each time aside, and still good."""
+        """Return the reply to a head that is known, apart from per-request fields, and still valid; else None."""
         try:
-            # Most clients are like the one before: with a credential only the digest is looked up, else only the head.
+            # Most requests are like the previous one: with a credential try only the digest, else only the head.
             answer = self._table.get(self._digest(head) if self._is_by_digest else head) or self._found(head)
             if answer is None:
                 return None
@@ -162,7 +160,7 @@ class FastPath:
             if int(now) != self._second:
                 self._begin_second(now)
             text = answer.text or self._render(answer, now)
-        except Exception:  # noqa: BLE001 - FailToNameNode: it is for the ordinary path
+        except Exception:  # noqa: BLE001 - FailToNameNode: the ordinary path answers
             _log.exception("internal error in the table of heads")
             return None
         self.ends_connection = answer.is_last
@@ -172,7 +170,7 @@ class FastPath:
         return text
 
     def _found(self, head: bytes) -> _Answer | None:
-        """Find the answer to a head that was not looked up as the one before it."""
+        """Return the answer to a head that is not of the same kind as the previous one."""
         answer = self._table.get(head)
         if answer is not None:
             self._is_by_digest = False
@@ -181,8 +179,8 @@ class FastPath:
             return None
         has_token = b"elegation=" in head
         if not has_token and is_known_block(head[head.find(b"\r\n") + 2 :]):
-            return None  # nothing is left out of it, nor does a digest stand for it
-        # Most heads with a credential differ in nothing else: a digest costs half of looking for what does.
+            return None  # it has no per-request field and no credential
+        # Most heads with a credential have no per-request field: a digest costs half of a search for these.
         is_tried = has_token or b"ookie:" in head
         if is_tried and (answer := self._table.get(self._digest(head))) is not None:
             self._is_by_digest = True
@@ -190,7 +188,7 @@ class FastPath:
         return self._known_otherwise(head, is_tried=is_tried)
 
     def _known_otherwise(self, head: bytes, *, is_tried: bool) -> _Answer | None:
-        """Find the answer to a head without the fields that differ each time.
+        """Return the answer to a head without its per-request fields.
 
         `is_tried`: the whole head's digest was not found.
         """
@@ -200,7 +198,7 @@ class FastPath:
         return self._table.get(kept) or self._table.get(self._digest(kept))
 
     def observe(self, head: bytes, peer: str) -> None:
-        """Show the last answer to the observers, now that it is written."""
+        """Pass the last answer to the observers, after it was written."""
         sampled, self._sampled, self.is_sampled = self._sampled, None, False
         assert sampled is not None
         answer, started, text = sampled
@@ -215,7 +213,7 @@ class FastPath:
         self._observe(exchange)
 
     def forget_all(self) -> None:
-        """Have every head read again by the ordinary path. Costs time linear in their number."""
+        """Forget all heads, so that the ordinary path reads each again. Costs time linear in their number."""
         for answer in tuple(self._store.held.values()):
             self._store.forget_hit(answer)
 
@@ -227,17 +225,17 @@ class FastPath:
         until: float = inf,
         is_last: bool = False,  # noqa: FBT001, FBT002 - a `Remember`
     ) -> None:
-        """Keep the answer to a head that the ordinary path has vetted and answered with this body.
+        """Remember the answer to a head that the ordinary path has vetted and answered with this body.
 
         Args:
-            head: of the request.
-            hit: what it asks for.
-            body: of the answer.
-            until: the local time at which the head has to be vetted again.
-            is_last: the connection ends with the answer.
+            head: the request's head.
+            hit: the hit that answered it.
+            body: the answer's body.
+            until: the local time from which the head must be vetted again.
+            is_last: the connection closes after the answer.
         """
         reply = hit.entry.reply
-        # Fields that no other reply has would need a frame for each.
+        # Header fields that no other reply shares would need a frame of their own.
         if len(head) > self._max_head_bytes or hit.entry.shared is Shared.NOTHING:
             return
         kept = without_per_request_fields(head, max_fields=self._max_fields)
@@ -255,7 +253,7 @@ class FastPath:
         self._store.hold(_Answer(hit, key, self._frame(reply), rest, until, end=end))
 
     def stats(self) -> FastPathStats:
-        """Return the figures so far."""
+        """Return the figures since start."""
         return FastPathStats(
             hits=self.hits,
             heads=len(self._table),
@@ -264,14 +262,14 @@ class FastPath:
         )
 
     def check(self) -> None:
-        """Assert F1, F4 and the bound of the frames."""
+        """Assert F1, F4 and the limit of the frames."""
         assert len(self._frames) <= MAX_FRAMES
         assert all(is_harmless(key) for key in self._table if len(key) != _DIGEST_BYTES)
         assert len(self._texts) <= MAX_TEXTS
         assert all(answer in self._texts for answer in self._table.values() if answer.text is not None)
 
     def _digest(self, head: bytes) -> bytes:
-        """Stand for a head with a credential: SHA-256 behind a secret block, half the time of a keyed BLAKE2b."""
+        """Return the key of a head with a credential: SHA-256 after a secret block, twice as fast as keyed BLAKE2b."""
         digest = self._keyed.copy()
         digest.update(head)
         return digest.digest()
@@ -281,12 +279,12 @@ class FastPath:
         frame = self._frames.get(kind)
         if frame is None:
             if len(self._frames) >= MAX_FRAMES:
-                self._frames.clear()  # those from before a restart of the NameNode; answers in use keep theirs
+                self._frames.clear()  # of earlier NameNodes, mostly; answers in use keep theirs
             frame = self._frames[kind] = HitFrame(reply)
         return frame
 
     def _begin_second(self, now: float) -> None:
-        """Begin another second."""
+        """Drop the texts of the previous second."""
         self._second = int(now)
         for answer in self._texts:
             answer.text = None
@@ -309,7 +307,7 @@ class FastPath:
 
 
 def is_harmless(head: bytes) -> bool:
-    """Whether a head of a plain read certainly carries no credential, so that it may be kept as it is."""
+    """Whether a head of a plain read certainly carries no credential, so that it may be kept in clear."""
     line, *fields = head.splitlines()
     if b"delegation=" in line.lower():
         return False
@@ -317,7 +315,7 @@ def is_harmless(head: bytes) -> bool:
 
 
 def _quotes(head: bytes, body: bytes) -> bool:
-    """Whether this is a missing path's body, and the path stands in the head just as it does in the body."""
+    """Whether the body is a missing path's, and the head spells the path exactly as the body does."""
     if not (body.startswith(_MISSING_START) and body.endswith(_MISSING_END)):
         return False
     return head.startswith(body[len(_MISSING_START) : -len(_MISSING_END)], _TARGET_STARTS)

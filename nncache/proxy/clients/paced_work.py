@@ -1,6 +1,6 @@
-"""Work of which a bounded part is done in each iteration of the event loop.
+"""Work that is done in bounded parts, one part in each iteration of the event loop.
 
-What comes in between two iterations goes first: a crowd does not stop those who have nothing to do with it.
+Events that arrive between two iterations are handled first, so that a crowd does not block other clients.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from nncache.proxy.clients.connection import ClientConnection
 
 ARRIVALS_PER_ITERATION: Final = 32
-"""So many take about five milliseconds."""
+"""Number of unknown requests started in one iteration; they take about five milliseconds."""
 
-LOOKS_PER_ITERATION: Final = 512
-"""Of those who wait; what they ask may be known by now, and costs little then."""
+CHECKS_PER_ITERATION: Final = 512
+"""Number of waiting connections checked in one iteration; a request whose head is known by now costs little."""
 
 _log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 class LoopCallback:
-    """Has work go on in the next iteration of the event loop, and in each after that while more is left.
+    """Runs work in the next iteration of the event loop, and in each one after that while more is left.
 
     Invariants:
         T1  While there is work, exactly one iteration is scheduled.
@@ -33,12 +33,12 @@ class LoopCallback:
     __slots__ = ("_is_scheduled", "_work")
 
     def __init__(self, work: Callable[[], bool]) -> None:
-        """Begin with nothing; `work` does a part of it, and returns whether more is left."""
+        """Start idle; `work` does a part of the work, and returns whether more is left."""
         self._work = work
         self._is_scheduled = False
 
     def schedule(self) -> None:
-        """Have it go on."""
+        """Run `work` in the next iteration."""
         if not self._is_scheduled:
             self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self._work_once)
@@ -50,18 +50,18 @@ class LoopCallback:
 
 
 class PacedWork(Generic[_T]):
-    """Has things worked on one after the other, each until it has no more to do or the iteration is over.
+    """Processes items one after the other, with a bounded amount of work in each iteration.
 
     Invariants:
-        T2  One waits at one place only.
+        T2  An item is queued at most once.
     """
 
     def __init__(self, work: Callable[[_T, int], int], per_iteration: int) -> None:
-        """Begin with nothing.
+        """Start with an empty queue.
 
         Args:
-            work: does at most so much for one and returns how much that was; it calls `add` if more is left.
-            per_iteration: how much is done in one iteration.
+            work: does at most the given amount of work for an item, and returns how much; calls `add` if more is left.
+            per_iteration: the amount of work in one iteration.
         """
         self._work = work
         self._per_iteration = per_iteration
@@ -69,7 +69,7 @@ class PacedWork(Generic[_T]):
         self._callback = LoopCallback(self._work_once)
 
     def add(self, one: _T) -> None:
-        """Have one worked on in its turn."""
+        """Queue an item."""
         self._due[one] = None
         self._callback.schedule()
 
@@ -83,29 +83,28 @@ class PacedWork(Generic[_T]):
 
 
 class Arrivals:
-    """Lets requests of which nothing is known begin a few in each iteration of the event loop.
+    """Starts a limited number of unknown requests in each iteration of the event loop.
 
-    libuv reads every socket that is ready before anything else has its turn. A request of which nothing is known takes
-    many times as long as one that is, so of a crowd that asks the same all would be parsed before the first one is
-    answered, and teaches the fast path what the others ask. Connections wait holder by holder in turn, each holder's in
-    the order in which they came, so that a crowd of few addresses makes no other client wait for all of it.
+    libuv reads every socket that is ready before anything else runs. A request with an unknown head takes many times as
+    long as one with a known head. So if a crowd sends the same request, all copies would be parsed before the first
+    answer teaches the fast path their head. Holders take turns, and connections of one holder are served in order of
+    arrival, so that a crowd from few addresses does not delay every other client.
 
     Invariants:
-        A1  While one waits, or one was let in since the last iteration, exactly one is scheduled.
-        A2  While one waits, none is let in at once; of one holder, none before one that came earlier.
-        A3  Who has probably left goes on when no other waits: it may have closed its half alone, and read on.
+        A1  While a connection waits, or one was admitted since the last iteration, exactly one iteration is scheduled.
+        A2  While a connection waits, none is admitted immediately; each holder's connections keep their order.
+        A3  A connection whose client has probably left is served when no other waits: its client may have half-closed
+            and may still read.
     """
 
     def __init__(self) -> None:
-        self._waiting: OrderedDict[str, deque[ClientConnection]] = (
-            OrderedDict()
-        )  # by holder; whose turn it is first
+        self._waiting: OrderedDict[str, deque[ClientConnection]] = OrderedDict()  # by holder, next one first
         self._closed: deque[ClientConnection] = deque()  # A3
-        self._let_in = 0  # since the last iteration
+        self._let_in = 0  # number of requests started since the last iteration
         self._callback = LoopCallback(self._work_once)
 
     def may_enter(self) -> bool:
-        """Count one more, if it need not wait."""
+        """Count a request that may start now; False: it must wait."""
         if self._waiting or self._let_in >= ARRIVALS_PER_ITERATION:
             return False
         self._let_in += 1
@@ -113,13 +112,13 @@ class Arrivals:
         return True
 
     def add(self, newcomer: "ClientConnection") -> None:
-        """Have one go on in its turn."""
+        """Queue a connection that must wait."""
         self._waiting.setdefault(newcomer.holder, deque()).append(newcomer)
         self._callback.schedule()
 
     def _work_once(self) -> bool:
         self._let_in = looks = 0
-        while self._waiting and self._let_in < ARRIVALS_PER_ITERATION and looks < LOOKS_PER_ITERATION:
+        while self._waiting and self._let_in < ARRIVALS_PER_ITERATION and looks < CHECKS_PER_ITERATION:
             looks += 1
             newcomer = self._take_next()
             if newcomer.has_closed():
@@ -130,7 +129,7 @@ class Arrivals:
             self._closed
             and not self._waiting
             and self._let_in < ARRIVALS_PER_ITERATION
-            and looks < LOOKS_PER_ITERATION
+            and looks < CHECKS_PER_ITERATION
         ):
             looks += 1
             self._let_in += _go_on(self._closed.popleft())
@@ -145,10 +144,10 @@ class Arrivals:
 
 
 def _go_on(newcomer: "ClientConnection") -> bool:
-    """Let one go on; an internal error costs its own connection, as in any call of a protocol, and no other."""
+    """Serve a connection. An internal error ends this connection only, as in any callback of a protocol."""
     try:
         return newcomer.go_on()
-    except Exception:  # noqa: BLE001 - the others wait behind it
+    except Exception:  # noqa: BLE001 - other connections wait after it
         _log.exception("internal error while a request was taken")
         newcomer.end()
         return True

@@ -1,19 +1,19 @@
-"""How long a client may take over a body, in either direction."""
+"""The time that a client may take over a body, in either direction."""
 
 from typing import Final
 
 from nncache.proxy.limits import LimitSettings
 
-_LEAST_S: Final = 0.001  # less is none: sums of floats never come down to 0 by themselves
+_LEAST_S: Final = 0.001  # smaller values count as 0, which sums of floats do not reach exactly
 
 
 class Patience:
-    """Time that one client may be waited for: at most `body_timeout_s` at once.
+    """The time limit for waiting on one client, `body_timeout_s` at first and at most.
 
-    What is spent comes back with what moves, a second for each `min_body_rate_bytes_s`; nothing is saved up.
+    Each `min_body_rate_bytes_s` bytes that are transferred restore one second of it.
 
     Attributes:
-        left_s: seconds for which the client may be waited for now.
+        left_s: seconds left to wait for the client.
     """
 
     __slots__ = ("_grace_s", "_rate_bytes_s", "left_s")
@@ -25,10 +25,10 @@ class Patience:
 
     @property
     def spent_s(self) -> float:
-        """Seconds waited that nothing has made up for."""
+        """Seconds used up and not restored."""
         return self._grace_s - self.left_s
 
     def spend(self, waited_s: float, moved_bytes: int) -> None:
-        """Take note of a wait and of what has moved by its end."""
+        """Record a wait, and the number of bytes transferred by its end."""
         left_s = self.left_s - waited_s + moved_bytes / self._rate_bytes_s
         self.left_s = min(self._grace_s, left_s) if left_s >= _LEAST_S else 0.0

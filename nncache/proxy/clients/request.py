@@ -1,4 +1,4 @@
-"""One request of a client, its head read, as those who answer it see it; and what is under way for it."""
+"""One request of a client whose head was read, and the interfaces of its call, its held answer and its handler."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -17,35 +17,35 @@ if TYPE_CHECKING:
 
 
 class InFlight(ABC):
-    """A call that was sent for a request before its handler began, or the question behind the call."""
+    """A call that was sent for a request before its handler started, or the call's question."""
 
     __slots__ = ()
 
     @abstractmethod
     def abandon(self) -> None:
-        """End it, unless others go on with it: its handler is over."""
+        """End the call, unless other requests use it: the handler has ended."""
 
 
 class Request:
     """One request.
 
     Attributes:
-        method: of the request.
+        method: the request's method.
         target: printable ASCII; see `nncache.net.http1.head.Head`.
-        names: of its header fields, in small letters.
+        names: the names of its header fields, in lower case.
         fields: its header fields.
-        is_http_1_1: else it is one of HTTP/1.0.
-        keep_alive: whether the connection may go on behind it.
-        body: None: it has none.
-        connection: which brought it.
+        is_http_1_1: whether it is HTTP/1.1; otherwise HTTP/1.0.
+        keep_alive: whether the request allows the connection to stay open.
+        body: its body; None: it has none.
+        connection: the connection on which it arrived.
         peer: the client's address.
-        whole: the bytes that the request consists of, if they came alone and in one piece.
-        begun: what was sent for it already.
-        reading: what it is, once that was found out.
-        decision: what the cache has said of it, if that was asked.
-        record: what is counted of it, once it was begun.
-        has_reply_begun: whether a byte of its reply has gone out.
-        adds: header fields for its reply, whatever that is.
+        whole: the bytes of the whole request, if they arrived alone and in one piece.
+        begun: the call or question that was already sent for it.
+        reading: its meaning, once it was read.
+        decision: the cache's decision, once it was made.
+        record: its entry in the statistics, once it was started.
+        has_reply_begun: whether a byte of its reply was sent.
+        adds: header fields for its reply, whatever the reply is.
     """
 
     __slots__ = (
@@ -94,21 +94,21 @@ class Request:
 
     @property
     def transport(self) -> asyncio.Transport | None:
-        """Of its connection; None once that is lost."""
+        """The connection's transport; None once the connection is lost."""
         return self.connection.transport
 
     @property
     def has_arrived(self) -> bool:
-        """Whether its whole body is there."""
+        """Whether its whole body has arrived."""
         return self.body is None or self.body.is_over
 
     @property
     def repeatable(self) -> bytes | None:
-        """The bytes of a GET without a body behind which the connection goes on, if they came alone; else None."""
+        """The bytes of a GET without a body that arrived alone and keeps its connection open; else None."""
         return self.whole if self.method == "GET" and self.keep_alive else None
 
     def first(self, name: bytes) -> str:
-        """Return the first value of a field; "" if the request has no such field. Its name is given in lower case."""
+        """Return the first value of the field with this lower-case name; "": the request has no such field."""
         if name not in self.names:
             return ""
         for key, value in self.fields:
@@ -117,11 +117,11 @@ class Request:
         return ""
 
 
-class CallUnderWay(ABC):
-    """A call for a request whose connection gets the reply.
+class CallInFlight(ABC):
+    """A call in flight whose reply is passed to the connection of its request.
 
     Attributes:
-        request: for which it was sent.
+        request: the request for which the call was sent.
     """
 
     __slots__ = ()
@@ -130,26 +130,26 @@ class CallUnderWay(ABC):
 
     @abstractmethod
     def hand_over(self) -> InFlight | None:
-        """Return the call in its present state, None if it is over; those who go on with it count it."""
+        """Return the call for the handler, which continues and counts it; None: the call has ended."""
 
     @abstractmethod
     def abandon(self) -> None:
-        """Go on, or end, without the client, who is gone."""
+        """Continue or end without the client, which has disconnected."""
 
 
 class HeldAnswer(ABC):
-    """The answer to a request that is held."""
+    """The future answer to a held request."""
 
     __slots__ = ()
 
     @abstractmethod
     def leave(self) -> None:
-        """Give it soon: the client has closed its half."""
+        """Send the answer soon: the client has half-closed its connection."""
 
     @abstractmethod
     def abandon(self) -> None:
-        """Give it no more: the client is gone."""
+        """Drop the answer: the client has disconnected."""
 
 
 Handler: TypeAlias = "Callable[[Request], Awaitable[RawResponse | None]]"
-"""Answers one request; None: its connection holds it, and it is answered later. A ProxyError becomes the reply."""
+"""Answers one request; None: the connection holds it, and it is answered later. A ProxyError becomes the reply."""

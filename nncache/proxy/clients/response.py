@@ -1,6 +1,6 @@
-"""A reply to a client, written as it is given (guarantee Verbatim): no field is added to what a NameNode sends.
+"""A reply to a client, sent unchanged (guarantee Verbatim): no field is added to those of a NameNode.
 
-Here alone an error becomes a reply. WebHDFS clients read it from a JSON `RemoteException`
+Only this module turns an error into a reply. WebHDFS clients read errors from a JSON `RemoteException`
 (org.apache.hadoop.hdfs.web.JsonUtil, Hadoop 3.5.0), so the proxy's own errors have that form as well.
 """
 
@@ -23,11 +23,11 @@ from nncache.proxy.headers import encode_fields
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Header, Headers, UpstreamReply
 
-_NO_LIMITS: Final = LimitSettings()  # until the server has said which hold
-_LINGER_OFF = struct.pack("ii", 1, 0)  # close at once, with a reset: struct linger of socket(7)
+_NO_LIMITS: Final = LimitSettings()  # until the server sets the configured ones
+_LINGER_OFF = struct.pack("ii", 1, 0)  # close immediately, with a reset: struct linger of socket(7)
 CLOSE: Final = b"Connection: close\r\n\r\n"
 KEEP_ALIVE: Final = b"Connection: keep-alive\r\n\r\n"
-"""To HTTP/1.0, which takes it for the end otherwise (RFC 9112, section 9.3)."""
+"""For HTTP/1.0, where the default is to close (RFC 9112, section 9.3)."""
 
 _NO_BODY_STATUSES = frozenset({204, 304})  # RFC 9110, section 6.4.1
 _JSON: Header = (b"Content-Type", b"application/json")
@@ -35,23 +35,23 @@ _NOT_STORED: Header = (b"Cache-Control", b"no-cache")
 
 
 class Framing(Enum):
-    """How the client learns where the body ends (RFC 9112, section 6.3)."""
+    """How the client detects the end of the body (RFC 9112, section 6.3)."""
 
-    NONE = "none"  # there is none: HEAD, 204, 304
+    NONE = "none"  # no body: HEAD, 204, 304
     LENGTH = "length"
     CHUNKED = "chunked"
-    CLOSE = "close"  # an HTTP/1.0 client, and a length that is not known
+    CLOSE = "close"  # an HTTP/1.0 client and an unknown length
 
 
 class RawResponse:
-    """One reply: the head goes out with the first part of the body, in one piece where that is possible.
+    """One reply: the head is sent with the first part of the body, in one piece if possible.
 
-    A reader that takes less than `nncache.proxy.clients.patience` allows is cut off; `limits` says how much that is.
+    A client that reads more slowly than `nncache.proxy.clients.patience` allows, by `limits`, is cut off.
 
     Attributes:
         status: the status code.
         reason: the reason phrase.
-        sent_bytes: written so far, the head included.
+        sent_bytes: number of bytes written so far, with the head.
     """
 
     def __init__(
@@ -70,13 +70,13 @@ class RawResponse:
 
         Args:
             status: the status code.
-            reason: the reason phrase, sent as it is.
+            reason: the reason phrase, sent unchanged.
             headers: every field but the length and those of the connection.
-            wire: what goes before them, fields as well.
-            body: the whole body; None if it is going to be written part by part.
-            length: the bytes that a body written part by part will have, if that is known.
-            close: end the connection after this reply.
-            limits: what a slow reader may cost.
+            wire: further fields in wire form, sent before `headers`.
+            body: the whole body; None: it will be written in parts.
+            length: the length of a body written in parts; None: unknown.
+            close: close the connection after this reply.
+            limits: the time limits of a slow reader.
         """
         self.status = status
         self.reason = reason
@@ -87,8 +87,8 @@ class RawResponse:
         self._length = len(body) if body is not None else length
         self._close_after = close
         self.limits = limits
-        self._patience: Patience | None = None  # since the reader was slow for the first time
-        self._taken_bytes = 0  # of what was sent, by the client's host, as far as noted
+        self._patience: Patience | None = None  # None: the reader was not slow yet
+        self._taken_bytes = 0  # of the bytes sent, those acknowledged at the last check
         self._framing = Framing.NONE
         self._head = b""  # not yet written
         self._request: Request | None = None  # None: the head is not settled
@@ -96,34 +96,34 @@ class RawResponse:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a byte of it has gone out."""
+        """Whether a byte of the reply was sent."""
         return self.sent_bytes > 0
 
     @property
     def keep_alive(self) -> bool:
-        """Whether the connection serves another request after this one."""
+        """Whether the connection stays open after this reply."""
         return not self._close_after
 
     @property
     def known_length(self) -> int:
-        """Bytes of the body; -1 if it is written part by part and its length is not known."""
+        """Length of the body in bytes; -1: it is written in parts, and its length is not known."""
         return -1 if self._length is None else self._length
 
     @property
     def whole_body(self) -> bytes | None:
-        """The body; None if it is written part by part."""
+        """The body; None: it is written in parts."""
         return self._whole
 
     def not_modified(self) -> "RawResponse":
-        """Return the 304 in place of this reply, with the same fields (RFC 9110, section 15.4.5)."""
+        """Return a 304 that replaces this reply, with the same fields (RFC 9110, section 15.4.5)."""
         return RawResponse(
             304, "Not Modified", self._fields, wire=self._wire, body=b"", close=self._close_after
         )
 
     def text(self, *, is_last: bool) -> bytes:
-        """Return the whole reply to a GET of HTTP/1.1, as it goes over the wire; it is known as a whole.
+        """Return the wire form of a reply to a GET of HTTP/1.1; its whole body must be known.
 
-        `is_last`: the connection ends after it, and the head says so.
+        `is_last`: the connection closes after it, and the head says so.
         """
         assert self._whole is not None
         self._close_after = self._close_after or is_last
@@ -133,36 +133,36 @@ class RawResponse:
         return self._encode_head() + self._whole
 
     def add(self, fields: Headers) -> None:
-        """Put header fields behind the others, before it is prepared."""
+        """Append header fields; the reply must not be prepared yet."""
         assert self._request is None
         self._fields = (*self._fields, *fields)
 
     def force_close(self) -> None:
-        """End the connection after this reply; the head says so if it has not gone out yet."""
+        """Close the connection after this reply; the head says so unless it is prepared already."""
         self._close_after = True
 
     def text_for(self, request: Request) -> bytes:
-        """Return the whole reply to a request, as it goes over the wire; it is known as a whole."""
+        """Return the wire form of the reply to a request; its whole body must be known."""
         assert self._whole is not None
         self.prepare(request)
         return self._head + self._last_part(self._whole)
 
     async def send(self, request: Request) -> None:
-        """Send what is left of the reply to a request, the whole of it if nothing was sent.
+        """Send the rest of the reply to a request: all of it if nothing was sent.
 
         Raises:
-            ConnectionError: the client is gone, or takes nothing.
+            ConnectionError: the client has disconnected, or does not read.
         """
         self.prepare(request)
         await self.write_eof()
 
     def prepare(self, request: Request) -> None:
-        """Settle the head; it is not written before the body begins."""
+        """Encode the head; it is sent with the start of the body."""
         if self._request is not None:
             return
         self._request = request
-        # A body that is still on its way is not waited for: the reply says that the connection ends, and what is left
-        # of the body is read on for a while.
+        # The reply does not wait for the rest of a request's body: it says that the connection closes, and the rest is
+        # read for a while and dropped.
         if not request.keep_alive or not request.has_arrived or request.connection.ends_with_its_reply:
             self._close_after = True
         if request.adds:
@@ -198,7 +198,7 @@ class RawResponse:
         """Send one part of the body.
 
         Raises:
-            ConnectionError: the client is gone, or takes nothing.
+            ConnectionError: the client has disconnected, or does not read.
         """
         if not data:
             return
@@ -211,10 +211,10 @@ class RawResponse:
                 await self._send(self._head + bytes(data) if self._head else data)
 
     async def write_eof(self) -> None:
-        """Send what is left and end the body.
+        """Send the rest, and end the body.
 
         Raises:
-            ConnectionError: the client is gone, or takes nothing.
+            ConnectionError: the client has disconnected, or does not read.
         """
         if self._ended:
             return
@@ -232,7 +232,7 @@ class RawResponse:
 
     @property
     def spent_s(self) -> float:
-        """Seconds for which the client was waited for in vain; see `nncache.proxy.clients.patience.Patience`."""
+        """Seconds of the time limit used up; see `nncache.proxy.clients.patience.Patience`."""
         return 0.0 if self._patience is None else self._patience.spent_s
 
     async def _send(self, data: bytes | bytearray | memoryview) -> None:
@@ -249,7 +249,7 @@ class RawResponse:
             await self._wait_for_reader(request)
 
     async def _wait_for_reader(self, request: Request) -> None:
-        """Wait until there is room for more, in one wait throughout."""
+        """Wait until the client has read enough, in a single await."""
         loop = asyncio.get_running_loop()
         patience = self._patience = self._patience or Patience(self.limits)
         noted_at = loop.time()
@@ -282,7 +282,7 @@ class RawResponse:
                 timer.cancel()
 
     def cut(self) -> None:
-        """End the connection so that the client can tell a broken body from a whole one: with a reset."""
+        """Reset the connection, so that the client can tell a cut body from a whole one."""
         self._ended = True
         self._close_after = True
         if self._request is not None:
@@ -290,19 +290,19 @@ class RawResponse:
 
 
 def _not_taken_bytes(transport: asyncio.Transport | None) -> int:
-    """Return how much of what was written the client's host has not acknowledged (SIOCOUTQ of tcp(7))."""
+    """Return the number of written bytes that the client's host has not acknowledged (SIOCOUTQ of tcp(7))."""
     sock = None if transport is None else transport.get_extra_info("socket")
     if transport is None or sock is None:
         return 0
     try:
         answer = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))
-    except OSError:  # it has just been closed
+    except OSError:  # the socket has just been closed
         answer = bytes(4)
     return transport.get_write_buffer_size() + int.from_bytes(answer, sys.byteorder)
 
 
 def reset(transport: asyncio.Transport | None) -> None:
-    """End a connection at once, with a reset: what was written of a reply does not look whole."""
+    """Reset a connection, so that a cut reply does not look whole."""
     if transport is None:
         return
     sock = transport.get_extra_info("socket")
@@ -312,13 +312,13 @@ def reset(transport: asyncio.Transport | None) -> None:
 
 
 def peer_of(transport: asyncio.BaseTransport | None) -> str:
-    """Return the client's address; "" if it is gone."""
+    """Return the client's address; "": it has disconnected."""
     address = None if transport is None else transport.get_extra_info("peername")
     return without_mapping(address[0]) if address else ""
 
 
 def remote_exception(error: ProxyError) -> bytes:
-    """Render the JSON body that says what went wrong."""
+    """Render an error as a JSON `RemoteException`."""
     name = error.java_class
     remote = {"exception": name.rpartition(".")[2], "javaClassName": name, "message": f"nncache: {error}"}
     return json.dumps({"RemoteException": remote}, separators=(",", ":"), ensure_ascii=False).encode(
@@ -327,7 +327,7 @@ def remote_exception(error: ProxyError) -> bytes:
 
 
 def date_field() -> Header:
-    """Return the `Date` of a reply that is made now, and is not a NameNode's (RFC 9110, section 6.6.1)."""
+    """Return the `Date` of a reply of the proxy's own that is made now (RFC 9110, section 6.6.1)."""
     return b"Date", formatdate(usegmt=True).encode("ascii")
 
 
@@ -339,13 +339,13 @@ def _fields_of(error: ProxyError) -> Headers:
 
 
 def error_reply(error: ProxyError, extra: Headers = ()) -> RawResponse:
-    """Make the reply that an error becomes."""
+    """Make the reply of an error."""
     fields = (*_fields_of(error), *extra)
     return RawResponse(error.status, error.reason, fields, body=remote_exception(error), close=error.closes)
 
 
 def raw_error_reply(error: ProxyError, *, has_body: bool = True) -> bytes:
-    """Render the same reply for a connection that has no request to handle; it ends the connection."""
+    """Render an error's reply for a connection without a request to handle; the reply says `Connection: close`."""
     body = remote_exception(error)
     fields = (*_fields_of(error), (b"Content-Length", b"%d" % len(body)), (b"Connection", b"close"))
     line = f"HTTP/1.1 {error.status} {error.reason}\r\n".encode("ascii")
@@ -353,10 +353,10 @@ def raw_error_reply(error: ProxyError, *, has_body: bool = True) -> bytes:
 
 
 def internal_error_reply() -> RawResponse:
-    """Make the reply to a request that met an internal error, which the log has."""
+    """Make the reply to a request after an internal error, which the log has."""
     return error_reply(ProxyError("internal error; the log of the proxy says more"))
 
 
 def whole_reply(reply: UpstreamReply, fields: Headers, wire: bytes = b"") -> RawResponse:
-    """Make the reply that hands on a NameNode's whole reply, with these header fields."""
+    """Make the reply that forwards a NameNode's whole reply, with these header fields."""
     return RawResponse(reply.status, reason=reply.reason, headers=fields, wire=wire, body=reply.body)

@@ -1,4 +1,4 @@
-"""Listens for clients, hands their requests on, and stops without breaking any off."""
+"""Listen for clients, pass their requests to the handler, and stop gracefully."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ from nncache.net.log_throttle import ThrottledLog
 from nncache.net.shares import Shares, holder_of
 from nncache.proxy.clients.connection import ClientConnection, KnownHeads
 from nncache.proxy.clients.paced_work import Arrivals, PacedWork
-from nncache.proxy.clients.request import CallUnderWay, Handler, Request
+from nncache.proxy.clients.request import CallInFlight, Handler, Request
 from nncache.proxy.clients.response import RawResponse, error_reply, internal_error_reply, peer_of, reset
 from nncache.proxy.errors import ClientGoneError, ProxyError
 from nncache.proxy.limits import MAX_AWAITING_REFUSAL, LimitSettings
@@ -30,10 +30,10 @@ from nncache.tls_server.listener import TlsListener, TlsStats
 _log = logging.getLogger(__name__)
 
 ENDINGS_PER_ITERATION: Final = 32
-"""So many take about a millisecond: to end a connection takes longer than to accept it, and libuv hands over all ends
-that it finds at once, so when many clients leave together, all others would wait for it."""
+"""Number of connections closed in one iteration, which takes about a millisecond. Closing a connection takes more time
+than accepting it, and libuv reports all ends together: if many clients left, all others would wait."""
 
-_CUT_S = 0.1  # for what is in progress to end once its connection was cut
+_CUT_S = 0.1  # time for requests in progress to end after their connections were cut
 
 
 class Direct(Protocol):
@@ -41,38 +41,38 @@ class Direct(Protocol):
 
     @property
     def requests(self) -> int:
-        """Those that ended there."""
+        """Number of requests that ended without a task, since start."""
 
     @property
     def under_way(self) -> int:
-        """Calls whose reply is to come."""
+        """Number of calls in flight."""
 
     @property
     def errors(self) -> int:
-        """Exceptions of our own, each logged (FailToNameNode)."""
+        """Number of internal errors since start, each logged (FailToNameNode)."""
 
-    def begin(self, request: Request) -> CallUnderWay | RawResponse | None:
-        """Answer a GET without a body, or send the call that it asks for; None: it is for the handler."""
+    def begin(self, request: Request) -> CallInFlight | RawResponse | None:
+        """Answer a GET without a body, or send its call; None: the handler answers it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerStats:
-    """Connections and requests of clients since the start."""
+    """Connections and requests of clients since start."""
 
     connections_open: int
     connections_accepted: int
     connections_refused: int
-    requests_in_progress: int  # but for those that the fast path answers at once
+    requests_in_progress: int  # without those that the fast path answers
     bugs: int
 
 
 class Server:
-    """The clients' side of the proxy.
+    """The client side of the proxy.
 
     Attributes:
-        traffic: counts what is refused without being handled.
-        idle: has each connection looked at when it could have been idle for too long.
-        closed: ends each whose client takes too long to read the last reply.
+        traffic: counts requests that are refused before they reach the handler.
+        idle: has each connection checked when it may have exceeded `idle_timeout_s`.
+        closed: aborts a closed connection whose client does not read the last reply within `body_timeout_s`.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Server:
         traffic: Traffic | None = None,
         balancers: Balancers | None = None,
     ) -> None:
-        self._balancers = balancers  # None: none are believed
+        self._balancers = balancers  # None: no load balancer is trusted
         self.traffic = traffic or Traffic(time.monotonic)
         self._handler = handler
         self._fast_path = fast_path
@@ -97,23 +97,23 @@ class Server:
         self._arrivals = Arrivals()
         self._listener: asyncio.Server | Listener | None = None
         self._catching_up: CatchingUp | Listener | None = None
-        self.tls: TlsListener | None = None  # a second port
+        self.tls: TlsListener | None = None  # the port for TLS
         self._is_draining = False
         self._all_left = asyncio.Event()  # no connection is open
         self._all_left.set()
         self._connections = Shares(limits.max_connections)
         self._accepted = 0
         self._refused = 0
-        self._awaiting_refusal = 0  # of those, still open
+        self._awaiting_refusal = 0  # refused connections that are still open
         self._requests = 0
         self._in_progress = 0
         self._bugs = 0
 
     async def start(self, host: str, port: int) -> None:
-        """Listen.
+        """Start listening on an address.
 
         Raises:
-            StartError: the address can't be listened on.
+            StartError: the address cannot be bound.
         """
         loop, backlog = asyncio.get_running_loop(), self._limits.backlog
         try:
@@ -134,14 +134,14 @@ class Server:
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: self.connection(client), accepted
             )
-        except OSError:  # it has gone
+        except OSError:  # the client has disconnected
             accepted.close()
 
     async def listen(self, settings: ProxySettings, clock: Callable[[], float]) -> None:
-        """Listen on all ports for clients that the settings name.
+        """Start listening on all ports for clients that the settings name.
 
         Raises:
-            StartError: as `start`; or the certificate can't be used.
+            StartError: as `start`; or the certificate cannot be used.
         """
         files = settings.certificate
         certificate = None if files is None else ServerCertificate(files)
@@ -166,29 +166,29 @@ class Server:
 
     @property
     def background(self) -> tuple[tuple[str, Callable[[], Awaitable[NoReturn]]], ...]:
-        """Return what has to be done while it listens, each with its name."""
+        """The background jobs to run while the server listens, each with its name."""
         plain = ("accepting what waits", self.catch_up)
         return (plain,) if self.tls is None else (plain, ("accepting over TLS", self.tls.run))
 
     @property
     def port(self) -> int:
-        """The port that is listened on, also when the system chose it."""
+        """The port that the server listens on, even if the system chose it."""
         assert self._listener is not None
         port: int = self._listener.sockets[0].getsockname()[1]
         return port
 
     async def catch_up(self) -> NoReturn:
-        """Accept what the event loop leaves waiting while it is busy, until cancelled."""
+        """Accept connections that a busy event loop leaves in the backlog, until cancelled."""
         assert self._catching_up is not None
         await self._catching_up.run()
 
     async def stop(self) -> None:
-        """Listen no more, finish what is in progress within `drain_timeout_s`, then end all connections."""
+        """Stop listening, let requests in progress finish within `drain_timeout_s`, then end all connections."""
         self._is_draining = True
         if not self._stop_listening():
             return
         for connection in tuple(self._open):
-            connection.drain_soon()  # one that holds a request is answered as the proxy stops to hold any
+            connection.drain_soon()  # held requests are answered when `Waits` stops
         try:
             async with asyncio.timeout(self._limits.drain_timeout_s):
                 await self._all_left.wait()
@@ -198,7 +198,7 @@ class Server:
         self.closed.close()
 
     async def _cut_all(self) -> None:
-        """End what has had its time: what was written must not look whole."""
+        """Reset the remaining connections, so that no cut reply looks whole."""
         connections = tuple(self._open)
         tasks = [connection.task for connection in connections if connection.task is not None]
         for connection in connections:
@@ -207,7 +207,7 @@ class Server:
             await asyncio.wait(tasks, timeout=_CUT_S)
 
     def _stop_listening(self) -> bool:
-        """Accept no more; false if that was never begun."""
+        """Stop accepting connections; False: the server never listened."""
         if self._listener is None:
             return False
         self._listener.close()
@@ -218,11 +218,11 @@ class Server:
 
     @property
     def requests(self) -> int:
-        """Requests that were taken apart; those that the fast path answered are not among them."""
+        """Number of requests that were parsed, without those that the fast path answered."""
         return self._requests + (0 if self._direct is None else self._direct.requests)
 
     def stats(self) -> ServerStats:
-        """Return the figures so far."""
+        """Return the figures since start."""
         direct = self._direct
         return ServerStats(
             connections_open=self._connections.in_use,
@@ -233,15 +233,15 @@ class Server:
         )
 
     def tls_stats(self) -> TlsStats:
-        """Return the figures of the port for clients over TLS; zeros where there is none."""
+        """Return the figures of the port for TLS; zeros if there is none."""
         return TlsStats() if self.tls is None else self.tls.stats()
 
     def connection(self, client: str = "") -> ClientConnection:
-        """Return what serves another connection, of a client at this address; "": it is where it has come from."""
+        """Return the protocol of a new connection; `client`: the client's address, "": the peer's address."""
         return ClientConnection(self, self._fast_path, self._limits, client)
 
     def connected(self, connection: ClientConnection, transport: asyncio.Transport) -> None:
-        """Count one more connection, and have it served or refused."""
+        """Count a new connection, and serve or refuse it."""
         peer = connection.peer or peer_of(transport)
         if self._balancers is not None and self._balancers.speak_in_requests_of(peer):
             connection.balancers = self._balancers
@@ -254,12 +254,12 @@ class Server:
             return
         self._refused += 1
         self._awaiting_refusal += 1
-        # Each costs a file that `reserve_files` has not reserved for it; without a bound they would take
+        # Each takes a file that `reserve_files` has not reserved for it; without a limit they would take
         # those of the connections to the NameNode.
         connection.reject(transport, holder, peer, may_stay=self._awaiting_refusal <= MAX_AWAITING_REFUSAL)
 
     def lost(self, connection: ClientConnection, *, is_admitted: bool) -> None:
-        """Count one connection less."""
+        """Stop counting a connection that was lost."""
         self._open.discard(connection)
         if not is_admitted:
             self._awaiting_refusal -= 1
@@ -268,36 +268,36 @@ class Server:
         if self._connections.in_use == 0:
             self._all_left.set()
 
-    def begin(self, request: Request) -> CallUnderWay | RawResponse | None:
-        """Answer a GET without a body, or send the call that it asks for; None: it is for the handler."""
+    def begin(self, request: Request) -> CallInFlight | RawResponse | None:
+        """Answer a GET without a body, or send its call; None: the handler answers it."""
         if self._direct is None:
             return None
         try:
             return self._direct.begin(request)
-        except Exception:  # noqa: BLE001 - FailToNameNode: the handler has it, whatever it is
+        except Exception:  # noqa: BLE001 - FailToNameNode: the handler answers it
             self._bugs += 1
             _log.exception("internal error while a request was begun; it goes on with a task")
             return None
 
     def may_enter(self) -> bool:
-        """Whether an unknown request may be begun in this turn of the loop."""
+        """Count an unknown request that may start in this iteration of the loop; False: it must wait."""
         return self._arrivals.may_enter()
 
     def wait(self, connection: ClientConnection) -> None:
-        """Have the connection go on in its turn."""
+        """Queue the connection until its turn."""
         self._arrivals.add(connection)
 
     def end_soon(self, transport: asyncio.Transport) -> None:
-        """Close a transport that its client has closed, when it is its turn."""
+        """Queue a transport that its client has closed, to be closed in its turn."""
         self._endings.add(transport)
 
     @property
     def is_draining(self) -> bool:
-        """Whether no connection goes on after its reply."""
+        """Whether every connection closes after its reply, since the proxy stops."""
         return self._is_draining
 
     async def respond(self, request: Request) -> RawResponse | None:
-        """Answer a request; None: the connection holds it."""
+        """Answer a request; None: the connection holds the request."""
         self._requests += 1
         self._in_progress += 1
         try:
@@ -307,7 +307,7 @@ class Server:
         if response is not None:
             response.limits = self._limits
             if self._is_draining:
-                response.force_close()  # also one whose head has gone out already
+                response.force_close()  # even if its head was sent already
         return response
 
     async def _answer(self, request: Request) -> RawResponse | None:
@@ -315,13 +315,13 @@ class Server:
             return await self._handler(request)
         except ProxyError as exc:
             reply = error_reply(exc)
-        except ConnectionError as exc:  # the client's; writing the reply will meet it again, quietly
+        except ConnectionError as exc:  # the client's; sending the reply fails again, without a log line
             reply = error_reply(ClientGoneError(str(exc)))
         except Exception:  # noqa: BLE001 - the last line of defence: logged, counted, answered
             self._bugs += 1
             _log.exception("internal error while a request was answered")
             reply = internal_error_reply()
-        if request.has_reply_begun:  # it can't be replaced, nor must it look whole
+        if request.has_reply_begun:  # the reply cannot be replaced, and must not look whole
             reset(request.transport)
         return reply
 

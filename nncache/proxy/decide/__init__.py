@@ -1,1 +1,1 @@
-"""What is done with a request, and with what comes back. (proxy/decide/)"""
+"""Decide how each request is answered, and handle the NameNode's reply. (proxy/decide/)"""

@@ -1,4 +1,4 @@
-"""The reply that an answer to a plain GETFILESTATUS becomes."""
+"""Make the HTTP reply of an answer to a plain GETFILESTATUS."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from nncache.cache.entries import Hit
 from nncache.cache.replies import Reply
 from nncache.hadoop.calls import StatusRequest
 from nncache.net.http1.conditional import Conditions, etag_of
-from nncache.proxy.admission import CHALLENGE, TAKEN_BACK
+from nncache.proxy.admission import CHALLENGE, CLEAR_COOKIE
 from nncache.proxy.cache_status import (
     COLLAPSED,
     HIT,
@@ -26,10 +26,10 @@ from nncache.proxy.decide.issued_tokens import IssuedTokens
 from nncache.proxy.decide.ports import Clock
 from nncache.proxy.decide.reads import (
     Collapsed,
+    ForwardWithoutTrace,
     FromMemory,
     FromNameNode,
     NotAdmitted,
-    PassOn,
     ReadAnswer,
     Unanswered,
 )
@@ -44,20 +44,20 @@ _REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
 Remember: TypeAlias = Callable[[bytes, Hit, bytes, float, bool], None]
-"""Takes note of a head that was a hit, and of the body that answered it (`nncache.proxy.clients.fastpath`).
+"""Remembers the head of a hit, and the body that answered it (`nncache.proxy.clients.fastpath`).
 
-The last two: the local time until which it may be answered again, and whether the connection ends with the reply.
+The last two arguments: local time until which the head may be answered again; whether the connection then closes.
 """
 
 
 class Answers:
-    """Makes replies, and takes note of what became of their requests.
+    """Makes replies, and records the results of their requests.
 
     Attributes:
-        cookies: say which cookies of a reply may go to a client.
-        issued: the tokens of which the proxy knows whose they are.
-        remember: takes hits to be answered again; None: nothing does.
-        forwarded: requests for which a NameNode was asked, by reason.
+        cookies: decides which cookies of a reply a client may receive.
+        issued: the delegation tokens whose owners the proxy knows.
+        remember: remembers hits for the fast path; None: hits are not remembered.
+        forwarded: number of requests for which a NameNode was asked, by reason.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Answers:
         issued: IssuedTokens | None = None,
         remember: Remember | None = None,
     ) -> None:
-        """Begin; without `issued` no token is believed."""
+        """Start with all counts at zero; without `issued` the proxy knows no token's owner."""
         self._clock = clock
         self._dates = DateText()
         self.cookies = cookies or SecureCookies()
@@ -76,7 +76,7 @@ class Answers:
         self.forwarded: Counter[ForwardReason] = Counter()
 
     def note_forwarded(self, exchange: Exchange, why: ForwardReason) -> None:
-        """Count a request for which a NameNode was asked; once, also if an internal error has it asked again."""
+        """Count a request for which a NameNode is asked: once, even if it is asked again after an internal error."""
         if exchange.why is None:
             self.forwarded[why] += 1
         exchange.why = why
@@ -90,7 +90,7 @@ class Answers:
         *,
         is_secure: bool,
     ) -> RawResponse:
-        """Make the reply to a request without conditions; a hit may be remembered along with its head."""
+        """Make the reply to a request without conditions; the head of a hit may be remembered."""
         response = self._reply(exchange, reading, Waited(answer=answer), HIT, is_secure=is_secure)
         if isinstance(answer, FromMemory) and self.remember is not None:
             head, body, until = request.whole, response.whole_body, reading.repeatable_until
@@ -110,7 +110,7 @@ class Answers:
         )
 
     def _whole(self, reply: UpstreamReply, adds: Headers, *, is_secure: bool) -> RawResponse:
-        """Make the reply that hands on a NameNode's, with header fields of ours."""
+        """Make the reply that forwards a NameNode's, with the header fields `adds` after its own."""
         if reply.wire is None:
             return whole_reply(reply, (*self.cookies.for_client(reply.headers, is_secure=is_secure), *adds))
         return whole_reply(reply, adds, self.cookies.wire_for_client(reply.wire, is_secure=is_secure))
@@ -126,8 +126,8 @@ class Answers:
     ) -> RawResponse:
         """Make the reply to a request with conditions, which may have been held.
 
-        Where its body is known, it has an `ETag`, or is a 304 if the client has that body, and says which wait was
-        granted (RFC 7240, section 3).
+        A 200 or 404 whose body is in memory gets an `ETag` and the wait that was granted (RFC 7240, section 3). A 200
+        becomes a 304 if the client has the same body already.
         """
         made = WAITED_HIT if waited.was_held else HIT
         response = self._reply(exchange, reading, waited, made, is_secure=is_secure)
@@ -142,7 +142,7 @@ class Answers:
         return response
 
     def failed(self, exchange: Exchange, error: ProxyError, why: ForwardReason, adds: Headers) -> RawResponse:
-        """Make the reply to a request that was to be forwarded."""
+        """Make the error reply to a request that could not be forwarded."""
         exchange.result = result_of(error)
         return error_reply(error, (*adds, forwarded(why, is_shown=False)))
 
@@ -180,8 +180,8 @@ class Answers:
             case NotAdmitted():
                 exchange.result = Result.REFUSED
                 error = UnauthenticatedError("Authentication required")
-                return error_reply(error, (CHALLENGE, TAKEN_BACK, NOT_ADMITTED))
-            case PassOn(why):
+                return error_reply(error, (CHALLENGE, CLEAR_COOKIE, NOT_ADMITTED))
+            case ForwardWithoutTrace(why):
                 raise AssertionError(f"a call that is passed through has no answer here: {why}")
             case _:
                 assert_never(waited.answer)

@@ -1,6 +1,6 @@
-"""How many calls may go to the NameNodes at a time, and how many a second.
+"""Limits on concurrent calls to the NameNodes, and on calls per second.
 
-Answers from memory are none of these. Addresses and callers count apart, as HDFS's FairCallQueue counts users.
+Answers from memory do not count. Each address and each caller is counted, as HDFS's FairCallQueue counts users.
 """
 
 import math
@@ -18,14 +18,14 @@ from nncache.proxy.messages import RequestHead, UpstreamReply
 from nncache.proxy.upstream.direct_exchange import Begun
 
 CALL_LIMITS: Final = ("max_calls", "max_calls_per_s_per_address", "max_calls_per_s_per_caller")
-"""The settings that can stop a call, as `CallLimits.refused` names them."""
+"""The settings that can refuse a call: the keys of `CallLimits.refused`."""
 
 _MAX_BUCKETS: Final = 65_536
-"""Callers and addresses whose rate is followed; the one that has been quiet for longest makes room for another."""
+"""Number of callers and addresses whose rate is tracked; the least recently active one is evicted."""
 
 
 class CallLimits:
-    """Lets calls through, or says why not."""
+    """Admits calls, or refuses those beyond a limit."""
 
     def __init__(self, limits: LimitSettings, clock: Callable[[], float]) -> None:
         self._limits = limits
@@ -38,23 +38,23 @@ class CallLimits:
 
     @property
     def under_way(self) -> int:
-        """Calls under way."""
+        """Number of calls in flight."""
         return self._by_address.in_use
 
     @property
     def followed(self) -> int:
-        """Callers and addresses whose rate is followed."""
+        """Number of callers and addresses whose rate is tracked."""
         return len(self._buckets)
 
     @contextmanager
     def admitted(self, head: RequestHead, *, is_charged: bool = False) -> Iterator[None]:
-        """Count one call for as long as it is under way; one that `is_charged` is in its rates already.
+        """Count a call while it is in flight, and in its rates unless it `is_charged` already.
 
-        A refused call is not counted: one greedy caller must not use up the rate of all at its address.
+        A refused call is not counted: a greedy caller must not use up the rate of its whole address.
 
         Raises:
-            TooManyRequestsError: its address or its caller sends more a second than allowed.
-            TooManyCallsError: its address or its caller has its share of `max_calls`.
+            TooManyRequestsError: its address or its caller exceeds its calls per second.
+            TooManyCallsError: its address or its caller has used up its share of `max_calls`.
         """
         address, caller = holder_of(head.peer), head.caller
         rates = () if is_charged else tuple(self._rates(address, caller))
@@ -77,8 +77,8 @@ class CallLimits:
         """Count one call until `leave`, unless a limit refuses it; a refused call is not counted.
 
         Args:
-            address: the client's, as `holder_of` names it.
-            caller: who asks.
+            address: the client's address, as returned by `holder_of`.
+            caller: the claimed caller.
         """
         if not self._has_rates:
             return self._take(address, caller)
@@ -91,7 +91,7 @@ class CallLimits:
         return True
 
     def leave(self, address: str, caller: str) -> None:
-        """Count one call less."""
+        """Stop counting a call that `enter` has counted."""
         self._by_caller.give_back(caller)
         self._by_address.give_back(address)
 
@@ -104,7 +104,7 @@ class CallLimits:
         return False
 
     def _rates(self, address: str, caller: str) -> Iterator[tuple[str, str, float]]:
-        """Yield what is limited: what kind of name, the name, and how much a second."""
+        """Yield each rate that applies: the kind of name, the name, and its calls per second."""
         if per_s := self._limits.max_calls_per_s_per_address:
             yield "address", address, per_s
         if per_s := self._limits.max_calls_per_s_per_caller:
@@ -130,18 +130,18 @@ class CallLimits:
 
 
 class LimitedFetcher:
-    """Fetches, and counts its calls."""
+    """A `Fetch` whose calls are counted and limited."""
 
     def __init__(self, fetch: Fetch, limits: CallLimits) -> None:
         self._fetch = fetch
         self._limits = limits
 
     async def fetch(self, head: RequestHead, begun: Begun | None = None) -> UpstreamReply:
-        """Send the call to the active NameNode, if it may go; or go on with one that was sent.
+        """Send the call to the active NameNode if the limits allow it; or continue one that was sent.
 
         Raises:
-            UpstreamError: no NameNode gave a reply.
-            OverloadedError: it may not, or no connection became free in time.
+            UpstreamError: no NameNode replied.
+            OverloadedError: a limit refuses the call, or no connection became free in time.
         """
         with self._limits.admitted(head, is_charged=begun is not None):
             return await self._fetch(head, begun)

@@ -1,7 +1,7 @@
-"""Requests that need no task: hits, and reads whose reply comes soon, small and in one piece.
+"""Requests that need no task: hits, and reads whose reply arrives soon, small and in one piece.
 
-A request is begun here in the turn of the loop in which its head was read. What does not go smoothly is for
-`nncache.proxy.decide.front_end`, with all that was found out and sent: nothing is read, decided or asked a second time.
+A request starts here, in the iteration of the event loop in which its head was read. Every other case is handed to
+`nncache.proxy.decide.front_end`, with all that was read, decided and sent: nothing is done a second time.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from nncache.hadoop.calls import is_webhdfs
 from nncache.hadoop.effects import changes_nothing
 from nncache.net.shares import holder_of
 from nncache.proxy.cache_status import ForwardReason, why_not_asked
-from nncache.proxy.clients.request import CallUnderWay, Request
+from nncache.proxy.clients.request import CallInFlight, Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.decide.flights import Flight
 from nncache.proxy.decide.ports import Clock
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _LEFT_TO_THE_HANDLER: Final = frozenset({b"authorization", b"expect", b"if-none-match", b"origin", b"prefer"})
-"""Request fields that ask for more than one answer at once: a ticket that a NameNode takes only once, an interim reply,
-conditions, a page of another origin."""
+"""Request fields that need more than one immediate answer: a ticket, which a NameNode accepts only once, an interim
+reply, conditions, or a page of another origin."""
 
 
-class DirectCall(CallUnderWay, ReplyReader):
-    """A call under way, for a request whose connection gets the reply.
+class DirectCall(CallInFlight, ReplyReader):
+    """A call in flight whose reply is passed to the connection of its request.
 
     Attributes:
-        request: for which it was sent.
+        request: the request for which the call is sent.
 
     Invariants:
-        D1  It is counted in `CallLimits` until its reply has come, or others go on with it.
+        D1  It is counted in `CallLimits` until its reply has arrived, or the call is handed over.
     """
 
     __slots__ = ("_calls", "_exchange", "_head", "_record", "request")
@@ -54,10 +54,10 @@ class DirectCall(CallUnderWay, ReplyReader):
         self._calls = calls
         self._head = head
         self._record = record
-        self._exchange: DirectExchange | None = None  # None: not begun, or over
+        self._exchange: DirectExchange | None = None  # None: not sent, or ended
 
     def begin(self) -> bool:
-        """Send it, if that can be done at once, and may be."""
+        """Send the call; False: no connection is open and free, or a limit refuses the call."""
         upstream, limits, holder = self._calls.upstream, self._calls.limits, holder_of(self._head.peer)
         exchange = upstream.prepare(self._head, holder, self)
         if exchange is None:
@@ -72,19 +72,19 @@ class DirectCall(CallUnderWay, ReplyReader):
         return True
 
     def _left(self) -> DirectExchange:
-        """Count it no more; return what has brought the reply, or will bring it to others."""
+        """Stop counting the call, and return its exchange."""
         self._calls.limits.leave(holder_of(self._head.peer), self._head.caller)
         exchange, self._exchange = self._exchange, None
         assert exchange is not None
         return exchange
 
     def unfinished(self) -> None:
-        """Leave the rest to the handler."""
+        """Leave the request to the handler."""
         self.request.connection.unfinished()
 
 
-class PassedOn(DirectCall):
-    """A read that leaves no trace in the cache."""
+class ForwardedRead(DirectCall):
+    """A read that is forwarded without a trace in the cache."""
 
     __slots__ = ("_why",)
 
@@ -100,33 +100,33 @@ class PassedOn(DirectCall):
         self._why = why
 
     def replied(self, reply: UpstreamReply) -> None:
-        """Pass it on."""
+        """Forward the NameNode's reply to the client."""
         self._left()
         answers, is_secure = self._calls.answers, self.request.connection.is_over_tls
         made = partial(answers.passed_on, self._record, reply, self._why, is_secure=is_secure)
         self._calls.reply(self, self._record, made)
 
     def hand_over(self) -> Begun | None:
-        """Return what was sent; None: its reply has come."""
+        """Return the sent call; None: its reply has arrived."""
         self._calls.under_way -= 1
         return None if self._exchange is None else self._left().hand_over()
 
     def abandon(self) -> None:
-        """End it: no one waits for the reply."""
+        """End the call: no client waits for the reply."""
         self._left().abandon()
         self._calls.answers.note_forwarded(self._record, self._why)
         self._calls.ended(self._record, None)
 
 
 class Fill(DirectCall):
-    """A read whose reply may be kept, and which others may join.
+    """A read whose reply may be cached, and which other requests may join.
 
-    The reply goes to the cache first, then to the client. Having waited, `Cache-Status` can say whether it is kept, and
-    the client's next read finds it.
+    The cache gets the reply before the client does. So `Cache-Status` can report whether the reply was cached, and the
+    client's next read finds it.
 
     Invariants:
-        F1  Its question is asked or taken (`nncache.proxy.decide.flights`) exactly once.
-        F2  It is counted exactly once, unless those who go on with it count it.
+        F1  `Flights.ask` or `Flights.take` is called for its flight exactly once.
+        F2  It is counted exactly once, unless it is handed over: then the handler counts it.
     """
 
     __slots__ = ("_asked", "_is_over", "_reading", "_reply", "_timer")
@@ -138,7 +138,7 @@ class Fill(DirectCall):
         self._reading = reading
         self._asked = asked
         self._reply: UpstreamReply | None = None
-        self._timer: asyncio.TimerHandle | None = None  # runs while the cache has not taken the reply
+        self._timer: asyncio.TimerHandle | None = None  # set while the cache has not taken the reply
         self._is_over = False
 
     @property
@@ -146,7 +146,7 @@ class Fill(DirectCall):
         return self._asked.flight
 
     def replied(self, reply: UpstreamReply) -> None:
-        """Give it to the cache, which the client waits for, for a while."""
+        """Pass the reply to the cache; the client waits at most `join_wait_s` for the cache to take it."""
         self._left()
         self._reply = reply
         self._calls.flights.take(self._flight, reply)
@@ -158,24 +158,24 @@ class Fill(DirectCall):
             self._timer = loop.call_later(self._calls.join_wait_s, self._end)
 
     def hand_over(self) -> Asked:
-        """Return the question."""
+        """Return the question, which continues without this call."""
         self._go_on()
         self._calls.under_way -= 1
         return self._asked
 
     def abandon(self) -> None:
-        """Go on: others may have joined."""
+        """Keep waiting for the reply: other requests may have joined."""
         if self._reply is None:
             self._go_on()
             self._flight.done.add_done_callback(lambda _: self._end())
 
     def _go_on(self) -> None:
-        """Have the flight wait for the reply by itself, if that has not come."""
+        """Let the flight wait for the reply by itself, unless the reply has arrived."""
         if self._exchange is not None:
             self._calls.flights.ask(self._flight, self._head, self._left().hand_over())
 
     def _end(self) -> None:
-        """Count it, and let the client have its reply."""
+        """Count the request, and send its reply to the client."""
         if self._is_over:
             return
         self._is_over = True
@@ -198,12 +198,12 @@ class Fill(DirectCall):
 
 
 class DirectCalls:
-    """Begins them.
+    """Answers requests or sends their calls, without a task.
 
     Attributes:
-        requests: those that ended here.
-        under_way: calls whose reply is to come.
-        errors: exceptions of our own, each logged (FailToNameNode).
+        requests: number of requests that ended here, since start.
+        under_way: number of calls in flight.
+        errors: number of internal errors since start, each logged (FailToNameNode).
     """
 
     def __init__(self, front_end: "FrontEnd", cache: MetadataCache, upstream: Upstream, clock: Clock) -> None:
@@ -220,9 +220,9 @@ class DirectCalls:
         self.errors = 0
 
     def begin(self, request: Request) -> DirectCall | RawResponse | None:
-        """Answer a GET without a body, or send the call that it asks for; None: it is for the handler.
+        """Answer a GET without a body, or send its call; None: the handler answers it.
 
-        An exception is an internal error, and the NameNode has not been asked.
+        An exception is an internal error; no call was sent to the NameNode then.
         """
         if not is_webhdfs(request.target) or not _LEFT_TO_THE_HANDLER.isdisjoint(request.names):
             return None
@@ -234,7 +234,7 @@ class DirectCalls:
             if not changes_nothing(call):
                 return None
             record.operation = operation_name(call)
-            return self._sent(PassedOn(self, request, reading.head, record, why_not_asked(call)))
+            return self._sent(ForwardedRead(self, request, reading.head, record, why_not_asked(call)))
         assert reading.plain is not None
         record.operation = GETFILESTATUS
         decision = self._cache.lookup(
@@ -245,7 +245,7 @@ class DirectCalls:
                 return self._hit(request, reading, record, FromMemory(hit))
             case Forward(reason):
                 request.decision = decision
-                return self._sent(PassedOn(self, request, reading.head, record, reason))
+                return self._sent(ForwardedRead(self, request, reading.head, record, reason))
             case Fetch(ticket, reason):
                 asked = Asked(self.flights.begin(ticket, reading.plain, reading.credential), reason)
                 sent = self._sent(Fill(self, request, reading, record, asked))
@@ -260,11 +260,11 @@ class DirectCalls:
                 assert_never(decision)
 
     def _sent(self, call: DirectCall) -> DirectCall | None:
-        """Return the call if it was sent; None if it could not be sent at once."""
+        """Return the call if it was sent; None if it could not be sent immediately."""
         try:
             if not call.begin():
                 return None
-        except Exception:  # noqa: BLE001 - FailToNameNode: nothing was sent, and the handler goes on
+        except Exception:  # noqa: BLE001 - FailToNameNode: nothing was sent; the handler takes over
             self.errors += 1
             _log.exception("internal error while a call was sent; it goes on with a task")
             return None
@@ -279,7 +279,7 @@ class DirectCalls:
         return response
 
     def reply(self, call: DirectCall, record: Exchange, make: Callable[[], RawResponse]) -> None:
-        """Count a request, and send the reply that is made; after an internal error the handler answers it."""
+        """Count a request, and send the reply that `make` returns; after an internal error the handler answers."""
         try:
             response = make()
         except Exception:  # noqa: BLE001 - FailToNameNode
@@ -291,7 +291,7 @@ class DirectCalls:
         call.request.connection.replied(call.request, response)
 
     def ended(self, record: Exchange, response: RawResponse | None) -> None:
-        """Count a request that ended here, with this reply if its client is there."""
+        """Count a request that ended here; `response` is None if the client has disconnected."""
         self.under_way -= 1
         self.requests += 1
         if response is not None:

@@ -1,10 +1,10 @@
-"""What is there already where a call is about to write.
+"""What exists at and above the path that a call is about to write.
 
-MKDIRS, CREATE and CREATESYMLINK make missing ancestors, and what they make costs all that is kept below it.
-A directory in the place of the path itself costs nothing: MKDIRS then makes nothing, and the NameNode
-redirects a CREATE of it but does not carry it out while the directory is there. So that such calls can neither empty
-the cache nor keep a whole subtree out of it, the NameNode is asked about what the cache cannot prove: before a call
-that is carried out at once is sent, and before the redirect of a write in two steps is passed on.
+MKDIRS, CREATE and CREATESYMLINK create missing ancestors. Each creation invalidates everything cached below it.
+A directory at the path itself costs nothing: MKDIRS then creates nothing, and the NameNode redirects a CREATE but
+does not carry it out while the directory exists. Such calls must neither empty the cache nor keep a whole subtree out
+of it. So the proxy asks the NameNode about everything that the cache cannot prove: before it sends a one-step call, and
+before it passes on the redirect of a two-step write.
 """
 
 import asyncio
@@ -33,23 +33,21 @@ MAX_SHARED: Final = 1_000
 
 
 class _Shared:
-    """A question about a caller and a directory, which is asked for all who came before it was sent.
+    """A question about a caller and a directory, shared by all calls that arrived before it was sent.
 
-    No answer counts for who comes later: it may be older than a right whose event is on its way, or was lost.
+    A later call needs a new question: the answer may be older than a right whose event is in flight, or was lost.
     """
 
     __slots__ = ("answer", "asked", "lock")
 
     def __init__(self) -> None:
         self.asked = 0  # how often it was sent
-        self.answer: tuple[WriteRight, str | None] | None = (
-            None  # to the last question; None: not answered yet
-        )
+        self.answer: tuple[WriteRight, str | None] | None = None  # to the last question; None: none yet
         self.lock = asyncio.Lock()
 
 
 class PathProbe:
-    """Finds out, from the cache or else from the NameNode."""
+    """Finds out what exists, from the cache or else from the NameNode."""
 
     def __init__(
         self,
@@ -65,16 +63,16 @@ class PathProbe:
         self._clock = clock
         self._query_timeout_s = query_timeout_s
         self._two_step_timeout_s = two_step_timeout_s
-        self.is_silent = False  # the NameNode has left the last question about a two-step write open
-        self._throttled = ThrottledLog(_log, clock)  # about the last
+        self.is_silent = False  # the NameNode did not answer the last question about a two-step write
+        self._throttled = ThrottledLog(_log, clock)  # about questions without an answer
         self._shared: LRUCache[tuple[RpcUser, str], _Shared] = LRUCache(MAX_SHARED)
         self.query_failures = 0  # questions to the NameNode without an answer
 
     async def probe(self, call: Call, user: RpcUser | None) -> ExistingPath:
-        """Look before a call of one step is sent, as its caller; takes no longer than one query may."""
+        """Return what exists before a one-step call is sent, as its caller sees it, within one query's timeout."""
         path = written_path(call)
         if call.op is not None and call.op.effect is Effect.MOVES:
-            return await self._survey_destination(call, user)
+            return await self._probe_destination(call, user)
         if call.op is None or call.op.two_step or not call.op.makes_ancestors:
             return UNTOUCHED
         if path is None or exceeds_limits(path):
@@ -85,33 +83,32 @@ class PathProbe:
         topmost: str | None = None
         try:
             async with asyncio.timeout(self._query_timeout_s):
-                # What the cache proves is not enough here: deleted elsewhere, its event on the way, it is one no more.
+                # The cache is no proof here: another client may have deleted the directory, its event still in flight.
                 if self._cache.holds(path) and await self._queries.is_directory(path, user):
                     return ExistingPath(is_directory=True)
                 for above in unproven:
-                    # Where nothing is kept, "missing" costs nothing.
+                    # Where nothing is cached, "missing" costs nothing.
                     if self._cache.holds(above) and await self._queries.exists(above, user):
                         break
                     topmost = above
         except CallerRefusedError:
-            return ExistingPath(
-                is_known=False
-            )  # what they cannot see they cannot make: there will be nothing to tell
-        except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
+            # Callers cannot create what they may not see: no event will follow.
+            return ExistingPath(is_known=False)
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will show it
             self._fail(f"cannot tell what exists at and above {path}", error)
             return ExistingPath(is_known=False)
         return ExistingPath(topmost_missing=topmost)
 
     @property
     def redirect_wait_s(self) -> float:
-        """Seconds for which a redirect may be held back for a question; few while the NameNode is silent."""
+        """Timeout in seconds of a question that a redirect waits for; shorter while the NameNode does not answer."""
         return self._query_timeout_s if self.is_silent else self._two_step_timeout_s
 
     async def probe_write(self, path: str, writer: Writer, *, is_held: bool = True) -> ExistingPath:
-        """Look what the second step of a two-step write can make, before its redirect is passed on.
+        """Return what the second step of a two-step write can create, before its redirect is passed on.
 
-        Nothing is made before that, so what is asked now is what counts. A NameNode that fails to answer is asked
-        once more; then all that may be missing is taken to be missing. `is_held`: the redirect waits for this.
+        The second step cannot start before that, so the present answer counts. A NameNode that fails to answer is
+        asked once more. Then every ancestor that may be missing counts as missing. `is_held`: the redirect waits.
         """
         if path == ROOT:
             return ExistingPath(is_directory=True)
@@ -120,7 +117,7 @@ class PathProbe:
         try:
             async with asyncio.timeout(self.redirect_wait_s if is_held else self._two_step_timeout_s):
                 existing = await self._look_until_settled(path, writer)
-        except Exception as error:  # noqa: BLE001 - FailToNameNode: what is not proven to exist is missing
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: ancestors not proven to exist count as missing
             self._fail(f"cannot tell what a write to {path} can make", error)
             self.is_silent = True
             unproven = () if writer.appends else self._cache.unproven_ancestors(path, self._clock())
@@ -129,9 +126,9 @@ class PathProbe:
         return existing
 
     async def _look_until_settled(self, path: str, writer: Writer) -> ExistingPath:
-        """Look, and again where the caller had no right and a change that may have given it was applied meanwhile.
+        """Ask; repeat if the caller has no right, and a change that may grant it was applied during the question.
 
-        Such a change may be another client's that has its answer already: nothing would report it later.
+        The change may be another client's that is answered already: nothing would report it later.
         """
         watches = self._cache.store.watches
         watch = watches.add(path, _nothing)
@@ -139,7 +136,7 @@ class PathProbe:
             while True:
                 invalidations = watch.invalidations
                 try:
-                    existing = await self._look_twice(path, writer)
+                    existing = await self._ask_with_retry(path, writer)
                 except CallerRefusedError:
                     existing = ExistingPath(may_write=False)
                 if existing.can_be_made or watch.invalidations == invalidations:
@@ -147,7 +144,7 @@ class PathProbe:
         finally:
             watches.remove(watch)
 
-    async def _look_twice(self, path: str, writer: Writer) -> ExistingPath:
+    async def _ask_with_retry(self, path: str, writer: Writer) -> ExistingPath:
         try:
             return await self._look(path, writer)
         except CallerRefusedError:
@@ -166,15 +163,15 @@ class PathProbe:
                 return ExistingPath(may_write=False)
         if await self._queries.is_directory(path, writer.user):
             return ExistingPath(is_directory=True)
-        # ... and the file itself, if it is there. FSDirAppendOp.appendFile: the file alone.
+        # ... and the file itself, if it exists. FSDirAppendOp.appendFile: only the file.
         right = await self._queries.may_write(path, writer.user)
         may_write = right is not WriteRight.DENIED and not (writer.appends and right is WriteRight.MISSING)
         return ExistingPath(topmost_missing=topmost, may_write=may_write)
 
     async def _look_above(self, path: str, user: RpcUser | None) -> tuple[WriteRight, str | None]:
-        """Find the nearest ancestor that exists: the right to write it, and the topmost that is missing.
+        """Return the right to write the nearest ancestor that exists, and the topmost ancestor that is missing.
 
-        A flood into one directory has one question under way.
+        Many calls into one directory share one question in flight.
         """
         above = ancestors(path)
         if user is None:
@@ -188,7 +185,7 @@ class PathProbe:
             return shared.answer
 
     async def _ask_above(self, above: Ancestors, user: RpcUser | None) -> tuple[WriteRight, str | None]:
-        """Ask it. An ancestor of what exists exists, so O(log depth) questions are enough."""
+        """Ask the NameNode. All ancestors of an existing path exist, so O(log depth) questions are enough."""
         topmost: str | None = None
         right = await self._queries.may_write(above[0], user)
         is_there = right in {WriteRight.GRANTED, WriteRight.DENIED}
@@ -210,18 +207,20 @@ class PathProbe:
         why = why_unanswered(error)
         self._throttled.warn(f"{what}: {why}; the call goes on: see the load and the log of the NameNode")
 
-    async def _survey_destination(self, call: Call, user: RpcUser | None) -> ExistingPath:
-        """Look whether RENAME moves into a directory, if anything is kept there."""
+    async def _probe_destination(self, call: Call, user: RpcUser | None) -> ExistingPath:
+        """Return whether RENAME moves into a directory, if anything is cached there."""
         destination = destination_of(call)
         if destination is None or destination == ROOT or not self._cache.holds(destination):
             return UNTOUCHED
         try:
             async with asyncio.timeout(self._query_timeout_s):
-                return ExistingPath(takes_in=await self._queries.is_directory(destination, user))
-        except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will tell
+                return ExistingPath(
+                    destination_is_directory=await self._queries.is_directory(destination, user)
+                )
+        except Exception as error:  # noqa: BLE001 - FailToNameNode: the events will show it
             self._fail(f"cannot tell whether {destination} is a directory", error)
             return ExistingPath(is_known=False)
 
 
 def _nothing() -> None:
-    """Do nothing: what was touched is looked at."""
+    """Do nothing: the watch's count is read instead."""

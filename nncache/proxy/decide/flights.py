@@ -1,8 +1,8 @@
-"""Questions on their way to the NameNode, each shared by all who may share it.
+"""Questions in flight to the NameNode, each shared by all requests that may share it.
 
-A flight outlives the client for whom it was begun, so that a poller who hangs up costs no other caller the answer. It
-is a task of its own, unless `nncache.proxy.decide.direct_calls` has asked and brings the reply. It ends in exactly one
-`MetadataCache.conclude`, whatever happens, because that is done by the task's done-callback: a task that is cancelled
+A flight outlives the client that started it, so that a poller's disconnect costs no other caller the answer. It runs
+in a task of its own, unless `nncache.proxy.decide.direct_calls` sends the call and delivers the reply. It ends in
+exactly one `MetadataCache.conclude`, whatever happens. The task's done-callback ensures that: a task that is cancelled
 before its first step runs no `finally`, but it does run its callbacks.
 """
 
@@ -27,7 +27,7 @@ from nncache.proxy.upstream.direct_exchange import Begun
 _log = logging.getLogger(__name__)
 
 Answer: TypeAlias = UpstreamReply | ProxyError
-"""What the NameNode said, or why it said nothing: a value, so that no caller has to be there to take it."""
+"""The NameNode's reply, or why there is none: a value, so that no caller has to be waiting for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class FlightResult:
     """How a flight ended.
 
     Attributes:
-        conclusion: what the cache made of the reply; NOT_KEPT if there was none.
-        shared: the reply as it is kept, if those who joined may have it.
+        conclusion: the cache's decision about the reply; NOT_KEPT if there was none.
+        shared: the reply as it is cached, if requests that joined may have it.
     """
 
     conclusion: Conclusion
@@ -44,14 +44,14 @@ class FlightResult:
 
 
 class Flight:
-    """One question under way.
+    """One question in flight.
 
     Attributes:
-        plain: what is asked.
-        credential: what authenticates it, beside what its target says.
-        answered: done when the NameNode has replied or failed; what the client who asked gets.
-        done: done when the cache has taken the outcome; what those who joined wait for.
-        is_joined: another caller is to have the reply, if they may.
+        plain: the question.
+        credential: the cookie or token that authenticates it, if any.
+        answered: done when the NameNode has replied or failed; the request that started the flight awaits it.
+        done: done when the cache has taken the outcome; requests that joined await it.
+        is_joined: whether another request waits for the reply.
     """
 
     __slots__ = ("answered", "credential", "done", "is_joined", "plain", "ticket")
@@ -66,17 +66,17 @@ class Flight:
         self.done: asyncio.Future[FlightResult] = loop.create_future()
 
     async def answer(self) -> Answer:
-        """Wait for the NameNode's reply; a caller that is cancelled here cancels no other."""
+        """Wait for the NameNode's reply; cancelling one waiter does not cancel the others."""
         return await asyncio.shield(self.answered)
 
     async def result(self, timeout_s: float | None = None) -> FlightResult | None:
-        """Wait for the end of the flight; None if it has not come in time."""
+        """Wait for the end of the flight; None: it has not ended within `timeout_s`."""
         await asyncio.wait((self.done,), timeout=timeout_s)
         return self.done.result() if self.done.done() else None
 
 
 class Flights:
-    """All questions under way, and what is done with the replies.
+    """All questions in flight, and the handling of their replies.
 
     Invariants:
         F1  Every ticket given to `launch` is concluded exactly once; one given to `begin` as well, once `ask` or
@@ -101,13 +101,13 @@ class Flights:
         self._clock = clock
         self._query_timeout_s = query_timeout_s
         self._under_way: dict[Ticket, Flight] = {}
-        self.fetches = 0  # calls sent for reads that may be kept
-        self.closed_queries = 0  # isFileClosed asked
-        self.closed_query_failures = 0  # ... without an answer, hence not kept
-        self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
+        self.fetches = 0  # calls sent for reads that may be cached
+        self.closed_queries = 0  # calls of isFileClosed
+        self.closed_query_failures = 0  # ... without an answer, so that the reply was not cached
+        self.errors = 0  # internal errors, each logged (FailToNameNode)
 
     def __len__(self) -> int:
-        """Return the number of flights under way."""
+        """Return the number of questions in flight."""
         return len(self._under_way)
 
     def find(self, ticket: Ticket) -> Flight | None:
@@ -117,24 +117,24 @@ class Flights:
     def launch(
         self, ticket: Ticket, plain: StatusRequest, head: RequestHead, credential: Credential | None = None
     ) -> Flight:
-        """Ask the NameNode under a ticket that was taken just before."""
+        """Ask the NameNode under a ticket that the cache has just issued."""
         flight = self.begin(ticket, plain, credential)
         self.ask(flight, head)
         return flight
 
     def begin(self, ticket: Ticket, plain: StatusRequest, credential: Credential | None = None) -> Flight:
-        """Take note of a question that is asked in the same turn of the loop; `ask` or `take` must follow."""
+        """Register a question that is asked in the same iteration of the loop; `ask` or `take` must follow."""
         flight = Flight(ticket, plain, credential)
         self._under_way[ticket] = flight
         self.fetches += 1
         return flight
 
     def ask(self, flight: Flight, head: RequestHead, begun: Begun | None = None) -> None:
-        """Ask the NameNode, or wait on for what it says to a call that was sent."""
+        """Ask the NameNode, or keep waiting for the reply to a call that was sent."""
         self._start(flight, self._run(flight, head, begun), begun)
 
     def take(self, flight: Flight, reply: UpstreamReply) -> None:
-        """Take the NameNode's reply. The flight ends now, unless the NameNode has to be asked something else."""
+        """Take the NameNode's reply. The flight ends now, unless isFileClosed must be called first."""
         flight.answered.set_result(reply)
         try:
             outcome = self._outcome_of(flight, reply)
@@ -149,7 +149,7 @@ class Flights:
     def _start(
         self, flight: Flight, running: Coroutine[None, None, Outcome], begun: Begun | None = None
     ) -> None:
-        """Find the outcome in a task, and end the flight with it."""
+        """Determine the outcome in a task, and end the flight with it."""
 
         def end(task: asyncio.Task[Outcome]) -> None:
             if begun is not None:
@@ -167,7 +167,7 @@ class Flights:
         task.add_done_callback(end)
 
     async def _run(self, flight: Flight, head: RequestHead, begun: Begun | None) -> Outcome:
-        """Ask, hand the reply to the one who asked, and say what it is to the cache. Never raises."""
+        """Ask the NameNode, answer the waiting request, and return the outcome for the cache. Never raises."""
         try:
             try:
                 reply = await self._fetch(head, begun)
@@ -186,7 +186,7 @@ class Flights:
         return Failed()
 
     async def _known_if_closed(self, flight: Flight, reply: UpstreamReply) -> Outcome:
-        """Say what a file's status is to the cache. Never raises."""
+        """Return the outcome of a file's status for the cache. Never raises."""
         try:
             is_closed = await self._is_closed(reply, flight)
             return file_outcome(reply, flight.credential, is_closed=is_closed)
@@ -203,9 +203,9 @@ class Flights:
         _log.exception("internal error while reading %s", flight.plain.path)
 
     async def _is_closed(self, reply: UpstreamReply, flight: Flight) -> bool:
-        """Whether the NameNode that replied also says that the file is closed (OpenFileUncached).
+        """Whether the same NameNode reports that the file is closed (OpenFileUncached).
 
-        It may be asked after the reply: an opening in between makes a change that spoils the ticket.
+        This may be asked after the reply: if the file is opened in between, that change spoils the ticket.
         """
         self.closed_queries += 1
         path, asker = flight.plain.path, rpc_user_of(flight.plain, flight.credential)
@@ -218,7 +218,7 @@ class Flights:
             return False
 
     def _finish(self, flight: Flight, outcome: Outcome) -> None:
-        """End the flight: the cache takes the outcome, then all that wait get it."""
+        """End the flight: pass the outcome to the cache, then to all waiting requests."""
         conclusion = Conclusion.NOT_KEPT
         try:
             conclusion = self._cache.conclude(flight.ticket, outcome)

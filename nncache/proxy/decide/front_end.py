@@ -1,6 +1,6 @@
-"""The WebHDFS front end: which way each request goes, and what its reply says about that.
+"""The WebHDFS front end: choose how each request is answered, and report that in its reply.
 
-A plain GETFILESTATUS goes to `reads`, everything else below `/webhdfs` through `writes`.
+`reads` answers a plain GETFILESTATUS; `writes` forwards everything else below `/webhdfs`.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ from nncache.proxy.decide.ports import Admit, Clock, CoverageSignal, NameNodeQue
 from nncache.proxy.decide.reads import (
     Asked,
     Collapsed,
+    ForwardWithoutTrace,
     FromMemory,
-    PassOn,
     Read,
     ReadAnswer,
     Reads,
@@ -63,40 +63,40 @@ _CACHE_ERROR: Final = (forwarded(Bypass.CACHE_ERROR, is_shown=False),)
 
 
 class Upstream(Protocol):
-    """`nncache.proxy.upstream.client.Upstream`, as far as it is needed here."""
+    """The methods of `nncache.proxy.upstream.client.Upstream` that are needed here."""
 
     async def fetch(self, head: RequestHead, begun: Begun | None, /) -> UpstreamReply:
-        """Return a small reply; a `Fetch`."""
+        """Send a call, and return its small reply; a `Fetch`."""
         ...
 
     async def stream(
         self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate, /
     ) -> RawResponse:
-        """Pass a call through; a `Stream`."""
+        """Forward a call and its reply; a `Stream`."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontEndStats:
-    """Figures since the start; what became of each request is in `nncache.proxy.traffic`.
+    """Figures since start; `nncache.proxy.traffic` has the results of requests.
 
     Attributes:
         forwarded: requests for which a NameNode was asked, by reason.
-        flights: reads on their way to the NameNode now.
-        fetches: reads sent to the NameNode in such a flight.
-        closed_queries: questions whether a file is closed.
+        flights: reads in flight to the NameNode at present, which other requests may join.
+        fetches: reads sent to the NameNode that other requests could join.
+        closed_queries: calls of isFileClosed.
         settled: calls whose changes were applied before their answer.
-        unknown_outcomes: calls that were sent and got no reply that tells.
-        left_to_events: calls whose answer waited for the events to tell what they have changed.
+        unknown_outcomes: calls that were sent and whose outcome is unknown.
+        left_to_events: calls whose answer waited for the events that show what they changed.
         windows_opened: two-step writes whose redirect was passed on.
-        windows_without_txid: of these, ended by time only.
-        query_failures: questions on the proxy's own account that the NameNode left open.
-        cache_errors: exceptions of our own; the call was forwarded all the same (FailToNameNode).
-        calls_refused: calls beyond a limit, by the setting.
-        waiters: requests that are held now.
-        waiters_bytes: what is kept of them.
-        waits: requests that were held, by how that ended.
-        waits_not_admitted: requests that were not held since too many were, or since they were too large.
+        windows_without_txid: those of them whose window ends by time only.
+        query_failures: the proxy's own calls that the NameNode did not answer.
+        cache_errors: internal errors; the call was forwarded all the same (FailToNameNode).
+        calls_refused: calls beyond a limit, by setting.
+        waiters: requests held at present.
+        waiters_bytes: memory in bytes that they take.
+        waits: requests that were held, by how their wait ended.
+        waits_not_admitted: requests that were not held because too many were held, or because they were too large.
     """
 
     forwarded: dict[ForwardReason, int]
@@ -118,7 +118,7 @@ class FrontEndStats:
 
 
 class FrontEnd:
-    """Answers requests. Use it as an async context: leaving it waits for the questions under way."""
+    """Answers requests. An async context manager: its exit waits for the questions in flight."""
 
     def __init__(  # noqa: PLR0913 - one for each part
         self,
@@ -134,7 +134,7 @@ class FrontEnd:
         answers: Answers | None = None,
         admit: Admit | None = None,
     ) -> None:
-        """Put it together; `admit` authenticates the clients, None: the NameNodes do."""
+        """Create the front end; `admit` authenticates clients, None: the NameNodes do."""
         self._clock = clock
         self.traffic = traffic or Traffic(clock)
         self._tasks = asyncio.TaskGroup()  # holds the flights
@@ -161,7 +161,7 @@ class FrontEnd:
         self.answers = answers or Answers(clock)
         self.admit = admit
         self._stream = upstream.stream
-        self._errors = 0  # exceptions of our own; the call was forwarded all the same
+        self._errors = 0  # internal errors; the call was forwarded all the same
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -174,7 +174,7 @@ class FrontEnd:
         await self._tasks.__aexit__(kind, exc, trace)
 
     async def handle(self, request: Request) -> RawResponse | None:
-        """Answer one request; None: it is held, and answered later."""
+        """Answer one request; None: the request is held, and answered later."""
         exchange = request.record
         if exchange is None:
             exchange = Exchange(request.method, request.target, request.peer, self._clock())
@@ -205,12 +205,12 @@ class FrontEnd:
                 self.traffic.ended(exchange)
 
     def _may_be_asked_again(self, request: Request) -> bool:
-        """Whether the NameNode may be asked, whatever was asked already: a read, by the client's own credentials."""
+        """Whether a call may be repeated at the NameNode: it is a read with the client's own credentials."""
         is_read = request.method in {"GET", "HEAD"} and request.body is None
         return is_read and self.admit is None and not request.has_reply_begun and is_webhdfs(request.target)
 
     async def _forward_unread(self, request: Request, exchange: Exchange) -> RawResponse:
-        """Forward a request of which nothing is known but its bytes."""
+        """Forward a request without reading its meaning."""
         self._errors += 1
         _log.exception("internal error while a request was handled; it is forwarded as it stands")
         self.answers.note_forwarded(exchange, Bypass.CACHE_ERROR)
@@ -274,16 +274,16 @@ class FrontEnd:
             waited = await self._wait(read, conditions, request, held)
             if waited is None:
                 return None
-            exchange.started += waited.held_s  # what is timed is the work
+            exchange.started += waited.held_s  # the time of the wait does not count
         answer = waited.answer
-        if not isinstance(answer, PassOn):
+        if not isinstance(answer, ForwardWithoutTrace):
             try:
                 if conditions is None:
                     return self.answers.plain(request, exchange, reading, answer, is_secure=is_secure)
                 return self.answers.with_conditions(
                     exchange, reading, waited, conditions, is_secure=is_secure
                 )
-            except Exception:  # FailToNameNode: what is in memory the NameNode knows as well
+            except Exception:  # FailToNameNode: the NameNode has this answer as well
                 if not isinstance(answer, FromMemory | Collapsed):
                     raise
                 answer = self._note_error(read)
@@ -306,10 +306,10 @@ class FrontEnd:
         except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
             return self._note_error(read)
 
-    def _note_error(self, read: Read) -> PassOn:
+    def _note_error(self, read: Read) -> ForwardWithoutTrace:
         self._errors += 1
         _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
-        return PassOn(Bypass.CACHE_ERROR)
+        return ForwardWithoutTrace(Bypass.CACHE_ERROR)
 
     async def _pass_on(
         self,
@@ -337,7 +337,7 @@ class FrontEnd:
         return response
 
     def stats(self) -> FrontEndStats:
-        """Return the figures so far."""
+        """Return the figures since start."""
         flights, writes = self.flights, self._writes
         return FrontEndStats(
             forwarded=dict(self.answers.forwarded),

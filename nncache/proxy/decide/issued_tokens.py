@@ -1,8 +1,8 @@
-"""Delegation tokens that a NameNode has just given to users known here.
+"""Delegation tokens that a NameNode has recently issued to users whom the proxy has authenticated.
 
-A client that takes a token for each process (`hdfs dfs` on webhdfs://) asks its one question with it. That the NameNode
-gave this very token to alice proves as much as its reply to a question with it: whose it is, for as long as any proof
-is believed. Only what may be answered from memory profits; a call that goes to the NameNode goes with the token.
+A client that gets a token for each process (`hdfs dfs` on webhdfs://) sends its only question with it. If the NameNode
+issues a token to alice, that proves the token's owner as well as a reply to a question with the token does, and for as
+long as any proof is believed. Only answers from memory use this; a call to the NameNode carries the token itself.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ _DECODER: Final = msgspec.json.Decoder(_Body)
 
 
 class TokenLease:
-    """A `Lease`: a token is its owner's for as long as it is believed; then it asks for itself."""
+    """A `Lease`: a token counts as its owner while it is believed; afterwards the token alone is the caller."""
 
     __slots__ = ("_issued", "_name", "_user", "otherwise")
 
@@ -56,12 +56,12 @@ class TokenLease:
 
 
 class IssuedTokens:
-    """Whose each of them is, by its digest; the oldest go where there are too many.
+    """The owner of each token, by the token's digest; beyond MAX_TOKENS the least recently used is evicted.
 
-    A NameNode cancels a token by its identifier, whatever the password beside it.
+    A NameNode cancels a token by its identifier, whatever its password.
 
     Attributes:
-        on_ended: each is called with the name of a token that was cancelled or refused.
+        on_ended: callbacks, called with the name of a token that was cancelled or refused.
     """
 
     def __init__(self, clock: Callable[[], float], *, believed_for_s: float) -> None:
@@ -70,13 +70,13 @@ class IssuedTokens:
         self._names: TTLCache[str, str] = TTLCache(MAX_TOKENS, believed_for_s, timer=clock)  # by identity
 
     def sent(self, call: Call) -> None:
-        """Forget the tokens that a call cancels, before the NameNode has it; they do not come back."""
+        """Forget the tokens that a call cancels, for good, before the call is sent to the NameNode."""
         for token in cancelled_tokens(call):
             if (name := self._names.pop(token.identity, None)) is not None:
                 self._end(name)
 
     def replied(self, call: Call, head: RequestHead, reply: SettledReply) -> None:
-        """Take note of the token in a reply to a user whom the proxy has authenticated."""
+        """Record the token in a reply to a user whom the proxy has authenticated."""
         if call.op is None or call.op.name != _ISSUES or reply.status != HTTPStatus.OK or not head.acts_for:
             return
         try:
@@ -88,7 +88,7 @@ class IssuedTokens:
             self._users[name], self._names[token.identity] = token.owner, name
 
     def believed(self, reading: Reading) -> Reading:
-        """Return a read by a token as one of its owner's, if the token is one of these."""
+        """Return a read by a token as its owner's read, if the token's owner is known here."""
         if reading.plain is None or reading.credential is None:
             return reading
         name = reading.credential.name
@@ -100,11 +100,11 @@ class IssuedTokens:
         return replace(reading, caller=caller, repeatable_until=None, lease=lease)
 
     def user_of(self, name: str) -> str | None:
-        """Return whose a token is, by its name; None: that is not known here."""
+        """Return the owner of the token with this name; None: not known here."""
         return self._users.get(name)
 
     def refused(self, reading: Reading) -> None:
-        """Forget the token of a read that the NameNode did not let pass."""
+        """Forget the token of a read that the NameNode refused (401 or 403)."""
         if reading.credential is not None:
             self._end(reading.credential.name)
 

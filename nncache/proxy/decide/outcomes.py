@@ -1,4 +1,4 @@
-"""What a NameNode's reply to GETFILESTATUS is to the cache."""
+"""Translate a NameNode's reply to GETFILESTATUS into an outcome for the cache."""
 
 from http import HTTPStatus
 from typing import assert_never
@@ -26,16 +26,16 @@ from nncache.proxy.messages import UpstreamReply
 def outcome_of(
     reply: UpstreamReply, as_requested: str, credential: Credential | None, *, unchanged: Ticket | None
 ) -> Outcome | None:
-    """Say what a reply is; None if the NameNode has to be asked whether the file is closed (`file_outcome`).
+    """Return the outcome of a reply; None: isFileClosed must be called first (`file_outcome`).
 
-    A 404 is a true one only if its body is, byte for byte, what we would render for it: another
-    spelling of the same path is then answered in the NameNode's own words.
+    A 404 counts as true only if its body equals nncache's own rendering, byte for byte. Then nncache can render the
+    404 for another spelling of the same path as the NameNode would.
 
     Args:
-        reply: the NameNode's.
+        reply: the NameNode's reply.
         as_requested: the path as the request spelled it, decoded, not canonical.
-        credential: what authenticated the request, beside what its target says.
-        unchanged: the ticket, if nothing has to be asked about a file of which just this is kept.
+        credential: the cookie or token that authenticated the request, if any.
+        unchanged: the ticket, if a file whose cached status equals the reply needs no isFileClosed; else None.
     """
     match reply.status:
         case HTTPStatus.OK:
@@ -51,7 +51,7 @@ def outcome_of(
 
 
 def file_outcome(reply: UpstreamReply, credential: Credential | None, *, is_closed: bool) -> Outcome:
-    """Say what the status of a file is, once the NameNode was asked whether it is closed."""
+    """Return the outcome of a file's status, after the NameNode was asked whether the file is closed."""
     if not is_closed:
         return _open_file(reply, credential)
     return _known(reply, EntryKind.FILE, credential)
@@ -66,7 +66,7 @@ def _of_status(
         return Failed()
     match status.type:
         case FileType.DIRECTORY if is_root or not status.snapshot_enabled:
-            # The root is snapshottable from the start, with room for no snapshot; it is kept for `ROOT_AGE_S`.
+            # The root is always snapshottable, with a quota of no snapshots; it is cached for `ROOT_AGE_S`.
             return _known(reply, EntryKind.DIRECTORY, credential)
         case FileType.FILE:
             known = _known(reply, EntryKind.FILE, credential)
@@ -80,7 +80,7 @@ def _of_status(
                 term=known.term,
                 proven_for_s=known.proven_for_s,
             )
-        case FileType.DIRECTORY | FileType.SYMLINK:  # no event would ever invalidate it
+        case FileType.DIRECTORY | FileType.SYMLINK:  # no event would invalidate it
             return _open_file(reply, credential)
         case _:
             assert_never(status.type)

@@ -1,8 +1,7 @@
-"""GETFILESTATUS with `Prefer: wait`: what a request for a path waits for, and how it is kept meanwhile.
+"""GETFILESTATUS with `Prefer: wait`: what a request for a path waits for, and how it is held.
 
-Nothing is answered with what was known when the wait began: at its end `Reads` answers, as it would answer a request
-that comes just then. What a NameNode said to a question that was put for several waiters goes to those alone in whose
-very name it was.
+A wait never ends with the state from its beginning: at its end `Reads` answers the request like a new one. The
+NameNode's reply to a question that several waiters share reaches only waiters with the same caller and credential.
 """
 
 import logging
@@ -26,10 +25,10 @@ from nncache.proxy.decide.answers import Answers
 from nncache.proxy.decide.ports import Clock, Fetch
 from nncache.proxy.decide.reads import (
     Collapsed,
+    ForwardWithoutTrace,
     FromMemory,
     FromNameNode,
     NotAdmitted,
-    PassOn,
     Read,
     ReadAnswer,
     Reads,
@@ -44,19 +43,19 @@ from nncache.proxy.traffic import Exchange, Result, Traffic
 _log = logging.getLogger(__name__)
 
 _PATHS: Final = 4
-"""How often the path of a request is kept that is held: in its target, as it is spelled, and as it is watched."""
+"""Copies of the path in memory for each held request: in its target, as it is spelled, and as it is watched."""
 
 PathWaiter: TypeAlias = Waiter[Read, ReadAnswer]
 
 
 class Key(NamedTuple):
-    """Whose questions are alike: nothing of the reply tells them apart.
+    """The identity of a question: requests with equal keys get equal replies.
 
     Attributes:
-        spelling: of the path, as it is requested.
-        caller: who asks.
-        credential: the name of what says so to the NameNode, beside the target; "": nothing does.
-        unread: a digest of other fields that it gets, by which it may know who asks; b"": there are none.
+        spelling: the path as the request spells it.
+        caller: the caller.
+        credential: the name of its credential; "": none.
+        unread: a digest of other fields that may authenticate the caller to the NameNode; b"": none.
     """
 
     spelling: str
@@ -75,7 +74,7 @@ class PathQuestions:
         self._clock = clock
 
     def terms_of(self, read: Read, conditions: Conditions) -> Terms | None:
-        """Say how a request may wait; None: not each change of the path will be seen."""
+        """Return the terms of a wait; None: the cache will not see every change of the path."""
         followed = {None, Reason.TWO_STEP_WRITE}
         if read.refresh or self._cache.why_no_trace(read.plain.path, self._clock()) not in followed:
             return None
@@ -94,15 +93,15 @@ class PathQuestions:
         return self._cache.store.watches.add(read.plain.path, woken)
 
     def unwatch(self, _: Hashable, watch: Watch) -> None:
-        """Watch it no more."""
+        """Stop watching the path."""
         self._cache.store.watches.remove(watch)
 
     async def ask(self, read: Read, how: How) -> ReadAnswer:
-        """Answer as `Reads` does; what that passes on is asked here if it waits, so that several can have the reply."""
+        """Answer as `Reads` does. If a held read would be forwarded, fetch the reply here, so that waiters share it."""
         why: ForwardReason = Bypass.CACHE_ERROR
         if how is not How.PAST_CACHE:
             answer = await self._reads.answer(read)
-            if how is How.AT_ONCE or not isinstance(answer, PassOn):
+            if how is How.AT_ONCE or not isinstance(answer, ForwardWithoutTrace):
                 return answer
             why = answer.why
         try:
@@ -112,16 +111,16 @@ class PathQuestions:
         return FromNameNode(reply, why, is_stored=False)
 
     def unanswered(self, error: ProxyError) -> ReadAnswer:
-        """Return the answer where there is none."""
+        """Return the answer of a question that failed."""
         is_ours = not isinstance(error, NoActiveNameNodeError)
         return Unanswered(error, Bypass.CACHE_ERROR if is_ours else Reason.MISS)
 
     def path_of(self, read: Read) -> str:
-        """Return the path."""
+        """Return the path, for the log."""
         return read.plain.path
 
     def is_met(self, answer: ReadAnswer, read: Read, conditions: Conditions) -> bool:
-        """Whether the answer is one for which the client would not wait any longer."""
+        """Whether the answer is one that the client waits for."""
         match answer:
             case FromMemory(hit):
                 reply = hit.entry.reply
@@ -134,10 +133,10 @@ class PathQuestions:
                 return False
 
     def is_sure(self, answer: ReadAnswer) -> bool:
-        """Whether the answer shows its caller the path, and a change of it will be noticed.
+        """Whether the answer shows its caller the path, and a later change will be noticed.
 
-        It will where the next read is answered from memory. What does not exist begins with an event, also while a
-        two-step write is to make it. An open file grows without one.
+        A change is noticed if the answer is cached. A missing path is created with an event, also while a two-step
+        write is to create it. An open file grows without an event.
         """
         match answer:
             case FromMemory() | Collapsed():
@@ -152,8 +151,8 @@ class PathQuestions:
             case _:
                 return False
 
-    def is_for_others(self, answer: ReadAnswer) -> bool:
-        """Whether it is the NameNode's, to a question that was put for all, or in memory and good."""
+    def is_shareable(self, answer: ReadAnswer) -> bool:
+        """Whether waiters may share the answer: it is a call's outcome, or a hit that is still valid."""
         match answer:
             case FromMemory(hit):
                 return self._cache.is_good(hit, self._clock())
@@ -162,7 +161,7 @@ class PathQuestions:
 
 
 class HeldRequest(HeldAnswer):
-    """A request that is held without its task: what its answer is made of, until its connection sends it.
+    """A request that is held without its task, with all data that its answer needs.
 
     Invariants:
         H1  It is counted once: when it is answered or abandoned.
@@ -188,17 +187,17 @@ class HeldRequest(HeldAnswer):
         reading: Reading,
         conditions: Conditions,
     ) -> None:
-        self._request: Request | None = request  # until it is held
+        self._request: Request | None = request  # None once it is held
         self._answers = answers
         self._traffic = traffic
         self._exchange = exchange
         self._reading = reading
         self._conditions = conditions
-        self._client: ClientConnection | None = None  # holds it
+        self._client: ClientConnection | None = None  # the connection that holds it
         self._wait: PathWaiter | None = None
 
     def keep(self, wait: PathWaiter) -> bool:
-        """Have it held, if its connection can."""
+        """Hold the request on its connection; False: the connection cannot hold it."""
         request, self._request = self._request, None
         if request is None or not request.connection.hold(request, self):
             return False
@@ -207,12 +206,12 @@ class HeldRequest(HeldAnswer):
         return True
 
     def leave(self) -> None:
-        """Have it answered soon: the client has closed its half."""
+        """Answer the request soon: the client has half-closed its connection."""
         assert self._wait is not None
         self._wait.end()
 
     def abandon(self) -> None:
-        """Answer it no more: the client is gone."""
+        """Drop the request: the client has disconnected."""
         wait, self._wait, self._client = self._wait, None, None
         if wait is not None:
             wait.abandon()
@@ -224,7 +223,7 @@ class HeldRequest(HeldAnswer):
         client, self._client, self._wait = self._client, None, None
         assert client is not None
         exchange = self._exchange
-        exchange.started += waited.held_s  # what is timed is the work
+        exchange.started += waited.held_s  # the time of the wait does not count
         try:
             response = self._answers.with_conditions(
                 exchange, self._reading, waited, self._conditions, is_secure=client.is_over_tls
@@ -237,6 +236,6 @@ class HeldRequest(HeldAnswer):
         self._traffic.ended(exchange)
         try:
             client.answered(response)
-        except Exception:  # noqa: BLE001 - as in any call of a protocol, it costs its own connection and no other
+        except Exception:  # noqa: BLE001 - it ends its own connection only, as in any callback of a protocol
             _log.exception("internal error while an answer was sent")
             client.end()

@@ -1,7 +1,7 @@
-"""What reads and writes need of the rest of the system.
+"""Interfaces of reads and writes to the rest of the system.
 
-Shapes only: the wiring fits the real parts in, tests fit fakes in. Every method that waits has a
-deadline of its own or is given one by its caller.
+Types only: the wiring supplies the real components, tests supply fakes. Every method that waits has a
+deadline, its own or its caller's.
 """
 
 from collections.abc import Awaitable, Callable
@@ -21,52 +21,52 @@ Clock: TypeAlias = Callable[[], float]
 
 
 Fetch: TypeAlias = Callable[[RequestHead, Begun | None], Awaitable[UpstreamReply]]
-"""Sends a call to the active NameNode, or goes on with one that was sent, and holds its small reply.
+"""Sends a call to the active NameNode, or continues one that was sent, and returns its whole small reply.
 
-Raises UpstreamError: no NameNode gave a reply.
+Raises UpstreamError: no NameNode replied.
 """
 
 Stream: TypeAlias = Callable[[Request, RequestHead, Settle, Decorate], Awaitable[RawResponse]]
-"""Passes a call and its reply through, both bodies as they come.
+"""Forwards a call and its reply, and streams both bodies.
 
-The `Settle` runs to its end before the first byte goes to the client; it is not called when nothing was sent. Raises
-ProxyError: there is no reply to pass on.
+The `Settle` completes before the first byte is sent to the client; it is not called if the call was not sent. Raises
+ProxyError: there is no reply to forward.
 """
 
 
 class NameNodeQueries(Protocol):
-    """Questions that the proxy asks a NameNode on its own account, as the user of the service or as a caller.
+    """The proxy's own calls to a NameNode, as the service's user or on behalf of a caller.
 
-    As a caller they raise `CallerRefusedError` where the NameNode does not let the caller see the path.
+    On behalf of a caller they raise `CallerRefusedError` if the NameNode does not let the caller see the path.
     """
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
-        """Say whether the file is closed, as that very NameNode sees it.
+        """Return whether this NameNode considers the file closed.
 
-        What the service may not know is asked as the caller; None if one cannot ask as them.
+        If the service may not see the file, the call is made as the caller; None: the proxy cannot ask as the caller.
         """
         ...
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say whether the active NameNode knows the path; None asks as the service."""
+        """Return whether the path exists at the active NameNode; a caller of None asks as the service."""
         ...
 
     async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say whether the active NameNode knows the path as a directory; None asks as the service."""
+        """Return whether the path is a directory at the active NameNode; a caller of None asks as the service."""
         ...
 
     async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
-        """Say whether the caller may write the path."""
+        """Return whether the caller may write the path."""
         ...
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """Return a transaction id >= all that were written before this was called; this NameNode is active."""
+        """Return a transaction id >= all that the active NameNode `namenode` wrote before this call."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The request goes no further."""
+    """The request was not authenticated; `response` is the reply to it."""
 
     response: RawResponse
 
@@ -74,15 +74,15 @@ class Rejected:
 Admission: TypeAlias = Admitted | ByToken | Rejected
 
 Admit: TypeAlias = Callable[[Request, str], Awaitable[Admission]]
-"""Authenticates a request whose path begins with the prefix."""
+"""Authenticates a request whose path begins with the prefix (second argument)."""
 
 
 class CoverageSignal(Protocol):
-    """Tells when all changes are known to have been applied."""
+    """Signals that all changes are known to have been applied."""
 
     def request_probe(self) -> None:
-        """Ask for proof soon, since it is waited for."""
+        """Request a proof soon, since a caller waits for it."""
 
     async def wait_covered(self, timeout_s: float) -> bool:
-        """Wait for the next proof; false if none came in time."""
+        """Wait for the next proof; False: none arrived within `timeout_s`."""
         ...

@@ -1,6 +1,6 @@
-"""Answer GETFILESTATUS: from memory, by sharing a question, or by asking.
+"""Answer GETFILESTATUS: from memory, by joining a question in flight, or by asking the NameNode.
 
-The cache decides, this carries out.
+The cache decides; this module carries out the decision.
 """
 
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class FromMemory:
 
 @dataclass(frozen=True, slots=True)
 class Collapsed:
-    """The reply to the same caller's question, which was on its way already."""
+    """The reply to the same caller's question that was already in flight."""
 
     known: Known
 
@@ -40,8 +40,8 @@ class FromNameNode:
     """The NameNode's reply to this very call.
 
     Attributes:
-        is_stored: whether the cache is known to have kept it.
-        is_known: whether the cache is known to have it, kept now or before.
+        is_stored: whether the cache is known to have stored this reply.
+        is_known: whether the reply is known to be in the cache, stored now or before.
     """
 
     reply: UpstreamReply
@@ -52,36 +52,36 @@ class FromNameNode:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """The NameNode was asked and gave no reply."""
+    """The NameNode was asked, and there was no reply."""
 
     error: ProxyError
     why: ForwardReason
 
 
 @dataclass(frozen=True, slots=True)
-class PassOn:
-    """Nothing was asked yet, or in vain: pass the call through, without a trace."""
+class ForwardWithoutTrace:
+    """The call must be forwarded without a trace: the cache decided so, or an internal error has occurred."""
 
     why: ForwardReason
 
 
 @dataclass(frozen=True, slots=True)
 class NotAdmitted:
-    """Nothing was asked: what let the client in has ended meanwhile."""
+    """The NameNode was not asked: the client's authentication has ended in the meantime."""
 
 
-ReadAnswer: TypeAlias = FromMemory | Collapsed | FromNameNode | Unanswered | PassOn | NotAdmitted
+ReadAnswer: TypeAlias = FromMemory | Collapsed | FromNameNode | Unanswered | ForwardWithoutTrace | NotAdmitted
 
 
 @dataclass(frozen=True, slots=True)
 class Asked(InFlight):
-    """A question that was put to the NameNode for a request; perhaps before the ordinary path had that."""
+    """A question that was sent to the NameNode for a request, possibly before its handler started."""
 
     flight: Flight
     why: ForwardReason
 
     def abandon(self) -> None:
-        """Do nothing: the question goes on without the client."""
+        """Do nothing: the question continues without the client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,11 +89,11 @@ class Read:
     """One plain GETFILESTATUS.
 
     Attributes:
-        credential: what authenticates it, beside what its target says.
-        refresh: the caller wants the NameNode's own answer.
-        asked: the question that was put for it already.
-        decision: what the cache has just said of it, if that was asked.
-        lease: by what the proxy itself says who asks; None: the NameNode does.
+        credential: the cookie or token that authenticates it, if any.
+        refresh: whether the caller asks for the NameNode's own answer.
+        asked: the question that was already sent for it, if any.
+        decision: the cache's decision, if it was made just before.
+        lease: the validity of the proxy's own authentication; None: the NameNode authenticates.
     """
 
     plain: StatusRequest
@@ -107,11 +107,11 @@ class Read:
 
     @property
     def is_admitted(self) -> bool:
-        """Whether it is still one of the caller's."""
+        """Whether the proxy's authentication of the caller is still valid."""
         return self.lease is None or self.lease.is_good()
 
     def as_of_now(self) -> "Read | None":
-        """Return it as that of the caller who asks now; None: the proxy no longer knows who that is."""
+        """Return the read with the caller as of now; None: its lease has ended, and it has no other caller."""
         if self.lease is None or self.lease.is_good():
             return self
         if self.lease.otherwise is None:
@@ -120,7 +120,7 @@ class Read:
 
 
 def from_namenode(asked: Asked, reply: UpstreamReply, result: FlightResult | None) -> FromNameNode:
-    """Return the reply to a question, with what the cache has made of it; None: nothing yet."""
+    """Return the reply to a question, with the cache's conclusion; a `result` of None: none yet."""
     conclusion = Conclusion.NOT_KEPT if result is None else result.conclusion
     is_stored = conclusion.is_shareable
     is_known = is_stored or conclusion is Conclusion.UNCHANGED
@@ -128,7 +128,7 @@ def from_namenode(asked: Asked, reply: UpstreamReply, result: FlightResult | Non
 
 
 class Reads:
-    """Carries the cache's decisions out, one read at a time and many at once."""
+    """Carries out the cache's decisions, for any number of concurrent reads."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class Reads:
     async def answer(self, read: Read) -> ReadAnswer:
         """Answer one read.
 
-        An exception is an internal error, and the NameNode has not been asked.
+        An exception is an internal error; no call was sent to the NameNode then.
         """
         asked, decision = read.asked, read.decision
         deadline = self._clock() + self._join_wait_s
@@ -164,7 +164,7 @@ class Reads:
                 case Serve(hit):
                     return FromMemory(hit)
                 case Forward(reason):
-                    return PassOn(reason)
+                    return ForwardWithoutTrace(reason)
                 case Fetch(ticket, reason):
                     asked = Asked(
                         self._flights.launch(ticket, read.plain, read.head, read.credential), reason
@@ -181,32 +181,32 @@ class Reads:
                     assert_never(other)
         return await self._fetched(asked)
 
-    async def _fetched(self, asked: Asked) -> FromNameNode | Unanswered | PassOn:
-        """Return the reply once the cache has taken it, or soon after it came.
+    async def _fetched(self, asked: Asked) -> FromNameNode | Unanswered | ForwardWithoutTrace:
+        """Return the reply once the cache has taken it, or `join_wait_s` after its arrival.
 
-        Having waited, `Cache-Status` can say whether the reply was kept, and the same client's next
-        read finds it; what is waited for is a question to the NameNode of about a millisecond.
+        So `Cache-Status` can report whether the reply was cached, and the same client's next read finds
+        it. The wait is for isFileClosed, which takes about a millisecond.
         """
         answer = await asked.flight.answer()
         if type(answer) is ProxyError:  # an internal error (FailToNameNode)
-            return PassOn(Bypass.CACHE_ERROR)
+            return ForwardWithoutTrace(Bypass.CACHE_ERROR)
         if isinstance(answer, ProxyError):
             return Unanswered(answer, asked.why)
         return from_namenode(asked, answer, await asked.flight.result(self._join_wait_s))
 
     async def _joined(self, ticket: Ticket) -> Known | None:
-        """Wait for the same caller's question; None if its answer is not for others."""
+        """Wait for the same caller's question; None: its reply may not be shared, or is not in the cache in time."""
         if (flight := self._flights.find(ticket)) is None:
             return None
         flight.is_joined = True
-        await flight.answer()  # as long as asking by ourselves would take, at most
+        await flight.answer()  # takes no longer than a call of its own
         result = await flight.result(self._join_wait_s)
         return None if result is None else result.shared
 
     async def _wait(self, ticket: Ticket | None, timeout_s: float) -> bool:
-        """Wait for a question to be concluded or, without one, for proof that all changes were applied.
+        """Wait for the conclusion of a question or, without one, for proof that all changes were applied.
 
-        False if that did not come in time; then there is no use in waiting for more.
+        False: neither happened in time, and there is no point in waiting longer.
         """
         if timeout_s <= 0:
             return False

@@ -1,14 +1,14 @@
-"""Requests that are held until their answer would differ, or their time is over: the one way in which any is.
+"""Hold requests until their answer changes or their time is over. No other module holds requests.
 
-Nothing is answered here with what was known when a wait began: at its end the question is put again, as for a request
-that comes just then. A reply to a question that was put for several goes to those alone who had to look before.
+A wait never ends with the state from its beginning: at its end the question is asked again, as for a new request. The
+answer to a shared question reaches only waiters that were queued before the question was sent.
 
-A request that its connection can let go of is kept without its task, from its first question on: all that waits of it
-is what is needed to ask in its name and to write its answer. Any other waits in its task. Those who wait are looked at
-a few in each iteration of the event loop, so that a crowd that waits for one thing stops no other.
+If its connection supports that, a request is held without its task, from its first question on: it keeps only the data
+to ask on its behalf and to write its answer. Other requests wait in their tasks. Each iteration of the event loop
+checks a limited number of waiters, so that a crowd of waiters does not block other requests.
 
-What is waited for is given as `Questions`: paths (`nncache.proxy.decide.path_waits`), or entries of the registry
-(`nncache.registry.rest.waits`).
+`Questions` defines the answers that requests wait for: about paths (`nncache.proxy.decide.path_waits`), or about
+entries of the registry (`nncache.registry.rest.waits`).
 """
 
 import asyncio
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-LOOKS_PER_ITERATION: Final = 64
-"""Requests that look in an iteration of the event loop: so many take about three milliseconds."""
+CHECKS_PER_ITERATION: Final = 64
+"""Number of waiters checked in one iteration of the event loop, which takes about three milliseconds."""
 
 QUESTION: Final = 8
-"""To put a question takes as long as for so many to look."""
+"""The cost of sending a question, in checks of a waiter."""
 
 MAX_KEPT_BYTES: Final = 8 * 1024
-"""What may be kept of a request that is held: about 4 KiB of header fields and path."""
+"""Maximum memory of one held request, in bytes: enough for about 4 KiB of header fields and path."""
 
 _Q = TypeVar("_Q")
 _Q_contra = TypeVar("_Q_contra", contravariant=True)
@@ -64,7 +64,7 @@ WAIT_ENDS: Final[Mapping[str, str]] = {
     WaitEnd.EXPIRED: "the cookie or token by which the proxy knew the client had ended",
     WaitEnd.ABANDONED: "the client left",
 }
-"""What each end means, for the documentation."""
+"""The meaning of each end, for the documentation."""
 
 _GRANTED: Final = frozenset({WaitEnd.CHANGED, WaitEnd.UNCHANGED})
 
@@ -74,10 +74,10 @@ class Waited(Generic[_A]):
     """An answer, and the outcome of waiting for it.
 
     Attributes:
-        applied_s: the wait that was granted; None: none, or it was cut short.
-        was_held: it was held at all.
-        held_s: for how long.
-        is_shared: the question was put once for several.
+        applied_s: the wait that was granted, in seconds; None: none, or it was cut short.
+        was_held: whether the request was held at all.
+        held_s: for how many seconds it was held.
+        is_shared: whether the answer is that of a shared question.
     """
 
     answer: _A
@@ -89,15 +89,15 @@ class Waited(Generic[_A]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """On which terms a request may wait.
+    """The terms on which a request may wait.
 
     Attributes:
-        key: alike for those whose questions are: nothing of the answer tells them apart.
-        holder: whose share it takes.
-        kept_bytes: of memory, while it is held.
-        lease: by what the proxy itself says who asks; None: the NameNode does, or it does not matter.
-        credential: the name of what the lease is for; "": it has none.
-        left_s: until the lease ends by itself.
+        key: equal for requests whose questions are equal, so that their answers cannot differ.
+        holder: the client whose share the request uses.
+        kept_bytes: the memory that it takes while it is held.
+        lease: the validity of the proxy's own authentication; None: the NameNode authenticates, or it does not matter.
+        credential: the name of the credential that the lease is for; "": none.
+        left_s: seconds until the lease expires by itself.
     """
 
     key: Hashable
@@ -109,48 +109,48 @@ class Terms:
 
 
 class How(Enum):
-    """How a question is to be answered."""
+    """How to answer a question."""
 
     AT_ONCE = auto()  # for a request that is not held
-    FIRST = auto()  # for one that has just come
-    AGAIN = auto()  # for all of a key
-    PAST_CACHE = auto()  # although it was tried, and failed (FailToNameNode)
+    FIRST = auto()  # for a single waiter, such as one that has just arrived
+    AGAIN = auto()  # for all waiters of a group
+    PAST_CACHE = auto()  # bypass the cache after an internal error (FailToNameNode)
 
 
 class Questions(Protocol[_Q_contra, _A]):
-    """What requests wait for."""
+    """One kind of question whose answer requests can wait for."""
 
     def terms_of(self, question: _Q_contra, conditions: Conditions) -> Terms | None:
-        """Say how a request may wait; None: its changes are not known, so that it may not."""
+        """Return the terms of a wait; None: changes of the answer would not be seen, so the request may not wait."""
 
     def watch(self, question: _Q_contra, woken: Callable[[], None]) -> Watch | None:
-        """Have `woken` called at each change that may concern the answer; None: too much is watched."""
+        """Call `woken` at each change that may affect the answer; None: there are too many watches."""
 
     def unwatch(self, key: Hashable, watch: Watch) -> None:
-        """Watch no more."""
+        """Remove the watch."""
 
     async def ask(self, question: _Q_contra, how: How) -> _A:
         """Return the answer as of now."""
         ...
 
     def unanswered(self, error: ProxyError) -> _A:
-        """Return the answer where there is none."""
+        """Return the answer of a question that failed."""
         ...
 
     def is_met(self, answer: _A, question: _Q_contra, conditions: Conditions) -> bool:
-        """Whether the client would not wait any longer for another answer."""
+        """Whether the answer is one that the client waits for."""
         ...
 
     def is_sure(self, answer: _A) -> bool:
         """Whether a change of the answer will be noticed."""
         ...
 
-    def is_for_others(self, answer: _A) -> bool:
-        """Whether the answer may be given to another of the key now."""
+    def is_shareable(self, answer: _A) -> bool:
+        """Whether other waiters of the group may have the answer now."""
         ...
 
     def path_of(self, question: _Q_contra) -> str:
-        """Return what the question is about, for the log."""
+        """Return the subject of the question, for the log."""
         ...
 
 
@@ -159,20 +159,20 @@ class Waiter(Generic[_Q, _A]):
     """A request that waits.
 
     Attributes:
-        answered: takes the answer; never raises.
-        let_look: is called when it has left or is over.
-        need: rounds of its group that had begun when it had to look; only a later one answers it; None: it need not.
-        is_asking: its own question is under way; it is not in `Group.kept`.
-        is_over: it is answered, whatever there is to say.
-        is_gone: its client left meanwhile.
-        was_held: it has been one of those in `Group.kept`.
+        answered: callback that takes the answer; never raises.
+        on_check: callback for a waiter that must be checked: its client has left, or its wait is over.
+        need: number of the group's rounds when it was queued; only a later round answers it; None: it is not queued.
+        is_asking: whether its own question is in flight; it is not in `Group.kept` then.
+        is_over: whether it takes the next answer, changed or not.
+        is_gone: whether its client has disconnected.
+        was_held: whether it has been in `Group.kept`.
     """
 
     group: "Group[_Q, _A]"
     question: _Q
     conditions: Conditions
     terms: InitVar[Terms]
-    let_look: "Callable[[Waiter[_Q, _A]], None]"
+    on_check: "Callable[[Waiter[_Q, _A]], None]"
     answered: Callable[[Waited[_A]], None] = field(init=False)
     holder: str = field(init=False)
     kept_bytes: int = field(init=False)
@@ -187,7 +187,7 @@ class Waiter(Generic[_Q, _A]):
     timer: asyncio.TimerHandle = field(init=False)
 
     def __post_init__(self, terms: Terms) -> None:
-        """Have it end in its time; of the terms little is kept, since many wait."""
+        """Start the timer of its deadline. The terms are not kept whole, since there may be many waiters."""
         loop = asyncio.get_running_loop()
         self.holder, self.kept_bytes, self.lease = terms.holder, terms.kept_bytes, terms.lease
         self.began = loop.time()
@@ -196,34 +196,34 @@ class Waiter(Generic[_Q, _A]):
 
     @property
     def is_admitted(self) -> bool:
-        """Whether it is still known who asks."""
+        """Whether the proxy's authentication of the caller is still valid."""
         return self.lease is None or self.lease.is_good()
 
     def end(self) -> None:
-        """Have it answered soon: its time is over, or its client has closed its half and may still read."""
+        """Have the waiter answered soon: its time is over, or its client has half-closed and may still read."""
         self.is_over = True
-        self.let_look(self)
+        self.on_check(self)
 
     def abandon(self) -> None:
-        """Answer it no more: its client is gone."""
+        """Drop the waiter: its client has disconnected."""
         self.is_gone = True
         if self.group.kept.pop(self, False) is None:
-            self.let_look(self)
+            self.on_check(self)
 
 
 @dataclass(slots=True, eq=False)
 class Group(Generic[_Q, _A]):
-    """All who wait on the same key.
+    """All waiters with the same key.
 
     Attributes:
-        credential: of all of them; "": none has a lease for one.
-        watch: None once it has no member.
-        members: how many, those included who ask for the first time.
-        kept: those who have asked once.
-        queue: those of them who have to look, in the order of their needs.
-        rounds: questions for all of them, begun so far.
-        is_asking: one is under way.
-        answer: the one to the last one, and `invalidations` before it, until all for whom it is have looked.
+        credential: the credential of all members' leases; "": no lease is for one.
+        watch: None once the group has no member.
+        members: number of waiters, including those whose first question is in flight.
+        kept: the held waiters: their first question was answered.
+        queue: the held waiters that must be checked, ordered by `Waiter.need`.
+        rounds: number of shared questions begun so far.
+        is_asking: whether a shared question is in flight.
+        answer: the last shared answer with the `invalidations` before its question, until its waiters are checked.
     """
 
     key: Hashable
@@ -238,24 +238,24 @@ class Group(Generic[_Q, _A]):
 
     @property
     def invalidations(self) -> int:
-        """How often the answer may have changed."""
+        """Number of times that the answer may have changed."""
         assert self.watch is not None
         return self.watch.invalidations
 
     def queue_up(self, wait: Waiter[_Q, _A]) -> None:
-        """Have one look, once, at the answer to a question that is still to be put."""
+        """Queue a waiter, unless it is queued, for the answer to a question that is not sent yet."""
         if wait.need is None:
             wait.need = self.rounds
             self.queue.append(wait)
 
     def first(self) -> Waiter[_Q, _A] | None:
-        """Return who has to look first, without those who are gone."""
+        """Return the first queued waiter that is still held."""
         while self.queue and self.queue[0] not in self.kept:
             self.queue.popleft()
         return self.queue[0] if self.queue else None
 
     def pop_next(self) -> Waiter[_Q, _A] | None:
-        """Take out who looks next at the answer that is there: who had to before its round began (OwnWrites)."""
+        """Remove and return the next waiter queued before the answer's round (OwnWrites); else drop the answer."""
         wait = self.first()
         if wait is None or wait.need is None or wait.need >= self.rounds:
             self.answer = None
@@ -269,32 +269,32 @@ class Waits(Generic[_Q, _A]):
 
     Invariants:
         A1  A group's watch begins before the first question of its members.
-        A2  A member takes the answer of a round only if that began after the member had to look (OwnWrites).
-        A3  An answer that ages is given in the same iteration of the loop, or while it is good (Bounded).
-        A4  While a member has to look, a question for it is under way, or exactly one iteration is scheduled.
-        A5  What is answered to others goes to no one whose credential has ended, nor to another credential than that
-            with which it was asked (ProvenGrant).
-        A6  `kept_bytes` is at most MAX_KEPT_BYTES for each that is held.
+        A2  A member takes the answer of a round only if the round began after the member was queued (OwnWrites).
+        A3  An answer that can become stale is sent in the same iteration of the loop, or while it is valid (Bounded).
+        A4  While a member is queued, a question for it is in flight, or exactly one iteration is scheduled.
+        A5  A shared answer reaches no member whose credential has ended, and no other credential than the one
+            that asked (ProvenGrant).
+        A6  `kept_bytes` is at most MAX_KEPT_BYTES for each held request.
 
     Attributes:
-        is_open: a request may be held.
-        kept_bytes: of those who are held, and of those who ask for the first time.
-        ended: waits, by how they ended.
-        errors: exceptions of our own, each logged (FailToNameNode).
-        not_admitted: answered at once, since too many were held, or it was too large.
+        is_open: whether a request may be held.
+        kept_bytes: memory of the held requests, and of those whose first question is in flight.
+        ended: number of waits since start, by how they ended.
+        errors: number of internal errors since start, each logged (FailToNameNode).
+        not_admitted: number of requests that were not held: too many were held, or the request was too large.
     """
 
     def __init__(
         self, questions: Questions[_Q, _A], most: int, tasks: asyncio.TaskGroup | None = None
     ) -> None:
-        """Hold at most so many; without tasks none, until `resume` has brought them."""
+        """Hold at most `most` requests; without `tasks`, hold none until `resume`."""
         self._tasks = tasks
         self._questions = questions
         self._shares = Shares(most)
         self._groups: dict[Hashable, Group[_Q, _A]] = {}
         self._of_credentials: dict[str, set[Group[_Q, _A]]] = {}
-        self._looks = PacedWork(self._serve, LOOKS_PER_ITERATION)  # groups of which some have to look
-        self._lapses = PacedWork(self._end_if_lapsed, LOOKS_PER_ITERATION)  # whose credential may have ended
+        self._checks = PacedWork(self._serve, CHECKS_PER_ITERATION)  # groups with queued waiters
+        self._lapsed = PacedWork(self._end_if_lapsed, CHECKS_PER_ITERATION)  # waiters that may have lapsed
         self._is_stopping = False
         self.is_open = tasks is not None
         self.kept_bytes = 0
@@ -304,42 +304,42 @@ class Waits(Generic[_Q, _A]):
 
     @property
     def waiting(self) -> int:
-        """How many are held now, without those who ask for the first time."""
+        """Number of requests held at present, without those whose first question is in flight."""
         return sum(len(group.kept) for group in self._groups.values())
 
     @property
     def is_used(self) -> bool:
-        """Whether any is held, or asks for the first time."""
+        """Whether any request is held, or has its first question in flight."""
         return bool(self._groups)
 
     def resume(self, tasks: asyncio.TaskGroup) -> None:
-        """Hold requests from now on, since changes are reported; their questions are tasks of this group."""
+        """Hold requests from now on, since changes are reported; their questions run in this task group."""
         self._tasks = tasks
         self.is_open = not self._is_stopping
 
     def pause(self) -> None:
-        """Answer all who wait, since changes are not reported, and hold none until `resume`."""
+        """Answer all held requests, since changes are not reported, and hold none until `resume`."""
         self.is_open = False
         for group in self._groups.values():
-            self._let_all_look(group)
+            self._queue_all(group)
 
     def stop(self) -> None:
-        """Answer all who wait, and hold none any more."""
+        """Answer all held requests, and hold none from now on."""
         self._is_stopping = True
         self.pause()
 
     def key_retired(self) -> None:
-        """Have those answered at once whose cookie a key has signed that is in use no more."""
-        self._see_lapses(self._groups.values())
+        """Answer the held requests whose cookie was signed with a retired key."""
+        self._check_lapsed(self._groups.values())
 
     def token_ended(self, name: str) -> None:
-        """Have those answered at once who have shown a token that is believed no more."""
-        self._see_lapses(self._of_credentials.get(name, ()))
+        """Answer the held requests whose token is no longer believed."""
+        self._check_lapsed(self._of_credentials.get(name, ()))
 
-    def _see_lapses(self, groups: Iterable[Group[_Q, _A]]) -> None:
+    def _check_lapsed(self, groups: Iterable[Group[_Q, _A]]) -> None:
         for group in groups:
             for wait in group.kept:
-                self._lapses.add(wait)
+                self._lapsed.add(wait)
 
     async def answer(
         self,
@@ -348,19 +348,19 @@ class Waits(Generic[_Q, _A]):
         client: "ClientConnection | None",
         keep: Callable[[Waiter[_Q, _A]], bool] | None = None,
     ) -> Waited[_A] | None:
-        """Answer a question: at once, or when there is something else to say than what the client knows.
+        """Answer a question: immediately, or when the answer differs from what the client knows.
 
         Args:
-            question: is answered.
+            question: the question.
             conditions: what to wait for, and how long.
-            client: its connection, if that says when it is lost.
-            keep: has the request kept without its task, and sets `Waiter.answered`; false if it must wait in it.
+            client: the request's connection, if it reports its loss.
+            keep: holds the request without its task, and sets `Waiter.answered`; False: it must wait in its task.
 
         Returns:
-            None: the request is kept, and answered later.
+            None: the request is held, and answered later.
 
         Raises:
-            ClientGoneError: the client left.
+            ClientGoneError: the client has disconnected.
         """
         wait = self._enter(question, conditions)
         if wait is None:
@@ -370,10 +370,10 @@ class Waits(Generic[_Q, _A]):
         self._ask_for(wait, How.FIRST)
         return None
 
-    # -- who waits -----------------------------------------------------------------------------------
+    # -- waiters -------------------------------------------------------------------------------------
 
     def _enter(self, question: _Q, conditions: Conditions) -> Waiter[_Q, _A] | None:
-        """Begin a wait; None: it is not held."""
+        """Begin a wait; None: the request may not be held."""
         if conditions.wait_s <= 0 or not self.is_open:
             return None
         terms = self._questions.terms_of(question, conditions)
@@ -384,14 +384,14 @@ class Waits(Generic[_Q, _A]):
             if group is not None:
                 group.members += 1
                 self.kept_bytes += terms.kept_bytes
-                return Waiter(group, question, conditions, terms, self._let_one_look)
+                return Waiter(group, question, conditions, terms, self._queue_one)
             self._shares.give_back(terms.holder)
         self.not_admitted += 1
         return None
 
     def _new_group(self, question: _Q, terms: Terms) -> Group[_Q, _A] | None:
         group: Group[_Q, _A] = Group(terms.key, terms.credential)
-        group.watch = self._questions.watch(question, partial(self._let_all_look, group))
+        group.watch = self._questions.watch(question, partial(self._queue_all, group))
         if group.watch is None:
             return None
         self._groups[terms.key] = group
@@ -409,7 +409,7 @@ class Waits(Generic[_Q, _A]):
             return
         assert group.watch is not None
         self._questions.unwatch(group.key, group.watch)
-        group.watch = None  # which knows the group: no collection would find the two (housekeeping)
+        group.watch = None  # it refers to the group: no collection would find this cycle (housekeeping)
         del self._groups[group.key]
         if (ours := self._of_credentials.get(group.credential)) is not None:
             ours.discard(group)
@@ -440,16 +440,16 @@ class Waits(Generic[_Q, _A]):
                 client.on_lost = None
 
     def _ask_for(self, wait: Waiter[_Q, _A], how: How) -> None:
-        """Put a question for one alone."""
+        """Send a question for one waiter alone."""
         self._put(wait.question, how, partial(self._has_asked, wait, wait.group.invalidations))
 
     def _has_asked(self, wait: Waiter[_Q, _A], seen: int, answer: _A) -> None:
-        """Answer one whose own question is answered, or let it wait. Never raises."""
+        """Answer a waiter with the answer to its own question, or hold it. Never raises."""
         group, wait.is_asking = wait.group, False
         try:
             waits = not wait.is_gone and self._waits_on(wait, answer, seen)
             waited = None if waits else self._outcome(wait, answer, is_shared=False)
-        except Exception:  # noqa: BLE001 - FailToNameNode: what was answered is passed on
+        except Exception:  # noqa: BLE001 - FailToNameNode: the answer is passed on
             self._note_error(wait.question)
             waited = Waited(answer=answer)
         if waited is not None:
@@ -457,13 +457,11 @@ class Waits(Generic[_Q, _A]):
             return
         group.kept[wait] = None
         wait.was_held = True
-        if (
-            group.invalidations != seen or not wait.is_admitted
-        ):  # a change beside the question: it is put again
-            self._let_one_look(wait)
+        if group.invalidations != seen or not wait.is_admitted:  # a change during the question: ask again
+            self._queue_one(wait)
 
     def _waits_on(self, wait: Waiter[_Q, _A], answer: _A, seen: int) -> bool:
-        """Whether there is nothing to say yet, and it will be noticed when there is."""
+        """Whether to keep waiting: the client does not wait for this answer, and a change of it will be noticed."""
         is_over = wait.is_over or not self.is_open or asyncio.get_running_loop().time() >= wait.deadline
         return not (is_over or self._is_met(wait, answer)) and (
             wait.group.invalidations != seen or self._questions.is_sure(answer)
@@ -473,7 +471,7 @@ class Waits(Generic[_Q, _A]):
         return self._questions.is_met(answer, wait.question, wait.conditions)
 
     def _outcome(self, wait: Waiter[_Q, _A], answer: _A, *, is_shared: bool) -> Waited[_A]:
-        """Say how a wait ended, and count it if there was one."""
+        """Return the outcome of a wait, and count it if the request was held."""
         spent_s = asyncio.get_running_loop().time() - wait.began
         if wait.is_gone:
             end = WaitEnd.ABANDONED
@@ -501,13 +499,13 @@ class Waits(Generic[_Q, _A]):
     # -- questions -----------------------------------------------------------------------------------
 
     def _begin(self, group: Group[_Q, _A], question: _Q, how: How = How.AGAIN) -> None:
-        """Put a question for all of the group."""
+        """Send a question for all waiters of the group."""
         group.rounds += 1
         group.is_asking = True
         self._put(question, how, partial(self._is_answered, group, group.invalidations))
 
     def _put(self, question: _Q, how: How, answered: Callable[[_A], None]) -> None:
-        """Ask in a task of its own: who leaves costs no other the answer."""
+        """Ask in a task of its own: a client's disconnect costs no other waiter the answer."""
         assert self._tasks is not None
         asking = self._answer_to(question, how, answered)
         try:
@@ -517,8 +515,8 @@ class Waits(Generic[_Q, _A]):
             answered(self._stopped())
 
     async def _answer_to(self, question: _Q, how: How, answered: Callable[[_A], None]) -> None:
-        """Give a question its answer. Never raises."""
-        answer = self._stopped()  # only the end of the proxy cancels it
+        """Ask a question, and pass its answer on. Never raises."""
+        answer = self._stopped()  # only the stop of the proxy cancels the question
         try:
             answer = await self._answer_of(question, how)
         finally:
@@ -528,11 +526,11 @@ class Waits(Generic[_Q, _A]):
                 self._note_error(question)
 
     async def _answer_of(self, question: _Q, how: How) -> _A:
-        """Return the answer to a question, also if there is none."""
+        """Return the answer to a question; after internal errors, the answer of a question that failed."""
         for each in (how, How.PAST_CACHE):
             try:
                 return await self._questions.ask(question, each)
-            except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, it is asked
+            except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, ask past the cache
                 self._note_error(question)
         return self._questions.unanswered(ProxyError("internal error"))
 
@@ -540,43 +538,43 @@ class Waits(Generic[_Q, _A]):
         return self._questions.unanswered(NoActiveNameNodeError("the proxy is being stopped"))
 
     def _is_answered(self, group: Group[_Q, _A], seen: int, answer: _A) -> None:
-        """End a question: let those look at the answer, in their turn, for whom it was put."""
+        """End a shared question, and schedule the checks of its waiters."""
         group.is_asking = False
         group.answer = answer, seen
-        self._looks.add(group)
+        self._checks.add(group)
 
-    # -- looks ---------------------------------------------------------------------------------------
+    # -- checks --------------------------------------------------------------------------------------
 
-    def _let_one_look(self, wait: Waiter[_Q, _A]) -> None:
-        """Have one look in its turn; of one that is gone, take note."""
+    def _queue_one(self, wait: Waiter[_Q, _A]) -> None:
+        """Queue a waiter for its check; count one that has left as abandoned."""
         if wait.is_asking:
-            return  # it is looked at when its question is answered
+            return  # it is checked when its question is answered
         group = wait.group
         if wait in group.kept:
             group.queue_up(wait)
-            self._let_look(group)
+            self._schedule(group)
         else:
             self.ended[WaitEnd.ABANDONED] += 1
             self._leave(wait)
 
-    def _let_all_look(self, group: Group[_Q, _A]) -> None:
+    def _queue_all(self, group: Group[_Q, _A]) -> None:
         for wait in group.kept:
             group.queue_up(wait)
-        self._let_look(group)
+        self._schedule(group)
 
-    def _let_look(self, group: Group[_Q, _A]) -> None:
-        """Have a group looked at, unless its question is under way or none has to look."""
+    def _schedule(self, group: Group[_Q, _A]) -> None:
+        """Schedule checks of a group, unless its question is in flight or no waiter is queued."""
         if group.answer is not None or not (group.is_asking or group.first() is None):
-            self._looks.add(group)
+            self._checks.add(group)
 
     def _serve(self, group: Group[_Q, _A], most: int) -> int:
-        """Let at most so many of a group look, or put their question; return how much that was."""
+        """Check at most `most` waiters of a group, and send its next question; return the cost in checks."""
         done = 0
         while done < most and (answer := group.answer) is not None and (wait := group.pop_next()) is not None:
             done += 1
             try:
-                self._look(wait, *answer)
-            except Exception:  # noqa: BLE001 - FailToNameNode: the NameNode is asked for it, and for those who are left
+                self._check_one(wait, *answer)
+            except Exception:  # noqa: BLE001 - FailToNameNode: ask the NameNode, for it and for those left
                 self._note_error(wait.question)
                 group.answer = None
                 if wait in group.kept:
@@ -590,31 +588,31 @@ class Waits(Generic[_Q, _A]):
                 self._begin(group, first.question)
             else:
                 self._ask_apart(first)
-        self._let_look(group)
+        self._schedule(group)
         return done
 
-    def _look(self, wait: Waiter[_Q, _A], answer: _A, seen: int) -> None:
-        """Answer one who is kept, or let it wait on."""
+    def _check_one(self, wait: Waiter[_Q, _A], answer: _A, seen: int) -> None:
+        """Answer a held waiter with a shared answer, or keep it waiting."""
         group = wait.group
         if not wait.is_admitted:
             self._ask_apart(wait)
-        elif not self._questions.is_for_others(answer):
-            group.queue_up(wait)  # the next time it is its own
+        elif not self._questions.is_shareable(answer):
+            group.queue_up(wait)  # it waits for the next question
         elif not self._waits_on(wait, answer, seen):
             waited = self._outcome(wait, answer, is_shared=True)
             del group.kept[wait]
             self._finish(wait, waited)
-        elif group.invalidations != seen:  # a change beside the question: it is put again
+        elif group.invalidations != seen:  # a change during the question: ask again
             group.queue_up(wait)
 
     def _end_if_lapsed(self, wait: Waiter[_Q, _A], _: int) -> int:
-        """Have one answered whose credential has ended; return that this was one look."""
+        """Answer a held waiter if its credential has ended; return 1, the cost of one check."""
         if wait in wait.group.kept and not wait.is_admitted:
             self._ask_apart(wait)
         return 1
 
     def _ask_apart(self, wait: Waiter[_Q, _A], how: How = How.FIRST) -> None:
-        """Answer one by a question of its own, that whose credential has ended as what it is without."""
+        """Answer a waiter by a question of its own. After the end of its lease it asks as `Lease.otherwise`."""
         del wait.group.kept[wait]
         wait.is_asking = wait.is_over = True
         self._ask_for(wait, how)
@@ -625,13 +623,13 @@ class Waits(Generic[_Q, _A]):
 
 
 def _resolve(done: asyncio.Future[Waited[_A]], waited: Waited[_A]) -> None:
-    """Answer one that waits in its task, unless that is being cancelled."""
+    """Answer a request that waits in its task, unless the task is being cancelled."""
     if not done.done():
         done.set_result(waited)
 
 
 def _lose(client: "ClientConnection", wait: Waiter[_Q, _A], done: asyncio.Future[Waited[_A]]) -> None:
-    """End the wait of a client that has closed its half, which may still read the answer, or is gone."""
+    """End the wait of a client that has half-closed and may still read the answer, or that has disconnected."""
     if done.done():
         return
     if client.transport is not None:

@@ -1,19 +1,19 @@
-"""Pass calls through, and forget what they make stale before their answer goes out.
+"""Forward calls, and forget what they make stale before their answer is sent.
 
 The guarantee OwnWrites, step by step:
 
-1. What is there already, and which missing ancestors the call may make, is asked before it is sent
-   (`proxy/decide/existing_path.py`).
-2. The NameNode answers, or does not; both end in `settle`, which the forwarding awaits, shielded from
-   the client's leaving, before the first byte goes to the client.
-3. The forgetting itself is synchronous, so nothing can interrupt it half way. If forwarding ends without
-   having settled, the outcome is unknown. Where only the NameNode's
-   events tell what a call has changed, the answer waits for them, at most `max_staleness_s`: then either
-   they have been applied, or the gate is closed until they are (docs/decisions/0013).
-4. A redirected CREATE or APPEND happens later, past the proxy, at the path that the redirect names
-   (`hadoop/redirects.py`): what its caller can make there is asked, as they, then the last transaction id, then a
-   window is opened, then the redirect is passed on. Without a right to the write there is no window before
-   something changes that may give them one.
+1. Before a call is sent, the NameNode is asked what exists at its path, and which missing ancestors the call may
+   create (`proxy/decide/existing_path.py`).
+2. The NameNode replies, or does not. Either way ends in `settle`, which the forwarding awaits before the first byte
+   is sent to the client. The client's disconnect does not cancel it.
+3. Forgetting is synchronous, so it cannot be interrupted. If forwarding ends without `settle`, the outcome is
+   unknown. If only the NameNode's events show what a call has changed, the answer waits for them, at most
+   `max_staleness_s`: by then either they have been applied, or the gate is closed until they are
+   (docs/decisions/0013).
+4. A redirected CREATE or APPEND happens later and bypasses the proxy, at the path that the redirect names
+   (`hadoop/redirects.py`). So the proxy asks, as the caller, what the caller can create there, and for the last
+   transaction id; it opens a window, then passes on the redirect. A caller without the right to the write gets no
+   window until a change may give that right.
 """
 
 import asyncio
@@ -56,16 +56,16 @@ _log = logging.getLogger(__name__)
 
 
 ASK_AGAIN_S: Final = 1.0
-"""Between two questions about a two-step write to a NameNode that does not answer."""
+"""Seconds between two questions about a two-step write to a NameNode that does not answer."""
 
 _NOT_WRITTEN: Final = ExistingPath(may_write=False)
-"""Where the second step writes another path than the first one was about: that one may have set an access time."""
+"""For a second step that writes another path than the first step named: the first may have set an access time."""
 
-_SLACK_S: Final = 0.001  # so that a wait does not end in the very moment that it waits for
+_SLACK_S: Final = 0.001  # so that a wait ends after the moment that it waits for
 
 
 class Writes:
-    """Calls that pass through, those that change something and those that do not."""
+    """Forwards calls, whether or not they change anything."""
 
     def __init__(
         self,
@@ -85,36 +85,36 @@ class Writes:
         self._signal = signal
         self._clock = clock
         self.settled = 0  # calls whose changes were applied before their answer
-        self.unknown_outcomes = 0  # calls that were sent and got no reply that tells
-        self.left_to_events = 0  # calls whose answer waited for the events to tell what they have changed
+        self.unknown_outcomes = 0  # calls that were sent and whose outcome is unknown
+        self.left_to_events = 0  # calls whose answer waited for the events that show what they changed
         self.windows_opened = 0  # two-step writes whose redirect was passed on
-        self.windows_without_txid = 0  # ... of these, ended by time only
+        self.windows_without_txid = 0  # ... whose window ends by time only
         self._path_probe = PathProbe(
             cache, queries, clock, query_timeout_s=query_timeout_s, two_step_timeout_s=two_step_timeout_s
         )
-        self._throttled = ThrottledLog(_log, clock)  # about these
-        self._txid_failures = 0  # questions for the last transaction id without an answer
-        self._is_txid_silent = False  # the last of these was one
+        self._throttled = ThrottledLog(_log, clock)  # about windows without a transaction id
+        self._txid_failures = 0  # calls for the last transaction id without an answer
+        self._is_txid_silent = False  # the last of these calls had no answer
         self._tasks = tasks
-        self._asking: asyncio.Task[None] | None = None  # what asks again
-        self._rechecks = 0  # how often the cache wanted something asked again
+        self._asking: asyncio.Task[None] | None = None  # the task that asks again
+        self._rechecks = 0  # how often the cache requested a recheck
         self._query_timeout_s = query_timeout_s
         self._is_stopped = False
         cache.windows.on_recheck = self._on_recheck
-        self.errors = 0  # exceptions of our own, each logged (FailToNameNode)
+        self.errors = 0  # internal errors, each logged (FailToNameNode)
 
     @property
     def query_failures(self) -> int:
-        """Questions to the NameNode without an answer."""
+        """Number of questions to the NameNode without an answer."""
         return self._txid_failures + self._path_probe.query_failures
 
     async def pass_through(
         self, request: Request, head: RequestHead, call: Call, decorate: Decorate
     ) -> RawResponse:
-        """Pass one call and its reply through.
+        """Forward one call and its reply.
 
         Raises:
-            ProxyError: there is no reply to pass on.
+            ProxyError: there is no reply to forward.
         """
         if call.is_read and changes_nothing(call):
             return await self._stream(request, head, nothing_to_settle, decorate)
@@ -133,7 +133,7 @@ class Writes:
                 await self.take(call, CallOutcome.UNKNOWN, effect.existing)
 
     async def probe(self, call: Call, user: RpcUser | None) -> ExistingPath:
-        """Find out what is there already where the call is about to write."""
+        """Return what exists where the call is about to write."""
         try:
             return await self._path_probe.probe(call, user)
         except Exception:  # noqa: BLE001 - FailToNameNode
@@ -141,7 +141,7 @@ class Writes:
             return UNTOUCHED
 
     async def take(self, call: Call, outcome: CallOutcome, existing: ExistingPath) -> None:
-        """Take what the call makes stale: forget it, and wait for the events that tell the rest. Never raises."""
+        """Forget what the call makes stale, and wait for events if only they show the rest. Never raises."""
         if outcome is CallOutcome.UNKNOWN and not call.is_read:
             self.unknown_outcomes += 1
         rechecks = self._rechecks
@@ -156,7 +156,7 @@ class Writes:
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not take the changes of a write")
         try:
-            if self._rechecks != rechecks and self._asking is not None:  # some second step may succeed now
+            if self._rechecks != rechecks and self._asking is not None:  # a second step may be permitted now
                 await asyncio.wait({self._asking}, timeout=self._query_timeout_s)
         except Exception:  # noqa: BLE001 - FailToNameNode
             self._distrust_cache("could not wait for what is asked about two-step writes", is_under_way=True)
@@ -168,7 +168,7 @@ class Writes:
         self.settled += bool(changes)
 
     async def _await_events(self) -> None:
-        """Wait until all that has been acknowledged by now is applied, or nothing older can be served."""
+        """Wait until all changes acknowledged by now are applied, or until the gate must have closed."""
         self.left_to_events += 1
         began, gate = self._clock(), self._cache.gate
         while gate.fresh_as_of < began:
@@ -179,9 +179,9 @@ class Writes:
             await self._signal.wait_covered(left_s + _SLACK_S)
 
     def _distrust_cache(self, what: str, *, is_under_way: bool = False) -> None:
-        """Start from nothing after an internal error; if even that fails, keep nothing from here on.
+        """Empty the cache after an internal error; if that fails too, cache nothing from now on.
 
-        While a write is under way that the cache does not know of, nothing may be kept either.
+        `is_under_way`: a write that the cache does not know of is in flight, so nothing may be cached meanwhile.
         """
         self.errors += 1
         _log.exception("the cache %s; it was emptied", what)
@@ -195,7 +195,7 @@ class Writes:
                 self._cache.close_stream(f"the cache {what}")
 
     async def probe_write(self, path: str, writer: Writer) -> ExistingPath | None:
-        """Find out what the second step of a write can make; None after an internal error, when all is forwarded."""
+        """Return what the second step of a write can create; None: an internal error, all paths are forwarded."""
         try:
             return await self._path_probe.probe_write(path, writer)
         except Exception:  # noqa: BLE001 - FailToNameNode
@@ -205,7 +205,7 @@ class Writes:
     async def open_window(
         self, path: str, namenode: NameNode, existing: ExistingPath, writer: Writer
     ) -> None:
-        """Take the path out of the cache until the second step of a write has been seen to end, if it can be made."""
+        """Forward the path until the end of the write's second step is seen, if the second step is possible."""
         if path == ROOT:
             return
         writer = replace(writer, has_right=existing.can_be_made, is_known=existing.is_known)
@@ -228,7 +228,7 @@ class Writes:
             except Exception:  # noqa: BLE001 - FailToNameNode
                 self._distrust_cache("could not open the window of a two-step write", is_under_way=True)
 
-    # -- what is asked again -------------------------------------------------------------------------
+    # -- rechecks of two-step writes -----------------------------------------------------------------
 
     def _on_recheck(self) -> None:
         self._rechecks += 1
@@ -236,26 +236,26 @@ class Writes:
             self._asking = self._tasks.create_task(self._ask_again())
 
     def stop(self) -> None:
-        """Ask nothing again from here on."""
+        """Stop asking about two-step writes."""
         self._is_stopped = True
         if self._asking is not None:
             self._asking.cancel()
 
     async def _ask_again(self) -> None:
-        """Ask what the cache wants to know of two-step writes, one after the other, until it knows."""
+        """Ask about the two-step writes in the cache's recheck queue, one by one, until the queue is empty."""
         try:
             while writes := self._cache.windows.take_recheck_queue():
                 for write in writes:
                     await self._ask_about(write)
-        except Exception:  # noqa: BLE001 - FailToNameNode: all is forwarded for as long as any of these may last
+        except Exception:  # noqa: BLE001 - FailToNameNode: everything is forwarded while any of these may last
             self._distrust_cache("could not ask about two-step writes again", is_under_way=True)
         finally:
             self._asking = None
 
     async def _ask_about(self, write: TwoStepWrite) -> None:
-        """Narrow the window of a write to what it can make, or open one that its caller has a right to now.
+        """Narrow a write's window to the paths that it can create, or open one if its caller now has the right.
 
-        Nothing was kept under a window, so what is kept once it is narrower was asked for later than the answer.
+        Nothing is cached under a window, so every entry after the narrowing was fetched later than this answer.
         """
         if self._path_probe.is_silent:
             await asyncio.sleep(ASK_AGAIN_S)
@@ -276,11 +276,11 @@ def _writer_of(head: RequestHead, call: Call, user: RpcUser | None) -> Writer:
 
 
 class _Effect:
-    """What one call in progress does to the cache.
+    """The effect of one call in progress on the cache.
 
     Attributes:
-        existing: what was there before it was sent.
-        is_settled: whether there is nothing more to take.
+        existing: what existed before the call was sent.
+        is_settled: whether the cache has taken the whole effect.
     """
 
     __slots__ = ("_call", "_writer", "_writes", "existing", "is_settled")
@@ -293,7 +293,7 @@ class _Effect:
         self.is_settled = False
 
     async def settle(self, reply: SettledReply | None) -> None:
-        """Take what is known of the outcome; the reply is held back until this is through."""
+        """Apply the call's outcome to the cache; the reply is held back until this returns."""
         status, body = (None, None) if reply is None else (reply.status, reply.body)
         outcome = outcome_of(self._call, status, body)
         if reply is None or outcome is not CallOutcome.DONE or not opens_window(self._call):
@@ -304,7 +304,7 @@ class _Effect:
         for path in paths:
             found = await self._writes.probe_write(path, writer)
             if found is not None:
-                # First, so that a change that gives the right while others are asked about is not missed.
+                # Before the next question, so that a change that gives the right during it is not missed.
                 await self._writes.open_window(path, reply.namenode, found, writer)
                 existing = found if path == written_path(self._call) else existing
         await self._take(outcome, existing)

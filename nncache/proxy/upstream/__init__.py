@@ -1,1 +1,1 @@
-"""The side of the NameNodes: connections, calls, failover, and questions of our own. (proxy/upstream/)"""
+"""The NameNode side: connections, calls, failover, and the proxy's own queries. (proxy/upstream/)"""

@@ -1,7 +1,7 @@
-"""The way to the NameNodes: a call goes in, the active one's reply comes out.
+"""The client of the NameNodes: send a call, and return the active NameNode's reply.
 
-`failover.py` finds the NameNode, `exchange.py` speaks to it, `pool.py` holds the
-connections. docs/decisions/0029 says why they are our own.
+`failover.py` finds the NameNode, `exchange.py` exchanges the messages, `pool.py` holds the
+connections. docs/decisions/0029 says why nncache implements its own.
 """
 
 import asyncio
@@ -44,28 +44,28 @@ _CONTINUE_LINE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardStats:
-    """What has been forwarded since the start, and what came of it."""
+    """Forwarded calls since start, and the present connections to NameNodes."""
 
     calls: int
     repeated: int  # attempts after the first of a call
-    not_sent: int  # attempts for which no connection could be made
-    refused: int  # attempts answered by "standby" or "not yet"
-    cut: int  # attempts whose connection ended before the reply was complete
-    timed_out: int  # attempts that the NameNode was silent about
+    not_sent: int  # attempts for which no connection could be opened
+    refused: int  # attempts answered by StandbyException or RetriableException
+    cut: int  # attempts whose connection closed before the reply was complete
+    timed_out: int  # attempts that the NameNode did not answer in time
     outcome_unknown: int  # calls that were sent and got no reply
-    broken_replies: int  # replies that broke off after their first byte had gone to the client
+    broken_replies: int  # replies that were cut after their first byte was sent to the client
     connections_in_use: int
     connections_idle: int
     waiting_for_connection: int  # calls
-    clients_cut: int  # those that kept a connection waiting while calls waited for one
-    secure_cookies_removed: int  # fields that were kept off connections without TLS
+    clients_cut: int  # clients that blocked a connection while calls waited for one
+    secure_cookies_removed: int  # fields removed from replies on connections without TLS
 
 
 class Upstream:
-    """Sends calls to the NameNodes. Use it as an async context: it owns the tasks that calls need.
+    """Sends calls to the NameNodes. An async context manager: it owns the tasks that calls need.
 
     Attributes:
-        cookies: say which cookies of a reply may go to a client.
+        cookies: decides which cookies of a reply a client may receive.
     """
 
     def __init__(
@@ -76,12 +76,12 @@ class Upstream:
         web: NameNodeWeb = PLAIN,
         login: ServiceLogin | None = None,
     ) -> None:
-        """Send calls to the NameNodes of the pool, reached as `web` says; `login` is for calls as the service."""
+        """Create a client of the pool's NameNodes, reached by `web`; `login` is for calls as the service."""
         self._login = login
         self._limits = limits
         self._clock = clock
         self._connections = Connections(limits, clock, web)
-        self._tasks = asyncio.TaskGroup()  # bodies on their way; settlings that outlive their request
+        self._tasks = asyncio.TaskGroup()  # request bodies; settlements that outlive their request
         self._asking = FailoverClient(pool, limits, clock, self._connections, self._tasks, login)
         self.cookies = SecureCookies()
         self._outcome_unknown = 0
@@ -104,11 +104,11 @@ class Upstream:
         self._connections.close()
 
     def follow(self, call_sent: CallSent) -> None:
-        """Have calls followed that are sent for clients' requests."""
+        """Call `call_sent` for each call that is sent for a client's request."""
         self._connections.call_sent = call_sent
 
     def stats(self) -> ForwardStats:
-        """Return the figures so far."""
+        """Return the figures since start."""
         counts, connections = self._asking.counts, self._connections.counts()
         return ForwardStats(
             calls=counts.calls,
@@ -129,12 +129,12 @@ class Upstream:
     async def fetch(
         self, head: RequestHead, begun: Begun | None = None, *, is_followed: bool = True
     ) -> UpstreamReply:
-        """Make a call without a body, or go on with one that was sent, and return its whole reply, at most 1 MiB of it.
+        """Make a call without a body, or continue one that was sent, and return its whole reply of at most 1 MiB.
 
         It `is_followed` if it is for a client's request.
 
         Raises:
-            UpstreamError: no NameNode gave a reply, or it was larger.
+            UpstreamError: no NameNode replied, or the reply was larger.
             OverloadedError: no connection became free in time.
         """
         sent = None if begun is None else begun.take()
@@ -160,7 +160,7 @@ class Upstream:
             await answer.close()
 
     def prepare(self, head: RequestHead, holder: str, reader: ReplyReader) -> DirectExchange | None:
-        """Take a connection for a GET if one to the active NameNode is open and free for the holder; else None."""
+        """Prepare a GET on an idle connection to the active NameNode; None: no connection is free for the holder."""
         active = self._asking.active
         if active is None:
             return None
@@ -172,7 +172,7 @@ class Upstream:
         return DirectExchange(connection, self._connections, head, text, reader, term_of, clock)
 
     def send(self, exchange: DirectExchange) -> bool:
-        """Send what was prepared; whether it could be sent."""
+        """Send a prepared exchange; False: it could not be sent."""
         is_sent = exchange.send()
         self._asking.counts.calls += is_sent
         return is_sent
@@ -180,15 +180,15 @@ class Upstream:
     async def stream(
         self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate
     ) -> RawResponse:
-        """Make a call, its body and the reply's streamed through.
+        """Make a call, and stream its body and the reply's.
 
-        `settle` is awaited exactly once for a call that was sent, before the first byte of the reply goes to
-        the client, and runs to its end whatever becomes of the client. It is not called when nothing was sent.
+        `settle` is awaited exactly once for a call that was sent, before the first byte of the reply is sent to
+        the client. It completes even if the client disconnects. It is not called if nothing was sent.
 
         Raises:
-            UpstreamError: no NameNode gave a reply.
+            UpstreamError: no NameNode replied.
             OverloadedError: no connection became free in time.
-            ClientError: the client's body broke off.
+            ClientError: the client's body was cut short.
         """
         call = UpstreamCall(
             head,
@@ -200,7 +200,7 @@ class Upstream:
         )
         try:
             answer = await self._asking.ask(call)
-        except BaseException:  # a cancelled call may have had its effect like any other
+        except BaseException:  # a cancelled call may have taken effect like any other
             if call.is_pending:
                 self._outcome_unknown += 1
                 await self._settle(settle, None)
@@ -208,7 +208,7 @@ class Upstream:
         try:
             settled = self._settled(answer)
             if answer.exchange.is_complete:
-                await answer.close()  # the next call need not wait for `settle`, nor for this client to read
+                await answer.close()  # the next call waits neither for `settle` nor for this client to read
             await self._settle(settle, settled)
             response = self._response_to(request, answer.exchange, settled, decorate(settled))
             await self._pass_on(request, answer, response)
@@ -246,7 +246,7 @@ class Upstream:
         )
 
     async def _pass_on(self, request: Request, answer: UpstreamResponse, response: RawResponse) -> None:
-        """Send the reply as it comes. What has begun can't be replaced: on a failure it is cut off."""
+        """Stream the reply to the client. After its first byte a failure cannot be reported: it cuts the reply."""
         exchange = answer.exchange
         response.prepare(request)
         try:
@@ -257,7 +257,7 @@ class Upstream:
             await answer.close()
             await response.write_eof()
         except ConnectionError:
-            response.cut()  # the client's end of it; there is no one to tell
+            response.cut()  # the client has disconnected: there is no one to tell
         except ProxyError as exc:
             if not response.has_begun:
                 raise
@@ -275,17 +275,17 @@ class Upstream:
             await self._shielded(settle(reply))
 
     async def _shielded(self, work: Awaitable[None]) -> None:
-        """Await work that goes on, and keeps its place in the order of things, if this request is cancelled."""
+        """Await work that continues in its task, in the same order, even if this request is cancelled."""
         fault = await asyncio.shield(self._tasks.create_task(_captured(work)))
         if fault is not None:
             raise fault
 
 
 async def _captured(work: Awaitable[None]) -> Exception | None:
-    """Hand an exception on as a value, so that it fails its own request and not the task group."""
+    """Return an exception as a value, so that it fails its own request and not the task group."""
     try:
         await work
-    except Exception as exc:  # noqa: BLE001 - raised again by the one who waits
+    except Exception as exc:  # noqa: BLE001 - raised again by the waiting request
         return exc
     return None
 
@@ -295,7 +295,7 @@ def _begun_of(request: Request) -> SentCall | None:
 
 
 def _tell_to_continue(request: Request) -> None:
-    """Pass an interim 100 on to a client that asked for it (RFC 9110, section 10.1.1)."""
+    """Forward an interim 100 to a client that asked for it (RFC 9110, section 10.1.1)."""
     transport = request.transport
     if request.first(b"expect").lower() == "100-continue" and request.is_http_1_1 and transport is not None:
         transport.write(_CONTINUE_LINE)

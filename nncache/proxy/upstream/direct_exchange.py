@@ -1,6 +1,6 @@
-"""One GET to a NameNode without a task: sent at once, its reply taken by a callback if that is whole, small and JSON.
+"""One GET to a NameNode without a task: a callback takes the reply if that is whole, small and JSON.
 
-Whatever does not go so smoothly goes on as an ordinary call, with all that has come: nothing is asked a second time.
+Every other exchange continues as an ordinary call, with all bytes received so far: nothing is sent a second time.
 """
 
 import logging
@@ -20,14 +20,14 @@ from nncache.proxy.upstream.pool import Connection, Connections
 _log = logging.getLogger(__name__)
 
 MAX_BYTES: Final = 32 * 1024
-"""Longer replies are left to the way that waits for its client."""
+"""Longer bodies are left to the ordinary call, which waits for its client to read."""
 
 
 class SentCall(NamedTuple):
-    """A call on its way.
+    """A call that was sent and has no reply yet.
 
     Attributes:
-        term: of the NameNode when it was sent; NO_TERM if that was not the active one.
+        term: the NameNode's term when the call was sent; NO_TERM: it was not the active NameNode.
     """
 
     connection: Connection
@@ -35,25 +35,25 @@ class SentCall(NamedTuple):
 
 
 class Begun(InFlight):
-    """A call that was sent, for the one who waits for the reply."""
+    """A call that was sent, and whose reply an ordinary call must take."""
 
     def __init__(self, sent: SentCall, connections: Connections) -> None:
         self._sent: SentCall | None = sent
         self._connections = connections
 
     def take(self) -> SentCall | None:
-        """Return the call, once."""
+        """Return the call; None after the first time."""
         sent, self._sent = self._sent, None
         return sent
 
     def abandon(self) -> None:
-        """End the connection if the call was not taken."""
+        """Close the connection if the call was not taken."""
         if (sent := self.take()) is not None:
             self._connections.release(sent.connection, reusable=False)
 
 
 class ReplyReader(ABC):
-    """Who gets the reply to a `DirectExchange`."""
+    """Receives the reply of a `DirectExchange`."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ class ReplyReader(ABC):
 
     @abstractmethod
     def unfinished(self) -> None:
-        """Have the call waited for in the other way, with what has come."""
+        """Continue the exchange as an ordinary call."""
 
 
 class DirectExchange:
@@ -71,7 +71,7 @@ class DirectExchange:
 
     Invariants:
         D1  `_reader` is called at most once, and not after `hand_over` or `abandon`.
-        D2  The connection is given back, ended or handed over exactly once.
+        D2  The connection is given back, closed or handed over exactly once.
     """
 
     __slots__ = ("_clock", "_connection", "_connections", "_head", "_reader", "_request", "_term", "_term_of")
@@ -86,17 +86,17 @@ class DirectExchange:
         term_of: Callable[[NameNode], int],
         clock: Callable[[], float],
     ) -> None:
-        self._connection: Connection | None = connection  # None: given back, ended or handed over
+        self._connection: Connection | None = connection  # None: given back, closed or handed over
         self._connections = connections
         self._head = head
-        self._request = request  # the same as it goes on the wire
+        self._request = request  # the head in wire form
         self._reader: ReplyReader | None = reader
         self._term_of = term_of
         self._term = term_of(connection.namenode)  # when it is sent
         self._clock = clock
 
     def send(self) -> bool:
-        """Send the request; whether the connection was still there."""
+        """Send the request; False: the connection was lost."""
         connection = self._connection
         assert connection is not None
         protocol = connection.protocol
@@ -112,33 +112,33 @@ class DirectExchange:
         return True
 
     def _take(self, data: bytes) -> bool:
-        """Take the reply if it has come in one piece, as it nearly always does."""
+        """Take the reply if it arrives in one piece, as it nearly always does."""
         connection = self._connection
         assert connection is not None
         protocol = connection.protocol
         try:
             whole = protocol.whole_reply(data)
         except ReplyError:
-            return False  # who reads on says so
-        if whole is None or len(whole[1]) > MAX_BYTES or not _is_smooth(whole[0]):
+            return False  # the ordinary reader reports the error
+        if whole is None or len(whole[1]) > MAX_BYTES or not _may_answer_directly(whole[0]):
             return False
         protocol.took(whole[0])
         self._end(connection, *whole)
         return True
 
     def _look(self) -> None:
-        """See what has come."""
+        """Take the reply once it is whole, or leave it to the ordinary call."""
         connection = self._connection
         assert connection is not None
         protocol = connection.protocol
         progress, head = protocol.progress(MAX_BYTES), protocol.next_head
-        if progress is Progress.OTHER or (head is not None and not _is_smooth(head)):
+        if progress is Progress.OTHER or (head is not None and not _may_answer_directly(head)):
             self._tell_unfinished()
         elif progress is Progress.WHOLE:
             self._end(connection, *protocol.take_whole())
 
     def _end(self, connection: Connection, head: ReplyHead, body: bytes) -> None:
-        """Give the connection back, then have the reply read; after an internal error another one is asked for."""
+        """Give the connection back, and pass the reply on; after an internal error the call is repeated."""
         try:
             reply = self._reply(connection.namenode, head, body)
         except Exception:  # noqa: BLE001 - FailToNameNode
@@ -166,20 +166,20 @@ class DirectExchange:
         )
 
     def is_late(self) -> None:
-        """Leave it to the other way to wait on."""
+        """Leave a late reply to the ordinary call."""
         self._tell_unfinished()
 
     def hand_over(self) -> Begun:
-        """Return the call as it stands; what has come of the reply is with the connection."""
+        """Return the call for another reader; the bytes received so far stay with the connection."""
         self._reader = None
         return Begun(SentCall(self._release(), self._term), self._connections)
 
     def give_back(self) -> None:
-        """Send nothing."""
+        """Give the connection back without sending the request."""
         self._connections.release(self._release(), reusable=True)
 
     def abandon(self) -> None:
-        """End the connection: its reply is not waited for any more. Does nothing after the end."""
+        """Close the connection without waiting for the reply. Has no effect after the exchange has ended."""
         if self._connection is not None:
             self._reader = None
             self._connections.release(self._release(), reusable=False)
@@ -197,6 +197,6 @@ class DirectExchange:
         return connection
 
 
-def _is_smooth(head: ReplyHead) -> bool:
-    """Whether a reply may be passed on as it is; with a 403 a NameNode may say that it is not the active one."""
+def _may_answer_directly(head: ReplyHead) -> bool:
+    """Whether a reply may be forwarded by a callback: it is JSON, and no 403, which a standby may have sent."""
     return head.status != HTTPStatus.FORBIDDEN and head.is_json

@@ -1,8 +1,8 @@
-"""One call on one connection to a NameNode: the request out, the reply in.
+"""One call on one connection to a NameNode: send the request, receive the reply.
 
-The request's body waits until the NameNode has had a moment to answer. No WebHDFS operation of a NameNode
-reads a body: it answers `CREATE` with a redirect as soon as it has the head, then closes on what it did not
-read, and that reset would take the reply along if the body were still being written (RFC 9112, section 9.6).
+The request's body is held back for a moment, so that the NameNode can answer first. No WebHDFS operation of a
+NameNode reads a body: it answers `CREATE` with a redirect as soon as it has the head, then closes the connection with
+the body unread. The reset would discard the reply if the body were still being sent (RFC 9112, section 9.6).
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from nncache.proxy.upstream.pool import Connection
 
 _log = logging.getLogger(__name__)
 
-_BODY_HOLD_S: Final = 0.1  # what a NameNode needs to answer a head, with room
+_BODY_HOLD_S: Final = 0.1  # the time that a NameNode needs to answer a head, with a margin
 _BROKEN: Final = (ReplyError, ChunksError, OSError)
 _CONTINUE = 100
 _SWITCHING_PROTOCOLS = 101
@@ -38,12 +38,12 @@ class Exchange:
     """The state of one call.
 
     Attributes:
-        status: of the final reply; 0 before `receive_head`.
-        reason: of the final reply.
-        headers: of the final reply, as they came.
-        content_length: what the reply declares, if it does.
-        is_json: the reply says that its body is JSON.
-        start: the first part of the reply's body, as far as `receive_start` has read it.
+        status: the status of the final reply; 0 before `receive_head`.
+        reason: the reason phrase of the final reply.
+        headers: the header fields of the final reply, unchanged.
+        content_length: the length that the reply declares; None: it declares none.
+        is_json: whether the reply declares its body to be JSON.
+        start: the part of the reply's body that `receive_start` has read.
         is_complete: whether `start` is the whole body.
     """
 
@@ -53,9 +53,9 @@ class Exchange:
         self._connection = connection
         self._head = head
         self._body = body
-        self._timeout_s = timeout_s  # how long the NameNode may be silent
-        self._may_send_body = asyncio.Event()  # the NameNode has said 100, or its moment is over
-        self._client_fault: ClientError | None = None  # why the body broke off
+        self._timeout_s = timeout_s  # how long the NameNode may send nothing
+        self._may_send_body = asyncio.Event()  # set when the NameNode has sent a 100
+        self._client_fault: ClientError | None = None  # why the request's body was cut short
         self._received: Body | None = None
         self._is_body_sent = body is None
         self.status = 0
@@ -70,7 +70,7 @@ class Exchange:
         """Send the request's head.
 
         Raises:
-            NotSentError: the connection is gone.
+            NotSentError: the connection is lost.
         """
         declared = any(name.lower() == b"content-length" for name, _ in self._head.headers)
         chunked = self._body is not None and not declared
@@ -82,9 +82,9 @@ class Exchange:
             raise NotSentError(f"NameNode {host}: {exc}") from exc
 
     async def send_body(self) -> None:
-        """Send the request's body as it comes from the client. Never raises but CancelledError.
+        """Stream the request's body from the client. Raises nothing but CancelledError.
 
-        What goes wrong shows at the other end of the call: in `receive_head` and `receive_part`.
+        `receive_head` and `receive_part` report its failures.
         """
         assert self._body is not None
         declared = any(name.lower() == b"content-length" for name, _ in self._head.headers)
@@ -93,7 +93,7 @@ class Exchange:
                 async with asyncio.timeout(_BODY_HOLD_S):
                     await self._may_send_body.wait()
             except TimeoutError:
-                pass  # no answer yet: it wants the body
+                pass  # no answer yet: the NameNode may be waiting for the body
             while part := await self._next_part(self._body):
                 async with asyncio.timeout(self._timeout_s):
                     await self._connection.write_body(part, chunked=not declared)
@@ -107,7 +107,7 @@ class Exchange:
         except TimeoutError:
             self._connection.abort()
         except OSError:
-            pass  # it takes no more: its reply, if there is one, can still be read
+            pass  # the NameNode reads no more of it; a reply can still be received
         except Exception:  # noqa: BLE001 - an internal error must not take the other calls along (one task group)
             _log.exception("could not send a request's body")
             self._connection.abort()
@@ -126,9 +126,9 @@ class Exchange:
         """Wait for the final reply's head.
 
         Raises:
-            UpstreamTimeoutError: the NameNode is silent.
-            UpstreamCutError: the connection ended, or what came is no HTTP.
-            ClientError: the client's body broke off, and with it the call.
+            UpstreamTimeoutError: the NameNode did not answer in time.
+            UpstreamCutError: the connection closed, or the bytes received are not HTTP.
+            ClientError: the client's body was cut short, which ended the call.
         """
         while True:
             head = await self._receive_head()
@@ -161,12 +161,12 @@ class Exchange:
             except TimeoutError:
                 if self._is_body_sent or self._client_fault is not None:
                     raise UpstreamTimeoutError(self._message("gave no answer in time")) from None
-                # A long body is still on its way; `send_body` has deadlines of its own.
+                # A long body is still being sent; `send_body` has deadlines of its own.
             except _BROKEN as exc:
                 raise self._cut(exc) from exc
 
     async def receive_start(self, limit: int) -> None:
-        """Read the reply's body until it is complete or longer than `limit` bytes; `start` has what came.
+        """Read the reply's body into `start` until it is complete or longer than `limit` bytes.
 
         Raises:
             ProxyError: as `receive_part`.
@@ -183,9 +183,9 @@ class Exchange:
         """Return the next part of the reply's body; b"" after the last one.
 
         Raises:
-            UpstreamTimeoutError: the NameNode is silent.
-            UpstreamCutError: the connection ended before the body did.
-            ClientError: the client's body broke off, and with it the call.
+            UpstreamTimeoutError: the NameNode sent nothing in time.
+            UpstreamCutError: the connection closed before the end of the body.
+            ClientError: the client's body was cut short, which ended the call.
         """
         body = self._received
         assert body is not None
@@ -203,7 +203,7 @@ class Exchange:
 
     @property
     def is_reusable(self) -> bool:
-        """Whether the connection has nothing of this call left on it."""
+        """Whether the request was sent and the reply received completely, so that the connection can be reused."""
         return self.is_complete and self._is_body_sent
 
     def _cut(self, exc: Exception) -> ProxyError:

@@ -1,8 +1,8 @@
-"""Ask one NameNode after another until one of them takes the call.
+"""Send a call to one NameNode after another until one of them accepts it.
 
-What may be sent a second time is decided by `nncache.hadoop.retry` alone. A call that is not a read goes out on a
-connection made for it, so that "closed in the meantime" can't be mistaken for "not carried out", and it is
-never repeated once it was sent and no reply came.
+`nncache.hadoop.retry` alone decides which calls may be sent a second time. A call that is not a read is sent on a new
+connection, so that a connection closed in the meantime cannot be mistaken for a call not carried out. If it was sent
+and no reply came, it is never repeated.
 """
 
 import asyncio
@@ -33,21 +33,18 @@ from nncache.proxy.upstream.pool import Connection, Connections
 from nncache.proxy.upstream.service_login import ServiceLogin
 
 _READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})  # safe by RFC 9110, section 9.2.1
-_FORBIDDEN: Final = 403  # what StandbyException and RetriableException come with
-_PAUSES_S: Final = (
-    0.0,
-    0.05,
-    0.1,
-    0.2,
-    0.4,
-)  # before each next round over the NameNodes; the last one repeats
-_LOOK_AGAIN_S: Final = 1.0  # a NameNode is asked every so often even if the pool sees none active
-_MAX_CUTS: Final = 3  # a read that ends its connection each time is not asked for ever
+_FORBIDDEN: Final = 403  # the status of StandbyException and RetriableException
+_PAUSES_S: Final = (0.0, 0.05, 0.1, 0.2, 0.4)  # before each further round; the last one repeats
+_NOT_LOGGED_IN: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FOUND}
+"""Statuses for a caller without a login. The second is sent if `User-Agent` looks like a browser's, and browsers log in
+elsewhere (JWTRedirectAuthenticationHandler); a NameNode has no other use for it."""
+_LOOK_AGAIN_S: Final = 1.0  # the NameNodes are asked again at this interval even if the pool sees none active
+_MAX_CUTS: Final = 3  # a read whose connection was cut more often is not retried
 
 
 @dataclass(slots=True)
 class Counts:
-    """What has come of all calls so far."""
+    """Counts since start; see `nncache.proxy.upstream.client.ForwardStats`."""
 
     calls: int = 0
     repeated: int = 0
@@ -58,18 +55,18 @@ class Counts:
 
 
 class UpstreamCall:
-    """One call and what has become of it so far.
+    """One call and its attempts so far.
 
     Attributes:
-        is_negotiate: it carries a ticket, which a NameNode takes once.
-        is_read: asking again has no effect but another answer.
-        wanted_bytes: of the reply's body, read before the call counts as answered.
-        only_json: read them only if they are JSON.
-        is_followed: it is for a client's request (`nncache.proxy.messages.CallSent`).
-        is_pending: it was sent, and what came of it is not known (yet).
-        silent: NameNodePool that took it and gave no answer in time; none of them is asked a second time.
-        silence: how the last of them is reported.
-        used: NameNodePool that have seen its ticket: to each of them it would be a replay (RFC 4120, section 3.2.3).
+        is_negotiate: whether it carries a ticket, which a NameNode accepts once.
+        is_read: whether a repetition has no effect but another answer.
+        wanted_bytes: size of the part of the reply's body that is read before the call counts as answered.
+        only_json: whether that part is read only if it is JSON.
+        is_followed: whether it is for a client's request (`nncache.proxy.messages.CallSent`).
+        is_pending: whether it was sent, and its outcome is not known (yet).
+        silent: the NameNodes that received it and did not answer in time; none of them is asked a second time.
+        silence: the error of the last of these.
+        used: the NameNodes that have seen its ticket; a second time it would be a replay (RFC 4120, section 3.2.3).
     """
 
     __slots__ = (
@@ -107,8 +104,8 @@ class UpstreamCall:
         self.wanted_bytes = wanted_bytes
         self.only_json = only_json
         self.is_followed = is_followed
-        self.on_continue = on_continue  # told when the NameNode wants the body
-        self.begun = begun  # the head was sent on it already
+        self.on_continue = on_continue  # called when the NameNode asks for the body
+        self.begun = begun  # the connection on which the head was sent already
         self.is_read = head.method in _READ_METHODS
         self.is_pending = False
         self.sent = 0  # attempts that reached a NameNode
@@ -120,14 +117,14 @@ class UpstreamCall:
         self.rounds = 0  # over all NameNodes
 
     def may_repeat(self, kind: FailureKind) -> bool:
-        """Whether the call may be sent again after a failure of that kind."""
+        """Whether the call may be sent again after a failure of this kind."""
         if self.body is not None and self.body.is_begun:
-            return False  # what was read of the body is gone
+            return False  # the part of the body that was read is lost
         return may_retry(self.is_read, kind, len(self.silent)) and self.cuts <= _MAX_CUTS
 
 
 class UpstreamResponse:
-    """A NameNode's final reply, its body perhaps still to be read. End it with `close`."""
+    """A NameNode's final reply, whose body may be unread. The caller must call `close`."""
 
     __slots__ = (
         "_connection",
@@ -154,7 +151,7 @@ class UpstreamResponse:
 
     @property
     def refusal(self) -> FailureKind | None:
-        """Whether the NameNode says that it is not the one to ask, or not yet."""
+        """The kind of a reply by which a NameNode declines the call: STANDBY or RETRIABLE; None: any other reply."""
         exchange = self.exchange
         if exchange.status != _FORBIDDEN or not exchange.is_complete:
             return None
@@ -168,13 +165,13 @@ class UpstreamResponse:
                 return None
 
     def waiting_for_client(self, cut: Callable[[], None], spent_s: float) -> AbstractContextManager[None]:
-        """Mark that nothing happens until the client does its part; see `Connection.waiting_for_client`."""
+        """Mark that the connection waits for the client; see `Connection.waiting_for_client`."""
         return self._connection.waiting_for_client(cut, spent_s)
 
     async def close(self, error: BaseException | None = None) -> None:
-        """Give the connection back, or end it when the call is not over; also if this is cancelled.
+        """Give the connection back, or close it if the call is not complete; also when this is cancelled.
 
-        Once is enough. The error is what ended the call.
+        A second call has no effect. `error`: the error that ended the call.
         """
         if self._is_closed:
             return
@@ -182,7 +179,7 @@ class UpstreamResponse:
         try:
             if self._sending is not None and not self._sending.done():
                 self._sending.cancel()
-                # It may be reading from the client, and there must be only one who does.
+                # It may be reading from the client, which only one task may do.
                 await asyncio.wait([self._sending])
         finally:
             exchange = self.exchange
@@ -192,7 +189,7 @@ class UpstreamResponse:
 
 
 class FailoverClient:
-    """Finds the NameNode that answers."""
+    """Sends calls to the NameNode that answers them."""
 
     def __init__(
         self,
@@ -213,16 +210,16 @@ class FailoverClient:
 
     @property
     def active(self) -> NameNode | None:
-        """The active NameNode, when known."""
+        """The active NameNode; None: not known."""
         return None if self._pool.active is None else self._pool.active.namenode
 
     async def ask(self, call: UpstreamCall) -> UpstreamResponse:
-        """Return the final reply, the wanted part of its body read.
+        """Send a call, and return its final reply with the wanted part of the body read.
 
         Raises:
-            UpstreamError: no NameNode gave one.
+            UpstreamError: no NameNode replied.
             OverloadedError: no connection became free in time.
-            ClientError: the client's body broke off.
+            ClientError: the client's body was cut short.
         """
         self.counts.calls += call.begun is None
         deadline = self._clock() + self._limits.failover_wait_s
@@ -233,7 +230,7 @@ class FailoverClient:
                     answer = await self._ask_one(namenode, call)
                     refusal = await self._refusal(answer, call)
                 except ServiceLoginError:
-                    raise  # nothing is wrong with the NameNode
+                    raise  # the NameNode is not at fault
                 except UpstreamError as exc:
                     self._note(call, namenode, exc)
                     if not call.may_repeat(_kind_of(exc)):
@@ -249,14 +246,14 @@ class FailoverClient:
                 self._pool.suspect(namenode, refusal.name)
                 is_final = not call.may_repeat(refusal) or self._clock() >= deadline or not self._order(call)
                 if is_final and call.silence is None:
-                    return answer  # the NameNode's own words say best what is wrong
+                    return answer  # the NameNode's own reply explains the failure best
                 await answer.close()
             if not self._order(call) and (last := call.silence or failure) is not None:
                 raise last
             await self._wait_for_active(call, deadline, call.silence or failure)
 
     def _order(self, call: UpstreamCall) -> tuple[NameNode, ...]:
-        """Return the NameNodes that may be asked: first the one that has the call already, else the active one."""
+        """Return the NameNodes to ask, in order: first the one that has the call already, else the active one."""
         order = tuple(
             each for each in self._pool.order() if each not in call.silent and each not in call.used
         )
@@ -271,10 +268,10 @@ class FailoverClient:
         return await self._ask_as_service(namenode, call)
 
     async def _refusal(self, answer: UpstreamResponse, call: UpstreamCall) -> FailureKind | None:
-        """Return whether the NameNode says that it is not the one to ask, or not yet.
+        """Return how the NameNode declines the call (`UpstreamResponse.refusal`); None: its reply is final.
 
-        A 403 to a HEAD has no body that could say so: a GET of the same is asked for one. With a ticket that is not
-        possible, and the 403 stands.
+        A 403 to a HEAD has no body, and so no exception: a GET of the same target is sent to get it. A ticket cannot
+        be sent twice, so its 403 is final.
         """
         is_bare = call.head.method == "HEAD" and answer.exchange.status == _FORBIDDEN
         if not is_bare or call.is_negotiate or call.body is not None:
@@ -286,20 +283,20 @@ class FailoverClient:
         return response.refusal if response.exchange.status == _FORBIDDEN else FailureKind.RETRIABLE
 
     async def _ask_as_service(self, namenode: NameNode, call: UpstreamCall) -> UpstreamResponse:
-        """Ask with the service's own credential; once more after another login where that is not accepted.
+        """Ask with the service's own credential; if that is rejected, log in and ask once more.
 
-        A 401 to it is nothing of the client's: with it nothing was done, and no client hears of it.
+        Such a refusal of the service's credential means that the call had no effect; no client gets it.
         """
         assert self._login is not None, "a call as the service needs its login"
         head = await self._login.signed(call.head, namenode)
         answer = await self._send(namenode, call, head)
-        if answer.exchange.status == HTTPStatus.UNAUTHORIZED:
+        if answer.exchange.status in _NOT_LOGGED_IN:
             await answer.close()
             self._login.refused(head, namenode)
-            if call.body is not None and call.body.is_begun:  # what was read of it is gone
+            if call.body is not None and call.body.is_begun:  # the part that was read is lost
                 raise ServiceLoginError("the proxy's login at the NameNode has ended; send the request again")
             answer = await self._send(namenode, call, await self._login.signed(call.head, namenode))
-            if answer.exchange.status == HTTPStatus.UNAUTHORIZED:
+            if answer.exchange.status in _NOT_LOGGED_IN:
                 await answer.close()
                 raise ServiceLoginError("the NameNode does not accept the proxy's login")
         answer.exchange.headers = self._login.replied(namenode, answer.exchange.headers)
@@ -343,7 +340,7 @@ class FailoverClient:
     ) -> None:
         call.rounds += 1
         if call.rounds == 1 and call.silence is None:
-            return  # a kept connection that had been closed, or a NameNode that was not the active one any more
+            return  # an idle connection had been closed, or the NameNode was no longer the active one
         left_s = deadline - self._clock()
         if left_s <= 0:
             raise failure or NoActiveNameNodeError("every NameNode says that it is not the active one")
@@ -357,7 +354,7 @@ class FailoverClient:
                 raise failure from exc
 
     def term_of(self, namenode: NameNode) -> int:
-        """Return its term; NO_TERM if it is not the active one."""
+        """Return the NameNode's term; NO_TERM: it is not the active one."""
         active = self._pool.active
         if active is None or (active.namenode is not namenode and active.namenode != namenode):
             return NO_TERM
@@ -376,7 +373,7 @@ class FailoverClient:
 
 
 def _has_ticket(head: RequestHead) -> bool:
-    """Whether a request negotiates by itself (SPNEGO, RFC 4559): with the same bytes it can do so only once."""
+    """Whether a request carries a SPNEGO ticket (RFC 4559), which is accepted only once."""
     return any(
         name.lower() == b"authorization" and value[:9].lower() == b"negotiate" for name, value in head.headers
     )

@@ -1,4 +1,4 @@
-"""The proxy's end of one connection to a NameNode: requests go out, and replies come in, one after the other."""
+"""The proxy's end of one connection to a NameNode: it sends requests and reads replies, one after the other."""
 
 import asyncio
 from collections import deque
@@ -19,18 +19,18 @@ MAX_HEAD_BYTES: Final = 1024 * 1024
 _HEAD_END: Final = b"\r\n\r\n"
 MAX_FIELDS: Final = 1024
 MAX_INTERIM: Final = 64
-"""Interim replies to one request, such as `100 Continue`: a connection that brings more is of no use."""
+"""Number of interim replies to one request, such as `100 Continue`; after more the connection is not used again."""
 
 _SWITCHING_PROTOCOLS: Final = 101
 
 
 def encode_request(head: RequestHead, *, host: str, chunked: bool) -> bytes:
-    """Write a request's head as it goes on the wire: the target byte for byte, the fields in their order.
+    """Encode a request's head for the wire, with its target and its order of fields unchanged.
 
     Args:
-        head: what to send.
+        head: the request.
         host: the `Host` of a request that has none (HTTP/1.0).
-        chunked: a body of unknown length follows.
+        chunked: whether a body of unknown length follows.
     """
     line = f"{head.method} {head.target} HTTP/1.1\r\n".encode("utf-8", "surrogateescape")
     if head.wire and not chunked:
@@ -45,14 +45,14 @@ def encode_request(head: RequestHead, *, host: str, chunked: bool) -> bytes:
 
 
 class Progress(Enum):
-    """How far a reply has come."""
+    """How much of a reply has arrived."""
 
     MORE = auto()
-    """The rest is still to come."""
+    """The reply is not complete yet."""
     WHOLE = auto()
-    """It is there, its body small."""
+    """The whole reply has arrived, and its body is small."""
     OTHER = auto()
-    """It is for who reads on, and knows what to do: an interim reply, a long body, a fault."""
+    """The ordinary call must read it: an interim reply, a long body, or an error."""
 
 
 class NameNodeProtocol(asyncio.Protocol):
@@ -60,12 +60,12 @@ class NameNodeProtocol(asyncio.Protocol):
 
     Attributes:
         transport: None before it is connected, and once it is lost.
-        on_whole: gets what comes first; true: it was a whole reply, which is taken.
-        on_progress: called when something more has come, or nothing more will.
-        body: of the final reply, once its head was read.
+        on_whole: called with received bytes before they are read; True: they were a whole reply, which it has taken.
+        on_progress: called when more bytes were read, or the connection has ended.
+        body: the body of the final reply, once its head was read.
 
     Invariants:
-        N1  `is_reusable` only if the last reply was read to its end, and nothing has come behind it.
+        N1  `is_reusable` only if the last reply was read to its end, and no bytes have arrived after it.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -77,24 +77,24 @@ class NameNodeProtocol(asyncio.Protocol):
         self._incoming = HeadBuffer()
         self._heads: deque[ReplyHead] = deque()  # read, and not returned yet
         self._is_to_head = False
-        self._is_expected = False  # a reply whose final head has not come
-        self._interim = 0  # heads of this reply that were not the final one
-        self._goes_on = True  # behind the last reply
+        self._is_expected = False  # a reply whose final head has not arrived
+        self._interim = 0  # interim heads of this reply
+        self._goes_on = True  # the connection may be reused after the last reply
         self._ends_with_connection = False  # the body of the last reply
-        self._fault: Exception | None = None  # why nothing more can be read
+        self._fault: Exception | None = None  # why no more can be read
         self._waiter: asyncio.Future[None] | None = None  # for a head
         self._is_paused = False  # the NameNode does not read
         self._drained: asyncio.Future[None] | None = None
 
     @property
     def is_reusable(self) -> bool:
-        """Whether another request may be sent, as far as can be seen from here."""
+        """Whether another request may be sent, as far as the proxy can see."""
         is_open = self.transport is not None and not self.transport.is_closing()
         is_read = not self._is_expected and (self.body is None or self.body.is_over)
         return is_open and is_read and self._goes_on and self._fault is None
 
     def expect_reply(self, method: str) -> None:
-        """Get ready to read the reply to a request of that method."""
+        """Prepare for the reply to a request of this method."""
         self._is_to_head = method == "HEAD"
         self._is_expected = True
         self._interim = 0
@@ -102,22 +102,22 @@ class NameNodeProtocol(asyncio.Protocol):
         self._heads.clear()
 
     def whole_reply(self, data: bytes) -> tuple[ReplyHead, bytes] | None:
-        """Read the reply, if it is just this that has come for it, whole and nothing else; `took` must follow.
+        """Return the reply if `data` is all of it and nothing else, else None; `took` must follow.
 
         Raises:
-            ReplyError: what came is no reply.
+            ReplyError: the bytes are not a reply.
         """
         if not self._is_expected or self._incoming or self._heads or self._fault is not None:
             return None
         return read_whole_reply(data, max_fields=MAX_FIELDS)
 
     def took(self, head: ReplyHead) -> None:
-        """Take note that the reply with this head was taken whole."""
+        """Record that the whole reply with this head was taken."""
         self._is_expected = False
         self._goes_on = head.keep_alive
 
     def progress(self, most_bytes: int) -> Progress:
-        """Say how far the reply has come; a body of more bytes is a long one."""
+        """Return how much of the reply has arrived; a body of more than `most_bytes` is long."""
         if not self._heads:
             return Progress.MORE if self._fault is None else Progress.OTHER
         body = self.body
@@ -127,20 +127,20 @@ class NameNodeProtocol(asyncio.Protocol):
 
     @property
     def next_head(self) -> ReplyHead | None:
-        """What `read_head` would return at once."""
+        """The head that `read_head` would return immediately, if any."""
         return self._heads[0] if self._heads else None
 
     def take_whole(self) -> tuple[ReplyHead, bytes]:
-        """Take a reply that is whole."""
+        """Remove and return a whole reply."""
         assert self.body is not None
         return self._heads.popleft(), self.body.take()
 
     async def read_head(self) -> ReplyHead:
-        """Return the next head, interim ones among them.
+        """Return the next head, interim or final.
 
         Raises:
-            ReplyError: what came is no reply.
-            ConnectionResetError: the connection ended.
+            ReplyError: the bytes are not a reply.
+            ConnectionResetError: the connection closed.
         """
         while not self._heads:
             if self._fault is not None:
@@ -150,10 +150,10 @@ class NameNodeProtocol(asyncio.Protocol):
         return self._heads.popleft()
 
     async def write(self, data: bytes) -> None:
-        """Write, and wait until the NameNode has taken enough of it.
+        """Write, and wait until the NameNode has read enough.
 
         Raises:
-            ConnectionResetError: the connection is gone.
+            ConnectionResetError: the connection is lost.
         """
         transport = self.transport
         if transport is None or transport.is_closing():
@@ -164,18 +164,18 @@ class NameNodeProtocol(asyncio.Protocol):
             await self._drained
 
     def abort(self) -> None:
-        """End the connection now."""
+        """Abort the connection."""
         if self.transport is not None:
             self.transport.abort()
 
     # ---- the transport's side ------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Record the transport."""
         self.transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Read what comes."""
+        """Read received bytes, or let `on_whole` take them."""
         if self.on_whole is not None and self.on_whole(data):
             return
         if self._fault is None:
@@ -187,7 +187,7 @@ class NameNodeProtocol(asyncio.Protocol):
             self.on_progress()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Let all who wait know."""
+        """Wake all waiters."""
         self.transport = None
         body = self.body
         if body is not None and not body.is_over and self._ends_with_connection and exc is None:
@@ -197,11 +197,11 @@ class NameNodeProtocol(asyncio.Protocol):
             self.on_progress()
 
     def pause_writing(self) -> None:
-        """Take note that the NameNode does not read."""
+        """Record that the NameNode does not read."""
         self._is_paused = True
 
     def resume_writing(self) -> None:
-        """Take note that it does."""
+        """Record that the NameNode reads again."""
         self._is_paused = False
         self._wake()
 
@@ -217,7 +217,7 @@ class NameNodeProtocol(asyncio.Protocol):
                 self.transport.pause_reading()
 
     def _read_heads(self, data: bytes) -> bytes:
-        """Read the heads that are there; return what stands behind the final one."""
+        """Read all whole heads, and return the bytes after the final one."""
         head, data = self._next_head(data)
         while head is not None:
             if len(head) > MAX_HEAD_BYTES:
@@ -242,7 +242,7 @@ class NameNodeProtocol(asyncio.Protocol):
         return b""
 
     def _next_head(self, data: bytes) -> tuple[bytes | None, bytes]:
-        """Return the next whole head, and what stands behind it; what is no whole head waits."""
+        """Return the next whole head, and the bytes after it; without one, keep the bytes until more arrive."""
         if not self._incoming and data[:1].isalpha() and (end := data.find(_HEAD_END)) >= 0:
             end += len(_HEAD_END)
             return data[:end], data[end:]

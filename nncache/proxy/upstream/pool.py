@@ -1,4 +1,4 @@
-"""Connections to the NameNodes: opened, lent, kept for reuse, closed. docs/decisions/0029 says why they are our own."""
+"""The pool of connections to NameNodes. docs/decisions/0029 says why nncache has its own."""
 
 import asyncio
 import logging
@@ -23,45 +23,45 @@ from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
 _log = logging.getLogger(__name__)
 
 REPLY_PATIENCE_S: Final = 1.0
-"""A reply that takes longer is waited for by the way that knows what to do when none comes."""
+"""Timeout of a direct exchange in seconds; an ordinary call then waits for the reply, with failover."""
 
 CLIENT_PATIENCE_S: Final = 1.0
-"""For so long a connection may wait for its client while other calls wait for a connection."""
+"""How long a connection may wait for its client while other calls wait for a connection, in seconds."""
 
 
 class Permits:
-    """Lends permits; those who wait are served holder by holder in turn, each holder's calls in their order.
+    """Lends permits. Waiting holders take turns; each holder's calls are served in order.
 
     Invariants:
         P1  At most `limit` permits are lent, to each holder at most its share (`nncache.net.shares`).
-        P2  Whenever a permit is free, all who wait have their share.
+        P2  While a permit is free, every waiting holder has used up its share.
         P3  A holder is listed as waiting only while calls of it wait.
     """
 
     def __init__(self, limit: int) -> None:
         self._shares = Shares(limit)
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # whose turn it is first
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # by holder, next first
 
     @property
     def in_use(self) -> int:
-        """Permits lent."""
+        """Number of permits lent."""
         return self._shares.in_use
 
     @property
     def waiting(self) -> int:
-        """Calls that wait."""
+        """Number of waiting calls."""
         return sum(map(len, self._waiting.values()))
 
     def held(self, holder: str) -> int:
-        """Return how many permits it has."""
+        """Return the number of permits lent to the holder."""
         return self._shares.held(holder)
 
     def fewest_held(self) -> int | None:
-        """Return what that holder has who waits with the fewest permits; None if none waits."""
+        """Return the smallest number of permits that a waiting holder has; None: no holder waits."""
         return min(map(self._shares.held, self._waiting), default=None)
 
     def take(self, holder: str) -> bool:
-        """Take a permit without waiting; false if the holder must wait."""
+        """Take a permit without waiting; False: the holder must wait."""
         return holder not in self._waiting and self._shares.take(holder)
 
     async def wait(self, holder: str) -> None:
@@ -72,22 +72,22 @@ class Permits:
             await future
         except BaseException:
             if future.done() and not future.cancelled():
-                self.give_back(holder)  # it was given in the same turn of the loop
+                self.give_back(holder)  # it was lent in the same iteration of the loop
             else:
                 self._leave(holder, future)
             raise
 
     def give_back(self, holder: str) -> None:
-        """Give a permit back, and hand what is free to those whose turn it is.
+        """Return a permit, and lend free permits to waiting holders in turn.
 
-        Costs at most one look at each of the few who have their share.
+        Costs at most one check of each waiting holder that has used up its share.
         """
         self._shares.give_back(holder)
         looks = len(self._waiting)
         while looks and not self._shares.is_exhausted:
             looks -= 1
             next_holder, calls = next(iter(self._waiting.items()))
-            while calls and calls[0].done():  # cancelled in this turn of the loop
+            while calls and calls[0].done():  # cancelled in this iteration of the loop
                 calls.popleft()
             if not calls:
                 del self._waiting[next_holder]
@@ -101,7 +101,7 @@ class Permits:
     def _leave(self, holder: str, future: asyncio.Future[None]) -> None:
         calls = self._waiting.get(holder)
         if calls is None or future not in calls:
-            return  # passed over since it was cancelled
+            return  # skipped, since it was cancelled
         calls.remove(future)
         if not calls:
             del self._waiting[holder]
@@ -111,8 +111,8 @@ class Connection:
     """One connection to a NameNode, lent for one call at a time.
 
     Attributes:
-        holder: under which name the client has it (`nncache.net.shares.holder_of`); "" while it is idle.
-        call_ended: called when it is given back; None: no one follows its call.
+        holder: the client whose share it uses (`nncache.net.shares.holder_of`); "" while it is idle.
+        call_ended: called when it is given back; None: its call is not followed.
     """
 
     __slots__ = (
@@ -139,14 +139,14 @@ class Connection:
         self.holder = ""
         self.call_ended: CallEnded | None = None
         self._clock = clock
-        self._waits: dict[Callable[[], None], float] = {}  # since when, by what gives the client up
+        self._waits: dict[Callable[[], None], float] = {}  # start of each wait, by what cuts the client
         self.loop = loop
 
     def send_head(self, head: bytes) -> None:
         """Write a request's head.
 
         Raises:
-            ConnectionResetError: the connection is gone; nothing was sent.
+            ConnectionResetError: the connection is lost; nothing was sent.
         """
         transport = self.protocol.transport
         if transport is None or transport.is_closing():
@@ -154,19 +154,19 @@ class Connection:
         transport.write(head)
 
     async def write_body(self, part: bytes, *, chunked: bool) -> None:
-        """Write a part of a request's body, with back-pressure; of chunks b"" is the last one.
+        """Write a part of a request's body, with back-pressure; a chunked body ends with the part b"".
 
         Raises:
-            ConnectionResetError: the connection is gone.
+            ConnectionResetError: the connection is lost.
         """
         await self.protocol.write(b"%x\r\n%b\r\n" % (len(part), part) if chunked else part)
 
     @contextmanager
     def waiting_for_client(self, cut: Callable[[], None], spent_s: float = 0.0) -> Iterator[None]:
-        """Mark that nothing happens on the connection until the client sends, or reads.
+        """Mark that the connection waits for its client to send or read.
 
-        While other calls wait for a connection, `cut` is called after `CLIENT_PATIENCE_S`, at most once. Of these
-        `spent_s` have passed before, so that a byte now and then does not begin the time again.
+        While other calls wait for a connection, `cut` is called after `CLIENT_PATIENCE_S`, at most once. `spent_s` of
+        that time have passed already, so that an occasional byte does not restart the timeout.
         """
         self._waits[cut] = self._clock() - spent_s
         try:
@@ -175,17 +175,17 @@ class Connection:
             self._waits.pop(cut, None)
 
     def has_waited_for_client(self, now: float) -> float:
-        """Return for how many seconds its client has been waited for."""
+        """Return for how many seconds the connection has waited for its client."""
         return now - min(self._waits.values(), default=now)
 
     def cut_client(self) -> None:
-        """Give up the client that is waited for."""
+        """Cut the client that the connection waits for."""
         waits, self._waits = self._waits, {}
         if waits:
             min(waits, key=lambda cut: waits[cut])()
 
     def abort(self) -> None:
-        """End the connection now."""
+        """Abort the connection."""
         self.protocol.abort()
 
 
@@ -195,13 +195,13 @@ class _Lane:
 
     namenode: NameNode
     permits: Permits  # for connections in use
-    idle: list[Connection] = field(default_factory=list)  # the one that was given back last at the end
+    idle: list[Connection] = field(default_factory=list)  # the most recently used one last
     lent: set[Connection] = field(default_factory=set)
-    relief: asyncio.TimerHandle | None = None  # runs while calls wait
-    distrusted: str = ""  # what was logged of it, if TLS finds fault with it
+    relief: asyncio.TimerHandle | None = None  # set while calls wait
+    distrusted: str = ""  # the logged message, if TLS to the NameNode fails
 
     def stop_relief(self) -> None:
-        """Stop the timer."""
+        """Stop the relief timer."""
         if self.relief is not None:
             self.relief.cancel()
             self.relief = None
@@ -209,7 +209,7 @@ class _Lane:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCounts:
-    """How many connections to NameNodes are open, and what became of calls that wanted one."""
+    """Open connections to NameNodes, calls that wait for one, and clients that were cut since start."""
 
     in_use: int
     idle: int
@@ -218,21 +218,21 @@ class ConnectionCounts:
 
 
 class Connections:
-    """Lends connections, at most `upstream_connections` for each NameNode, to each client's address its share.
+    """Lends connections, at most `upstream_connections` for each NameNode, and a share for each client address.
 
     Attributes:
-        late: what waits for a reply for `REPLY_PATIENCE_S` only.
-        call_sent: follows calls; None: no one does.
+        late: the timeout of `REPLY_PATIENCE_S` of direct exchanges.
+        call_sent: called with each call that is followed; None: none is.
 
     Invariants:
         I1  For each NameNode, in use + idle <= upstream_connections.
-        I2  A connection is lent to one call at a time, and comes back only with nothing left unread.
-        I3  While a call waits for a connection, none that is lent waits for a client for much longer than
-            `CLIENT_PATIENCE_S`, unless that client's address holds fewer than each that waits.
+        I2  A connection is lent to one call at a time, and is reused only if no bytes are left unread.
+        I3  While a call waits for a connection, no lent connection waits for its client much longer than
+            `CLIENT_PATIENCE_S`, unless that client's address holds fewer connections than each waiting address.
     """
 
     def __init__(self, limits: LimitSettings, clock: Callable[[], float], web: NameNodeWeb = PLAIN) -> None:
-        """Make connections as `web` says."""
+        """Create an empty pool; `web` says how NameNodes are reached."""
         self._limits = limits
         self._web = web
         self._clock = clock
@@ -243,17 +243,17 @@ class Connections:
         self._clients_cut = 0
 
     async def acquire(self, namenode: NameNode, *, fresh: bool, peer: str = "") -> Connection:
-        """Lend a connection; every one lent comes back through `release`.
+        """Lend a connection, which the caller returns with `release`.
 
         Args:
-            namenode: whom to connect to.
-            fresh: open a new one. For writes: a kept connection may have been closed by the NameNode a moment
-                ago, and then it is not known whether the call was read.
+            namenode: the NameNode to connect to.
+            fresh: open a new connection, for writes: the NameNode may have just closed an idle one, and then it
+                is not known whether it has read the call.
             peer: the address of the client.
 
         Raises:
-            NotSentError: the NameNode can't be connected to.
-            OverloadedError: none became free in time.
+            NotSentError: no connection to the NameNode could be opened.
+            OverloadedError: no connection became free in time.
         """
         lane, holder = self._lane(namenode), holder_of(peer)
         if not lane.permits.take(holder):
@@ -267,7 +267,7 @@ class Connections:
         return self._lend(lane, connection, holder)
 
     def acquire_kept(self, namenode: NameNode, holder: str) -> Connection | None:
-        """Lend a connection that is open, if one is idle and none has to wait for it."""
+        """Lend an idle connection; None: there is none, or the holder must wait for a permit."""
         lane = self._lane(namenode)
         if not lane.idle or not lane.permits.take(holder):
             return None
@@ -283,14 +283,14 @@ class Connections:
         return connection
 
     def sent(self, connection: Connection, head: RequestHead) -> None:
-        """Take note of a call of a client that was sent on a connection."""
+        """Report a client's call that was sent on a connection."""
         if self.call_sent is not None:
             connection.call_ended = self.call_sent(head, connection.namenode)
 
     def release(
         self, connection: Connection, *, reusable: bool, status: int = 0, error: BaseException | None = None
     ) -> None:
-        """Take a lent connection back; keep it if it may serve another call. The others are as of `CallEnded`."""
+        """Take a lent connection back, for reuse if possible; `status` and `error` are passed to `CallEnded`."""
         if (call_ended := connection.call_ended) is not None:
             connection.call_ended = None
             call_ended(status, error)
@@ -307,9 +307,9 @@ class Connections:
             connection.abort()
 
     def relieve(self, namenode: NameNode) -> None:
-        """Cut clients that are waited for, if calls wait for a connection; the greediest addresses first.
+        """Cut clients that connections wait for, while calls wait; addresses with the most connections first.
 
-        Runs by itself as long as both wait. Costs a look at each lent connection.
+        Repeats itself while calls wait. Costs one check of each lent connection.
         """
         lane = self._lane(namenode)
         lane.stop_relief()
@@ -330,7 +330,7 @@ class Connections:
         self._relieve_soon(lane)
 
     def close(self) -> None:
-        """End the idle connections."""
+        """Close the idle connections."""
         self.late.close()
         for lane in self._lanes.values():
             while lane.idle:
@@ -338,7 +338,7 @@ class Connections:
             lane.stop_relief()
 
     def counts(self) -> ConnectionCounts:
-        """Return how many are open."""
+        """Return the present counts."""
         lanes = self._lanes.values()
         return ConnectionCounts(
             in_use=sum(lane.permits.in_use for lane in lanes),
@@ -348,7 +348,7 @@ class Connections:
         )
 
     def _lane(self, namenode: NameNode) -> _Lane:
-        lane = self._lane_asked_last  # nearly always the active one's, and its hash is that of two texts
+        lane = self._lane_asked_last  # nearly always the active NameNode's; a lookup hashes two strings
         if lane is None or lane.namenode is not namenode:
             lane = self._lanes.get(namenode)
             if lane is None:
@@ -410,7 +410,7 @@ class Connections:
 
 
 def _distrust(lane: _Lane, why: str) -> str:
-    """Return why a NameNode is not connected to, and log it once."""
+    """Return the message of a failed connection, and log it once."""
     message = f"NameNode {lane.namenode.http} can't be connected to: {why}"
     if lane.distrusted != message:
         lane.distrusted = message

@@ -1,4 +1,4 @@
-"""What the proxy asks a NameNode on its own account, over the pool's RPC."""
+"""The proxy's own queries to a NameNode, over the pool's RPC."""
 
 import asyncio
 import logging
@@ -22,13 +22,13 @@ from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.messages import WriteRight
 
 REFUSAL_REMEMBERED_S: Final = 300.0
-"""A service that was refused once is no superuser; so long it is not tried first, and nor is a caller again who was
-not let in. As long as a NameNode remembers a user's groups (hadoop.security.groups.cache.secs)."""
+"""For so many seconds after a refusal the service counts as no superuser and is not asked first, and a caller who could
+not log in is not tried again. A NameNode caches a user's groups as long (hadoop.security.groups.cache.secs)."""
 
 MAX_REFUSED_CALLERS: Final = 1000
 
 CALLERS_PAUSE_S: Final = 0.02
-"""Between two looks for a free connection as a caller: a question takes a few milliseconds."""
+"""Seconds between two attempts to get a connection as a caller; a query takes a few milliseconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 class PoolQueries:
     """`nncache.proxy.decide.ports.NameNodeQueries` over a pool.
 
-    With `asks_txid_over_jmx` it needs no superuser.
+    With `asks_txid_over_jmx` the service need not be a superuser.
     """
 
     def __init__(
@@ -48,19 +48,19 @@ class PoolQueries:
         clock: Callable[[], float],
     ) -> None:
         self._pool = pool
-        self._timeout_s = timeout_s  # for an active NameNode to be known
+        self._timeout_s = timeout_s  # to wait for an active NameNode
         self._asks_txid_over_jmx = asks_txid_over_jmx
         self._clock = clock
-        self._no_superuser_until = float("-inf")  # so long the service is known not to be one
+        self._no_superuser_until = float("-inf")  # until then the service is known not to be one
         self._refused_callers: TTLCache[RpcUser, None] = TTLCache(
             MAX_REFUSED_CALLERS, REFUSAL_REMEMBERED_S, timer=clock
-        )  # whom a NameNode does not let in, such as those who act for others only from other hosts
+        )  # who cannot log in, such as proxy users that are allowed only from other hosts
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
-        """Say whether the file is closed, as that very NameNode sees it.
+        """Return whether this NameNode considers the file closed.
 
-        It is asked as the service and, if that is refused, as the caller, whom it has just told the file's status;
-        the other way round while the service is known to be no superuser.
+        It is asked as the service and, if it refuses that, as the caller, who has just got the file's status from it.
+        While the service is known to be no superuser, the caller comes first.
         """
         caller = self._helpful(caller)
         if caller is None:
@@ -82,7 +82,7 @@ class PoolQueries:
         return await self._is_file_closed_as(namenode, path, caller)
 
     def _helpful(self, caller: RpcUser | None) -> RpcUser | None:
-        """Return the caller if a NameNode might tell them what it does not tell the service."""
+        """Return the caller if a query as the caller may succeed where the service's does not; else None."""
         is_service = caller == RpcUser(self._pool.user)
         return None if caller is None or is_service or caller in self._refused_callers else caller
 
@@ -95,29 +95,29 @@ class PoolQueries:
             raise
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say whether the active NameNode knows the path, as it answers the caller."""
+        """Return whether the path exists, as the active NameNode answers the caller."""
         return bool(await self._ask_as(caller, lambda rpc: rpc.exists(path)))
 
     async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say whether the active NameNode knows the path as a directory, as it answers the caller."""
+        """Return whether the path is a directory, as the active NameNode answers the caller."""
         return bool(await self._ask_as(caller, lambda rpc: rpc.is_directory(path)))
 
     async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
-        """Say whether the caller may write the path."""
+        """Return whether the caller may write the path."""
         if caller is None or (caller != RpcUser(self._pool.user) and self._helpful(caller) is None):
             return WriteRight.UNKNOWN
         may = await self._ask_as(caller, lambda rpc: rpc.may_write(path))
         if caller in self._refused_callers:
-            return WriteRight.UNKNOWN  # found out just now: it was the service that was asked
+            return WriteRight.UNKNOWN  # since this query, which was asked as the service
         return WriteRight.MISSING if may is None else WriteRight.GRANTED if may else WriteRight.DENIED
 
     async def _ask_as(
         self, caller: RpcUser | None, question: Callable[[NameNodeRpc], Awaitable[bool | None]]
     ) -> bool | None:
-        """Ask the active NameNode as the caller; as the service where that cannot be.
+        """Ask the active NameNode as the caller, or as the service if that is not possible.
 
-        While all connections as callers are in use it waits, for as long as the caller waits for the answer: that so
-        many ask at once says nothing of a right.
+        While all connections as callers are in use this waits, until its own caller's timeout: a busy pool does not
+        mean that the right is missing.
         """
         active = await self._pool.wait_active(self._timeout_s)
         while (helpful := self._helpful(caller)) is not None:
@@ -136,14 +136,14 @@ class PoolQueries:
         return await question(self._pool.rpc(active.namenode))
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """Return a transaction id >= all that were written before this was called; this NameNode is active."""
+        """Return a transaction id >= all that the active NameNode `namenode` wrote before this call."""
         if self._asks_txid_over_jmx:
             return await self._pool.last_txid(namenode)
         return await self._pool.rpc(namenode).get_current_edit_log_txid()
 
 
 def _is_refusal(error: RpcError) -> bool:
-    """Whether another caller may get an answer that this one did not get."""
+    """Whether the error applies to this caller only, so that another caller may get an answer."""
     match error:
         case RemoteCallError():
             return error.verdict is Verdict.ACCESS_CONTROL

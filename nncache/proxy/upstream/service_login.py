@@ -1,8 +1,8 @@
 """The service's own login at the NameNodes' WebHDFS, for calls as a proxy user.
 
-A NameNode gives a cookie for a ticket (`nncache.hadoop.kerberos.web_login`); who has it can be any user for whom the
-service may act. It stands in memory alone, goes to the NameNode that gave it alone, and nothing that a NameNode says of
-it goes to a client.
+A NameNode sets a cookie for a ticket (`nncache.hadoop.kerberos.web_login`). Its holder can act as any user for whom the
+service may act. So it is kept in memory only and sent only to the NameNode that set it, and no field about it reaches a
+client.
 """
 
 import asyncio
@@ -29,33 +29,30 @@ from nncache.proxy.messages import Headers, RequestHead
 _log = logging.getLogger(__name__)
 
 TIMEOUT_S: Final = 5.0
-"""For one login: two requests, and what the KDC is asked."""
+"""Timeout of one login in seconds: two requests, and the requests to the KDC."""
 
 PAUSE_S: Final = 1.0
-"""Between a login that failed and the next one at the same NameNode; calls in between fail like it."""
+"""Seconds between a failed login and the next one at the same NameNode; calls in between fail with the same error."""
 
 _OF_THE_SERVICE: Final = frozenset({b"set-cookie", b"www-authenticate"})
 
 
 class ServiceLogin:
-    """Cookies of the service, one for each NameNode. Use it as an async context, on one event loop.
+    """Cookies of the service, one for each NameNode. An async context manager for one event loop.
 
     Attributes:
-        failures: logins that failed since the start.
+        failures: number of failed logins since start.
     """
 
     def __init__(self, login: WebLogin, clock: Callable[[], float], web: NameNodeWeb = PLAIN) -> None:
-        """Log in with this; nothing is asked yet."""
+        """Use this login; no request is sent yet."""
         self._login = login
         self._clock = clock
         self._web = web
         self._session: aiohttp.ClientSession | None = None
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(
-            asyncio.Lock
-        )  # by address: one login at a time
-        self._failed: dict[
-            str, tuple[float, ServiceLoginError | NotSentError]
-        ] = {}  # by address: the last, and when
+        # By address: one login at a time; the time and error of the last failure.
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._failed: dict[str, tuple[float, ServiceLoginError | NotSentError]] = {}
         self._throttled = ThrottledLog(_log, clock)
         self.failures = 0
 
@@ -75,10 +72,10 @@ class ServiceLogin:
         await self._session.close()
 
     async def signed(self, head: RequestHead, namenode: NameNode) -> RequestHead:
-        """Return a head with the service's cookie for this NameNode; logs in if there is none.
+        """Return the head with the service's cookie for this NameNode, after a login if there is no cookie.
 
         Raises:
-            ServiceLoginError: the NameNode, or the KDC, does not accept the service.
+            ServiceLoginError: the NameNode or the KDC rejects the service.
             NotSentError: the NameNode does not answer.
         """
         cookie = self._login.cookie(namenode.http) or await self._logged_in(namenode.http)
@@ -89,12 +86,12 @@ class ServiceLogin:
         )
 
     def refused(self, head: RequestHead, namenode: NameNode) -> None:
-        """Take note that a NameNode does not accept the cookie of this head."""
+        """Forget the cookie of this head, which the NameNode has rejected."""
         sent = head.headers[-1][1].decode("latin-1").partition("=")[2].strip('"')
         self._login.forget(namenode.http, sent)
 
     def replied(self, namenode: NameNode, headers: Headers) -> Headers:
-        """Return a reply's fields without those that are for the service alone; a renewed cookie is kept."""
+        """Return a reply's fields without those for the service alone, and keep a renewed cookie."""
         for value in _cookies(headers):
             self._login.take(namenode.http, value)
         return without_service_fields(headers)
@@ -102,7 +99,7 @@ class ServiceLogin:
     async def _logged_in(self, address: str) -> str:
         async with self._locks[address]:
             if (cookie := self._login.cookie(address)) is not None:
-                return cookie  # another call's turn came first
+                return cookie  # another call has logged in first
             failed_at, failure = self._failed.get(address, (float("-inf"), None))
             if failure is not None and self._clock() - failed_at < PAUSE_S:
                 raise failure.with_traceback(None)
@@ -139,7 +136,7 @@ class ServiceLogin:
 
 
 def without_service_fields(headers: Headers) -> Headers:
-    """Return the fields of a reply that are not for the service alone."""
+    """Return the fields of a reply without those for the service alone."""
     return tuple([field for field in headers if field[0].lower() not in _OF_THE_SERVICE])
 
 

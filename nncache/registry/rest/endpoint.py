@@ -1,6 +1,6 @@
-"""GET /v1/registry/PATH: what is registered, for clients of HTTP.
+"""GET /v1/registry/PATH: serves the registry over HTTP.
 
-Read-only, and for every client: the registry is world-readable by design.
+Read-only and open to every client: the registry is world-readable by design.
 """
 
 import asyncio
@@ -38,27 +38,27 @@ from nncache.registry.rest.waits import RegistryPage, RegistryQuestion, Registry
 _log = logging.getLogger(__name__)
 
 PER_S: Final = 20.0
-"""What a client address may use in each second: one for a request."""
+"""Rate limit of a client address, in units per second; a request costs one unit."""
 
 BURST: Final = 100.0
 
 MANY: Final = 10.0
-"""What a request costs for which a whole subtree is read."""
+"""Cost of a request that reads a whole subtree."""
 
 PER_BYTES: Final = 16_384
-"""Of a record that was read: for so many more a request costs one more."""
+"""Bytes read of a record that cost one further unit."""
 
 UNUSED_S: Final = 300.0
-"""After which the registry is not followed any more while no request waits for it."""
+"""Time without a waiting request after which the registry is no longer followed."""
 
 AGAIN_S: Final = 5.0
-"""After which the registry is followed again, where that failed."""
+"""Delay before the registry is followed again after a failure."""
 
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""Of replies that are in memory until their clients have read them."""
+"""Limit of the bytes of replies that clients have not read yet."""
 
 BYTES_OF_ONE: Final = 64 * 1024 * 1024
-"""Of these, of one address; that it may go beyond with one of them."""
+"""Limit of these bytes for one address; its last reply may exceed it."""
 
 _ALLOW: Final = b"GET, HEAD"
 _METHODS: Final = frozenset({"GET", "HEAD"})
@@ -71,7 +71,7 @@ _FIELDS: Final[Headers] = (
 
 
 class RegistryAnswer(StrEnum):
-    """What a request about the registry was answered."""
+    """The kind of answer to a registry request."""
 
     FOUND = "found"
     NOT_MODIFIED = "not-modified"
@@ -87,26 +87,26 @@ REGISTRY_ANSWERS: Final[Mapping[str, str]] = {
     RegistryAnswer.REFUSED: "another status of 4xx: a wrong request, or too many",
     RegistryAnswer.UNAVAILABLE: "503: ZooKeeper does not answer, or too many subtrees are being read",
 }
-"""What each means, for the documentation."""
+"""The meaning of each, for the documentation."""
 
 
 class RegistrySource(Protocol):
-    """Where it is found."""
+    """The source of registry pages and changes."""
 
     @property
     def gaps(self) -> int:
-        """How often changes may have been missed since the start, so that everything was read again."""
+        """Times since start that changes may have been missed, so that everything was read again."""
 
     async def page(self, registry_request: RegistryRequest) -> RegistryPage:
-        """Return what is asked for.
+        """Return the requested page.
 
         Raises:
-            ClientError: there is no such entry, or the query is invalid.
+            ClientError: the entry does not exist, or the query is invalid.
             RegistryUnavailableError: ZooKeeper does not answer.
         """
 
     async def follow(self, invalidated: Callable[[str | None], None]) -> NoReturn:
-        """Report each change, until cancelled: the path of an entry that may have changed; None: any may.
+        """Report each change until cancelled: the path of an entry that may have changed; None: any entry may have.
 
         Raises:
             RegistryUnavailableError: the registry cannot be followed.
@@ -118,10 +118,10 @@ class RegistryStats:
     """Figures since the start.
 
     Attributes:
-        answers: requests by what they were answered.
-        waiters: requests that are held now.
-        waits: requests that were held, by how their waits ended.
-        waits_not_admitted: answered at once, since too many were held.
+        answers: requests by kind of answer.
+        waiters: requests that wait now.
+        waits: requests that waited, by how their waits ended.
+        waits_not_admitted: requests answered immediately because too many were waiting.
         gaps: times that changes may have been missed, so that everything was read again.
     """
 
@@ -133,25 +133,25 @@ class RegistryStats:
 
 
 NO_REGISTRY: Final = RegistryStats(answers={}, waits={})
-"""Of a proxy that serves none."""
+"""The figures of a proxy that does not serve the registry."""
 
 
 class UnreadReplies:
-    """Bounds the bytes of replies that are being sent: a client may take an hour for one.
+    """Bounds the bytes of replies in transmission: a client may take an hour to read one.
 
     Invariants:
-        U1  An address with BYTES_OF_ONE gets no more, nor does any beyond MOST_BYTES in all.
+        U1  An address with BYTES_OF_ONE gets no further reply. Only a single reply may exceed MOST_BYTES in all.
     """
 
     def __init__(self) -> None:
         self._held: Counter[str] = Counter()  # bytes by address
 
     def add(self, holder: str, size: int) -> None:
-        """Count a reply until `drop`.
+        """Count a reply's bytes until `drop`.
 
         Raises:
-            TooManyRequestsError: this address has to read others first.
-            RegistryUnavailableError: all have too many.
+            TooManyRequestsError: this address has to read its earlier replies first.
+            RegistryUnavailableError: the replies of all addresses are too large together.
         """
         if self._held[holder] >= BYTES_OF_ONE:
             raise TooManyRequestsError("large replies have not been read yet: read them first")
@@ -161,25 +161,25 @@ class UnreadReplies:
         self._held[holder] += size
 
     def drop(self, holder: str, size: int) -> None:
-        """Count it no more: it is sent, or its client is gone."""
+        """Stop counting a reply: it was sent, or its client has disconnected."""
         self._held[holder] -= size
         if not self._held[holder]:
             del self._held[holder]
 
 
 class _Found(RawResponse):
-    """What is found, counted until its client has read it."""
+    """A reply whose bytes count until its client has read it."""
 
     def __init__(
         self, body: bytes, fields: Headers, limits: LimitSettings, unread: UnreadReplies, holder: str
     ) -> None:
-        """Count it. Raises as `UnreadReplies.add`."""
+        """Count the body. Raises as `UnreadReplies.add`."""
         super().__init__(200, "OK", fields, body=body, limits=limits)
         unread.add(holder, len(body))
         self._is_over = partial(unread.drop, holder, len(body))
 
     async def send(self, request: Request) -> None:
-        """Send it. Raises ConnectionError: the client is gone, or takes nothing."""
+        """Send the reply. Raises ConnectionError if the client has disconnected, or does not read."""
         try:
             await super().send(request)
         finally:
@@ -191,24 +191,24 @@ class _UnusedError(Exception):
 
 
 class RegistryEndpoint:
-    """Serves the registry. Requests are held while `run` runs beside it."""
+    """Serves the registry. Requests can wait for changes while `run` runs."""
 
     def __init__(
         self, source: RegistrySource, traffic: Traffic, limits: LimitSettings, *, max_wait_s: float = 0.0
     ) -> None:
-        """Serve what the source has; `max_wait_s`: for how long a request is held at most."""
+        """Serve the pages of `source`; a request waits at most `max_wait_s`."""
         self._source = source
         self._traffic = traffic
         self._limits = limits
         self._max_wait_s = max_wait_s
-        self._rates = Rates(PER_S, BURST)  # of addresses
-        self._limiter = FairLimiter()  # of those who ask about subtrees
+        self._rates = Rates(PER_S, BURST)  # by address
+        self._limiter = FairLimiter()  # of questions about subtrees
         self._unread = UnreadReplies()
         self._waits = RegistryWaits(self._page, source.page)
         self._answers: Counter[RegistryAnswer] = Counter(dict.fromkeys(RegistryAnswer, 0))
 
     def before(self, others: Handler) -> Handler:
-        """Return what answers all requests; those for other targets `others` does."""
+        """Return a handler that serves the registry, and passes requests for other targets to `others`."""
 
         def handle(request: Request) -> Awaitable[RawResponse | None]:
             return self.handle(request) if is_registry(request.target) else others(request)
@@ -218,13 +218,13 @@ class RegistryEndpoint:
     async def run(self) -> NoReturn:
         """Follow the registry while requests wait for a change, and for UNUSED_S more, until cancelled."""
         try:
-            async with asyncio.TaskGroup() as tasks:  # of questions for those who are held
+            async with asyncio.TaskGroup() as tasks:  # of questions for waiting requests
                 while True:
                     self._waits.held.resume(tasks)
                     await self._waits.is_wanted.wait()
                     try:
                         await run_all(
-                            lambda: self._source.follow(self._waits.invalidated), self._see_it_is_used
+                            lambda: self._source.follow(self._waits.invalidated), self._end_when_unused
                         )
                     except _UnusedError:
                         continue
@@ -235,16 +235,16 @@ class RegistryEndpoint:
         finally:
             self._waits.held.pause()
 
-    async def _see_it_is_used(self) -> NoReturn:
+    async def _end_when_unused(self) -> NoReturn:
         await self._waits.unused_for(UNUSED_S)
         raise _UnusedError
 
     def stop(self) -> None:
-        """Answer all requests that are held, and hold none any more."""
+        """Answer all waiting requests; later ones do not wait."""
         self._waits.held.stop()
 
     def stats(self) -> RegistryStats:
-        """Return the figures so far."""
+        """Return the figures since start."""
         held = self._waits.held
         return RegistryStats(
             answers=dict(self._answers),
@@ -286,7 +286,7 @@ class RegistryEndpoint:
             question = RegistryQuestion(registry_request, holder)
             waited = await self._waits.held.answer(question, want, request.connection)
             assert waited is not None, "it waits in its task"
-            exchange.started += waited.held_s  # what is timed is the work
+            exchange.started += waited.held_s  # only the work is timed, not the wait
             if isinstance(waited.answer, Exception):
                 raise waited.answer
             page, applied_s = waited.answer, waited.applied_s
@@ -309,7 +309,7 @@ class RegistryEndpoint:
         """Charge a client address for a request.
 
         Raises:
-            TooManyRequestsError: it has used what it may; says when to come back.
+            TooManyRequestsError: its rate is used up; the error says when to retry.
         """
         wait_s = self._rates.take(holder, self._traffic.clock(), cost)
         if wait_s:

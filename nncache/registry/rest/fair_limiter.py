@@ -1,4 +1,4 @@
-"""Whose question about a subtree of the registry is answered when."""
+"""Limits concurrent questions about subtrees of the registry, fairly by address."""
 
 import asyncio
 from collections import Counter
@@ -9,38 +9,38 @@ from typing import Final
 from nncache.proxy.errors import RegistryUnavailableError, TooManyRequestsError
 
 READINGS: Final = 4
-"""Subtrees that are read at the same time, for all clients."""
+"""Subtrees that are read concurrently, for all clients."""
 
 OF_ONE: Final = 2
-"""Of one address: one is answered, the others wait for it, so that it cannot keep others waiting."""
+"""Limit of questions of one address: one is answered, the other waits for it, so that other addresses are served."""
 
 MOST: Final = 256
-"""Of all."""
+"""Limit of questions of all addresses."""
 
 _AGAIN_S: Final = 1
 
 
 class FairLimiter:
-    """Lets a few questions at a time be answered, those of one address one after the other.
+    """Limits concurrent questions; those of one address are answered one after the other.
 
     Invariants:
-        T1  At most READINGS are being answered, and at most one of one address.
-        T2  At most OF_ONE of one address, and MOST of all, are being answered or wait.
-        T3  Those that may be answered are, in the order in which they became so.
+        T1  At most READINGS questions are being answered, at most one of each address.
+        T2  At most OF_ONE questions of one address, and MOST of all, are being answered or wait.
+        T3  Questions that may be answered are answered in the order in which they became eligible.
     """
 
     def __init__(self) -> None:
         self._reading = asyncio.Semaphore(READINGS)
-        self._held: Counter[str] = Counter()  # by address: those being answered, and those that wait
-        self._own: dict[str, asyncio.Lock] = {}  # of each of these addresses
+        self._held: Counter[str] = Counter()  # by address: questions being answered or waiting
+        self._own: dict[str, asyncio.Lock] = {}  # of each address in `_held`
 
     @asynccontextmanager
     async def slot(self, holder: str) -> AsyncIterator[None]:
-        """Begin the block when it is the turn of a question of this address.
+        """Run the block when it is this address's turn.
 
         Raises:
-            TooManyRequestsError: this address has others that are not answered yet.
-            RegistryUnavailableError: there are too many of all.
+            TooManyRequestsError: this address has too many unanswered questions.
+            RegistryUnavailableError: all addresses together have too many.
         """
         if self._held[holder] >= OF_ONE:
             raise TooManyRequestsError(

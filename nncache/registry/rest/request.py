@@ -1,4 +1,4 @@
-"""What a request for the service registry asks for.
+"""Parses requests for the service registry.
 
 Pure. `Accept`: RFC 9110, section 12.5.1.
 """
@@ -14,10 +14,10 @@ from nncache.proxy.messages import Headers
 from nncache.registry.paths import MAX_ELEMENTS, MAX_PATH_CHARACTERS, elements_of, path_of
 
 REGISTRY: Final = "/v1/registry"
-"""The path of the resource; `/webhdfs/v1` is all that a NameNode has below a `v1`."""
+"""The resource's path; a NameNode serves only `/webhdfs/v1` below a `v1`."""
 
 KNOWN: Final = ("list", "recursive", "find", "limit", "after", "format", "user.name")
-"""The parameters that are understood; `user.name` means nothing, since every client may read."""
+"""The accepted parameters; `user.name` has no effect, since every client may read."""
 
 JSON: Final = "json"
 PROMETHEUS: Final = "prometheus"
@@ -25,16 +25,16 @@ HTML: Final = "html"
 FORMATS: Final = (JSON, PROMETHEUS, HTML)
 
 MOST_ENTRIES: Final = 1_000
-"""Entries of one reply, and the default of `limit`."""
+"""Limit of entries in one reply, and the default of `limit`."""
 
 ON_A_PAGE: Final = 200
-"""The same for a browser: of each a page says more, and takes longer to be made."""
+"""The same for an HTML page, which shows more of each entry and takes longer to render."""
 
 MAX_VALUE: Final = 1_024
-"""Characters of the value of a parameter."""
+"""Limit of a parameter's value, in characters."""
 
 MOST_RANGES: Final = 64
-"""Of `Accept`; those behind them are not looked at."""
+"""Media ranges of `Accept` that are read; further ones are ignored."""
 
 _WEIGHT: Final = re.compile(r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?")
 _HTML_RANGES: Final = ("text/html", "text/*", "*/*")
@@ -42,26 +42,26 @@ _JSON_RANGES: Final = ("application/json", "application/*", "*/*")
 
 _MAX_DIGITS: Final = 6
 _MAX_RAW_PATH: Final = 16 * MAX_PATH_CHARACTERS
-"""As it is sent: each character has up to four bytes, each of them escaped."""
+"""Limit of the raw path: each character has up to four bytes, each percent-encoded."""
 _MAX_QUOTED: Final = 64
-"""Characters of a wrong value that are shown."""
+"""Characters of an invalid value in an error message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryRequest:
-    """A request for what is registered.
+    """A request for entries of the registry.
 
     Attributes:
-        path: below the registry's root, in its one spelling.
-        is_list: entries below it, rather than its record.
-        is_recursive: all of them.
-        find: FIELD=VALUE of an endpoint; None: all.
-        limit: entries at most.
-        after: begin behind this path; "": with the first.
-        is_prometheus: as targets for Prometheus, rather than records.
-        is_html: as a page for a browser.
-        depth: of the directory below the resource to which links of a page are relative (RFC 3986, section 5.2); -1:
-            the resource is in it.
+        path: canonical, below the registry's root.
+        is_list: return the entries below it instead of its record.
+        is_recursive: return all descendants.
+        find: FIELD=VALUE of an endpoint; None: every entry.
+        limit: maximum number of entries.
+        after: return entries after this path; "": from the first one.
+        is_prometheus: return Prometheus targets instead of records.
+        is_html: return a page for a browser.
+        depth: depth below the resource of the directory to which a page's links are relative (RFC 3986, section 5.2);
+            -1: the resource is in that directory.
     """
 
     path: str
@@ -76,21 +76,21 @@ class RegistryRequest:
 
     @property
     def reads_many(self) -> bool:
-        """Whether a whole subtree is read for it."""
+        """Whether the request reads a whole subtree."""
         return self.is_recursive or self.find is not None or self.is_prometheus
 
 
 def is_registry(target: str) -> bool:
-    """Whether a raw target is the resource or below it, in origin-form (RFC 9112, section 3.2.1)."""
+    """Whether a raw target in origin-form (RFC 9112, section 3.2.1) is the resource or below it."""
     return target.startswith(REGISTRY) and target[len(REGISTRY) : len(REGISTRY) + 1] in {"", "?", "/"}
 
 
 def read_registry_request(target: str, headers: Headers) -> RegistryRequest:
-    """Read a request.
+    """Parse a request.
 
     Raises:
-        ClientError: what is wrong with it, and what would be right.
-        EntryNotFoundError: no entry has such a path.
+        ClientError: the request is invalid; the message says what is allowed.
+        EntryNotFoundError: no entry can have this path.
     """
     path, _, query = target.partition("?")
     given = _parameters(query)
@@ -109,9 +109,7 @@ def read_registry_request(target: str, headers: Headers) -> RegistryRequest:
         is_list=_is_on(given, "list") or _is_on(given, "recursive"),
         is_recursive=_is_on(given, "recursive"),
         find=given.get("find"),
-        limit=MOST_ENTRIES
-        if is_record
-        else int(limit),  # a record has none: all who wait for it wait for the same
+        limit=MOST_ENTRIES if is_record else int(limit),  # all requests for a record wait for the same answer
         after="" if is_record else given.get("after", ""),
         is_prometheus=form == PROMETHEUS,
         is_html=form == HTML,
@@ -120,7 +118,7 @@ def read_registry_request(target: str, headers: Headers) -> RegistryRequest:
 
 
 def _path(raw: str) -> str:
-    """Return the path in its one spelling; what it costs does not grow with what is sent."""
+    """Return the canonical path; the cost is bounded, however long the raw path is."""
     if len(raw) <= _MAX_RAW_PATH and raw.count("/") <= 2 * MAX_ELEMENTS:
         elements = elements_of(_decoded(raw))
         path = path_of(*elements)
@@ -132,7 +130,7 @@ def _path(raw: str) -> str:
 
 
 def _is_on(given: dict[str, str], name: str) -> bool:
-    """Whether a switch is given: `?list`, `?list=true`."""
+    """Whether a switch is on: `?list`, `?list=true`."""
     value = given.get(name, "false")
     if value not in {"", "true", "false"}:
         raise ClientError(f"{name}: {_quoted(value)}: must be true or false")
@@ -165,7 +163,7 @@ def _quoted(text: str) -> str:
 
 
 def prefers_html(headers: Headers) -> bool:
-    """Whether HTML has a greater weight than JSON; without `Accept`, or with the same weight, it has not."""
+    """Whether HTML has a greater weight than JSON; False without `Accept`, or if the weights are equal."""
     weights = dict(_weights(headers))
     html, json = (
         next((weights[each] for each in names if each in weights), 0.0)
@@ -175,7 +173,7 @@ def prefers_html(headers: Headers) -> bool:
 
 
 def _weights(headers: Headers) -> Iterator[tuple[str, float]]:
-    """Yield each media range with its weight; one with an invalid weight is left out."""
+    """Yield each media range with its weight; a range with an invalid weight is left out."""
     accept = b",".join(value for name, value in headers if name.lower() == b"accept")
     for each in accept.decode("latin-1").lower().split(",", MOST_RANGES)[:MOST_RANGES]:
         media, *parameters = (part.strip() for part in each.split(";"))

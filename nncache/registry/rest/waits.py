@@ -1,8 +1,8 @@
-"""What a request for the registry waits for.
+"""Requests that wait for a change of the registry.
 
-One follower of the registry says which entries change; all who wait for the same are a group, for which the registry is
-read once after a change. So a client that waits costs ZooKeeper nothing until something happens, and a crowd no more
-than one.
+One follower reports which entries change. Requests with the same question form a group, and one read after a change
+answers the whole group. So a waiting client costs ZooKeeper nothing until something changes, and any number of them
+cost as much as one.
 """
 
 import asyncio
@@ -21,27 +21,27 @@ from nncache.registry.paths import MAX_PATH_CHARACTERS
 from nncache.registry.rest.request import RegistryRequest
 
 HELD: Final = 1_000
-"""Requests that are held at the same time; one address gets seven eighths of them at most."""
+"""Limit of waiting requests; one address gets at most seven eighths of them."""
 
 TREES: Final = 8
-"""Questions about subtrees, and for pages, for which requests are held: each is read again after a change below it."""
+"""Limit of questions about subtrees, or for pages, with waiting requests: each change below is followed by a read."""
 
 TREES_OF_ONE: Final = 2
-"""Of these, of one address."""
+"""Limit of these questions for one address."""
 
 READ_AT_ONCE: Final = 64
-"""Records and lists that are read at the same time for those who wait."""
+"""Limit of concurrent reads of records and lists for waiting requests."""
 
 REST: Final = 2.0
-"""For so many times as long as the reading of a subtree took, none is read for those who wait."""
+"""Pause after a subtree was read for waiting requests, as a multiple of the read's duration."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryPage:
-    """What is found: a body, its media type, a status, and header fields of its own.
+    """A reply: a body, its media type, a status, and further header fields.
 
     Attributes:
-        read_bytes: of the record, or the names, that were read for it; 0 where a whole subtree was.
+        read_bytes: bytes of the record or the names that were read for it; 0 if a whole subtree was read.
     """
 
     body: bytes
@@ -53,63 +53,65 @@ class RegistryPage:
 
 
 class RegistryQuestion(NamedTuple):
-    """A request, and whose share it takes."""
+    """A request, and the address whose share it takes."""
 
     request: RegistryRequest
     holder: str
 
 
 Outcome: TypeAlias = RegistryPage | Exception
-"""What is found, or what is raised for each who waits for it."""
+"""The reply, or the exception to raise for each request that waits for it."""
 
 Read: TypeAlias = Callable[[RegistryRequest], Awaitable[RegistryPage]]
 ReadFor: TypeAlias = Callable[[RegistryRequest, str], Awaitable[RegistryPage]]
-"""For a client address."""
+"""A read for a client address."""
 
 
 class RegistryWaits:
-    """`nncache.proxy.decide.waits.Questions` about the registry, and all requests that are held for it.
+    """`nncache.proxy.decide.waits.Questions` about the registry, and all requests that wait.
 
-    `invalidated` has to be called for each change, from when `is_wanted` is set on.
+    Once `is_wanted` is set, `invalidated` must be called for each change.
 
     Invariants:
-        R1  Each change that is reported after a member came invalidates its group if it can concern it.
-        R2  Of subtrees one is read at a time for those who wait, and a rest follows.
-        R3  A change costs as much as its path has elements and as groups are invalidated, and moves in the order of
-            what is watched, however many others there are.
+        R1  Each change reported after a member joined invalidates its group, if the change can concern the group.
+        R2  Subtrees are read one at a time for waiting requests, with a pause after each.
+        R3  A change costs time in the number of its path's elements and of the groups that it invalidates, plus
+            moves of pointers in the list of watched paths, however many other paths are watched.
 
     Attributes:
-        held: all who wait.
-        is_wanted: set once a request waits.
+        held: all waiting requests.
+        is_wanted: set while requests wait.
     """
 
     def __init__(self, first: ReadFor, again: Read) -> None:
-        """Hold none yet; `first` answers one who comes, `again` those who are held."""
+        """Begin without requests; `first` answers a new request, `again` the waiting ones."""
         self._first = first
         self._again = again
         self._trees = Shares(TREES)
-        self._of_trees: dict[Watch, str] = {}  # by whom each share is held
-        self._records = Watches()  # of an entry alone
-        self._below = Watches()  # of an entry and of all below it
+        self._of_trees: dict[Watch, str] = {}  # the address that holds each share
+        self._records = Watches()  # on entries alone
+        self._below = Watches()  # on entries with their descendants
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
         self._tree_reading = asyncio.Lock()
-        self._rest_until = 0.0  # of the loop's clock
+        self._rest_until = 0.0  # by the loop's clock
         self.held: Waits[RegistryQuestion, Outcome] = Waits(self, HELD)
         self.is_wanted = asyncio.Event()
 
     def invalidated(self, path: str | None) -> None:
-        """Take note that an entry may have changed, been made or removed; None: any."""
+        """Record that an entry may have been changed, created or removed; None: any entry may have been."""
         if path is None:
             self._records.invalidate_all()
             self._below.invalidate_all()
             return
         self._records.apply(Touched(path), is_event=True)
-        if len(path) > MAX_PATH_CHARACTERS:  # no request is about it, but one may be about what is above
+        if (
+            len(path) > MAX_PATH_CHARACTERS
+        ):  # no request is about this entry, but one may be about an ancestor
             path = path[: path.rfind("/", 0, MAX_PATH_CHARACTERS + 1)] or ROOT
         self._below.apply(LineTouched(path, ROOT), is_event=True)
 
     async def unused_for(self, seconds: float) -> None:
-        """Return when no request was held for so long; changes need not be reported until one is held."""
+        """Return once no request has waited for `seconds`; changes need not be reported until another one waits."""
         loop = asyncio.get_running_loop()
         last_at = loop.time()
         while True:
@@ -123,11 +125,11 @@ class RegistryWaits:
     # -- questions -----------------------------------------------------------------------------------
 
     def terms_of(self, question: RegistryQuestion, _: Conditions) -> Terms:
-        """Say how a request may wait."""
+        """Return the key and the share under which a request waits."""
         return Terms(key=question.request, holder=question.holder)
 
     def watch(self, question: RegistryQuestion, woken: Callable[[], None]) -> Watch | None:
-        """Watch an entry, or what is below it as well; None: too many subtrees are."""
+        """Watch an entry, or the entry and its descendants; None if too many subtrees are watched."""
         request, holder = question
         costs_much = _costs_much(request)
         if costs_much and not (self._trees.held(holder) < TREES_OF_ONE and self._trees.take(holder)):
@@ -139,7 +141,7 @@ class RegistryWaits:
         return watch
 
     def unwatch(self, key: Hashable, watch: Watch) -> None:
-        """Watch no more."""
+        """Remove a watch."""
         assert isinstance(key, RegistryRequest)
         self._watches_of(key).remove(watch)
         if (holder := self._of_trees.pop(watch, None)) is not None:
@@ -149,7 +151,7 @@ class RegistryWaits:
         return self._below if request.is_list or _costs_much(request) else self._records
 
     async def ask(self, question: RegistryQuestion, how: How) -> Outcome:
-        """Read what is there; for those who are held few at a time."""
+        """Read the reply; few reads run concurrently for waiting requests."""
         request, holder = question
         if how in {How.AT_ONCE, How.FIRST}:
             return await _outcome(self._first(request, holder))
@@ -173,11 +175,11 @@ class RegistryWaits:
         return error
 
     def path_of(self, question: RegistryQuestion) -> str:
-        """Return the path of the entry."""
+        """Return the entry's path."""
         return question.request.path
 
     def is_met(self, answer: Outcome, _: RegistryQuestion, conditions: Conditions) -> bool:
-        """Whether the client would not wait any longer for another answer."""
+        """Whether this reply ends the client's wait."""
         match answer:
             case RegistryPage(body=body, status=status):
                 return conditions.is_met(status, body)
@@ -187,21 +189,21 @@ class RegistryWaits:
                 return True
 
     def is_sure(self, _: Outcome) -> bool:
-        """Whether a change will be noticed: each is reported."""
+        """Whether a change will be noticed: every change is reported."""
         return True
 
-    def is_for_others(self, _: Outcome) -> bool:
-        """Whether others may have it: the registry is the same for all."""
+    def is_shareable(self, _: Outcome) -> bool:
+        """Whether other clients may get the reply: the registry is the same for all."""
         return True
 
 
 async def _outcome(page: Awaitable[RegistryPage]) -> Outcome:
     try:
         return await page
-    except Exception as error:  # noqa: BLE001 - raised for each who waits for it
+    except Exception as error:  # noqa: BLE001 - raised for each waiting request
         return error
 
 
 def _costs_much(request: RegistryRequest) -> bool:
-    """Whether few such questions are held: about subtrees, and for pages, of which one record has many by `limit`."""
+    """Whether the limit of TREES applies: to subtrees, and to pages, since one record has many pages by `limit`."""
     return request.reads_many or request.is_html

@@ -17,6 +17,7 @@ from nncache.bench.polling.clock import boottime, serving_time
 from nncache.bench.polling.collect import collect, prepare
 from nncache.bench.run import versions
 from nncache.bench.servers.caches import haproxy, nginx
+from nncache.bench.servers.counters import NameNodeAt
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.running import Running
 from nncache.bench.shared.driver import answer_of, apart
@@ -188,8 +189,7 @@ def order_of(namenode: str, directory: Path) -> Order:
     )
     return Order(
         plan=Plan(workload, 1),
-        namenode=namenode,
-        superuser="hdfs",
+        namenode=NameNodeAt(namenode, "hdfs"),
         warm_up_s=0.0,
         duration_s=0.5,
         directory=directory,

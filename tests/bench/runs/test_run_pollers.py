@@ -10,7 +10,7 @@ import pandas as pd
 import psutil
 import pytest
 
-from nncache.bench.report.write import FIGURES
+from nncache.bench.report.report import FIGURES
 from nncache.bench.shared.figures import RunFigures
 from nncache.testbed import Cluster
 

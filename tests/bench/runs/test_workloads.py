@@ -19,8 +19,8 @@ from nncache.bench.judge.reduction import reduce
 from nncache.bench.polling.collect import ExecutorError, prepare
 from nncache.bench.servers.nncache import Channel
 from nncache.bench.servers.running import Running
-from nncache.bench.settings import Mode, RunSettings
-from nncache.bench.shared.figures import ModeFigures
+from nncache.bench.settings import RunSettings
+from nncache.bench.shared.figures import Mode, ModeFigures
 from nncache.bench.shared.workload import Workload
 from nncache.bench.shared.workload_files import load, names
 from nncache.testbed import Cluster

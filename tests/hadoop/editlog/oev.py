@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
-from nncache.hadoop.editlog.ops import SECRET, Op, OpCode
+from nncache.hadoop.editlog.ops import UNREAD, Op, OpCode
 
 MAIN: Final = "org.apache.hadoop.hdfs.tools.offlineEditsViewer.OfflineEditsViewer"
 
@@ -19,12 +19,6 @@ _FILE: Final = (
     "LENGTH=0 INODEID:inode_id PATH:path REPLICATION:replication MTIME:mtime ATIME:atime BLOCKSIZE:block_size"
 )
 _SNAPSHOT: Final = " MTIME:mtime" + _RPC
-_POOL: Final = (
-    "POOLNAME:name OWNERNAME:owner GROUPNAME:group MODE:mode LIMIT:limit MAXRELATIVEEXPIRY:max_relative_expiry "
-    "DEFAULTREPLICATION:default_replication"
-) + _RPC
-_DIRECTIVE: Final = "ID:id PATH:path REPLICATION:replication POOL:pool EXPIRATION:expiration" + _RPC
-_POLICY: Final = "POLICYNAME:name" + _RPC
 
 # Per operation: TAG:field, or TAG=text. oev shows no extended attributes and no storage policy of a new file.
 _ROWS: Final = {
@@ -37,50 +31,33 @@ _ROWS: Final = {
     OpCode.SET_REPLICATION: "PATH:path REPLICATION:replication",
     OpCode.SET_PERMISSIONS: "SRC:path MODE:mode",
     OpCode.SET_OWNER: "SRC:path USERNAME?owner GROUPNAME?group",
-    OpCode.SET_GENSTAMP_V1: "GENSTAMP:genstamp",
     OpCode.TIMES: "LENGTH=0 PATH:path MTIME:mtime ATIME:atime",
-    OpCode.SET_QUOTA: "SRC:path NSQUOTA:ns_quota DSQUOTA:ds_quota",
     OpCode.RENAME: f"LENGTH=0 SRC:src DST:dst TIMESTAMP:timestamp OPTIONS:options{_RPC}",
     OpCode.CONCAT_DELETE: f"LENGTH=0 TRG:trg TIMESTAMP:timestamp SOURCE:srcs{_RPC}",
     OpCode.SYMLINK: f"LENGTH=0 INODEID:inode_id PATH:path VALUE:value MTIME:mtime ATIME:atime{_PERMISSIONS}{_RPC}",
-    OpCode.REASSIGN_LEASE: "LEASEHOLDER:lease_holder PATH:path NEWHOLDER:new_holder",
-    OpCode.END_LOG_SEGMENT: "",
-    OpCode.START_LOG_SEGMENT: "",
-    OpCode.UPDATE_BLOCKS: f"PATH:path BLOCK:blocks{_RPC}",
+    OpCode.UPDATE_BLOCKS: "PATH:path",
     OpCode.CREATE_SNAPSHOT: f"SNAPSHOTROOT:path SNAPSHOTNAME:name{_SNAPSHOT}",
     OpCode.DELETE_SNAPSHOT: f"SNAPSHOTROOT:path SNAPSHOTNAME:name{_SNAPSHOT}",
     OpCode.RENAME_SNAPSHOT: f"SNAPSHOTROOT:path SNAPSHOTOLDNAME:old_name SNAPSHOTNEWNAME:new_name{_SNAPSHOT}",
     OpCode.ALLOW_SNAPSHOT: "SNAPSHOTROOT:path",
     OpCode.DISALLOW_SNAPSHOT: "SNAPSHOTROOT:path",
-    OpCode.SET_GENSTAMP_V2: "GENSTAMPV2:genstamp",
-    OpCode.ALLOCATE_BLOCK_ID: "BLOCK_ID:block_id",
-    OpCode.ADD_BLOCK: f"PATH:path BLOCK:blocks{_RPC}",
-    OpCode.ADD_CACHE_DIRECTIVE: _DIRECTIVE,
-    OpCode.REMOVE_CACHE_DIRECTIVE: f"ID:id{_RPC}",
-    OpCode.ADD_CACHE_POOL: _POOL,
-    OpCode.MODIFY_CACHE_POOL: _POOL,
-    OpCode.REMOVE_CACHE_POOL: f"POOLNAME:name{_RPC}",
-    OpCode.MODIFY_CACHE_DIRECTIVE: _DIRECTIVE,
+    OpCode.ADD_BLOCK: "PATH:path",
     OpCode.SET_ACL: "SRC:path ENTRY:acl",
-    OpCode.ROLLING_UPGRADE_START: "STARTTIME:time",
-    OpCode.ROLLING_UPGRADE_FINALIZE: "FINALIZETIME:time",
     OpCode.SET_XATTR: f"SRC:path XATTR:xattrs{_RPC}",
     OpCode.REMOVE_XATTR: f"SRC:path XATTR:xattrs{_RPC}",
     OpCode.SET_STORAGE_POLICY: "PATH:path POLICYID:policy_id",
     OpCode.TRUNCATE: "SRC:path CLIENTNAME:client_name CLIENTMACHINE:client_machine NEWLENGTH:new_length "
-    "TIMESTAMP:timestamp BLOCK:blocks",
+    "TIMESTAMP:timestamp",
     OpCode.APPEND: f"PATH:path CLIENT_NAME:client_name CLIENT_MACHINE:client_machine NEWBLOCK:new_block{_RPC}",
-    OpCode.SET_QUOTA_BY_STORAGETYPE: "SRC:path STORAGETYPE:storage_type DSQUOTA:ds_quota",
-    OpCode.ADD_ERASURE_CODING_POLICY: "CODEC:codec DATAUNITS:data_units PARITYUNITS:parity_units CELLSIZE:cell_size "
-    f"EXTRAOPTION:extra_options{_RPC}",
-    OpCode.ENABLE_ERASURE_CODING_POLICY: _POLICY,
-    OpCode.DISABLE_ERASURE_CODING_POLICY: _POLICY,
-    OpCode.REMOVE_ERASURE_CODING_POLICY: _POLICY,
 }
+
+_NO_REST: Final = {code.name for code in (OpCode.ADD_BLOCK, OpCode.UPDATE_BLOCKS, OpCode.TRUNCATE)}
+_REST: Final = {"BLOCK_ID", "NUM_BYTES", "GENSTAMP", "RPC_CLIENTID", "RPC_CALLID"}
+"""What is not read of these."""
 
 
 def read_xml(file: Path) -> Iterator[tuple[int, str, Leaves]]:
-    """Yield transaction id, name of the operation and what it holds; nothing for those of `SECRET`."""
+    """Yield transaction id, name of the operation and what it holds; nothing for those of `UNREAD`."""
     for record in ET.parse(file).getroot().iter("RECORD"):  # noqa: S314 - written by our own test bed
         data = record.find("DATA")
         name = record.findtext("OPCODE")
@@ -88,7 +65,9 @@ def read_xml(file: Path) -> Iterator[tuple[int, str, Leaves]]:
         assert name is not None
         (_, txid), *leaves = [(each.tag, each.text or "") for each in data.iter() if not len(each)]
         leaves = [leaf for leaf in leaves if leaf != ("VALUE", "0x")]  # an event has no other word for none
-        yield int(txid), name, [] if name[3:] in {code.name for code in SECRET} else leaves
+        if name[3:] in _NO_REST:
+            leaves = [leaf for leaf in leaves if leaf[0] not in _REST]
+        yield int(txid), name, [] if name[3:] in {code.name for code in UNREAD} else leaves
 
 
 def leaves_of(op: Op) -> tuple[int, str, Leaves]:
@@ -124,10 +103,6 @@ def _rendered(tag: str, value: Any) -> Iterator[tuple[str, str]]:
                 yield from [("VALUE", f"0x{xattr.value.hex()}")] * bool(xattr.value)
         case "SOURCE":
             yield from ((f"SOURCE{number}", each) for number, each in enumerate(value, 1))
-        case "EXTRAOPTION":
-            yield "EXTRAOPTIONS", str(len(value))
-            for key, each in value:
-                yield from (("KEY", key), ("VALUE", each))
         case "OPTIONS":
             yield tag, "|".join(("NONE", "OVERWRITE", "TO_TRASH")[option] for option in value)
         case "RPC_CLIENTID":

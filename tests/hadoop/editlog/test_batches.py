@@ -7,7 +7,7 @@ import pytest
 from nncache.hadoop.change import EverythingUnknown
 from nncache.hadoop.changes import BEYOND_EVENTS
 from nncache.hadoop.editlog.batches import batch_of
-from nncache.hadoop.editlog.ops import Op, OpCode, UnknownOp
+from nncache.hadoop.editlog.ops import UNREAD, Op, OpCode, UnknownOp
 from nncache.hadoop.events import (
     Append,
     Close,
@@ -138,8 +138,18 @@ def test_what_has_no_event_may_have_changes() -> None:
     """The consumer takes both; most operations have neither, and no batch."""
     for name, changes in BEYOND_EVENTS.items():
         assert batch_of(Op(5, OpCode[name], {"path": "/p"})) == EventBatch(5, (), changes("/p"))
-    assert batch_of(Op(5, OpCode.START_LOG_SEGMENT, {})) is None
-    assert batch_of(Op(5, OpCode.UPDATE_MASTER_KEY, {})) is None
+    assert all(batch_of(Op(5, code, {})) is None for code in UNREAD)
+
+
+def test_all_that_changes_a_status_is_read() -> None:
+    """And that alone; who holds tokens or keys is not among it."""
+    assert set(OpCode) - UNREAD == {row[0] for row in EVENTS} | {OpCode[name] for name in BEYOND_EVENTS}
+    assert {
+        OpCode.GET_DELEGATION_TOKEN,
+        OpCode.RENEW_DELEGATION_TOKEN,
+        OpCode.CANCEL_DELEGATION_TOKEN,
+        OpCode.UPDATE_MASTER_KEY,
+    } <= UNREAD
 
 
 def test_an_unknown_operation_says_that_nothing_is_known() -> None:

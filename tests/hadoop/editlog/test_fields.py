@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nncache.hadoop.editlog import fields
-from nncache.hadoop.editlog.fields import LONG, SHORT, UNREADABLE, Reader, optional
+from nncache.hadoop.editlog.fields import UNREADABLE, Reader
 from nncache.hadoop.events import AclKind, AclScope, FileAclEntry, XAttr, XAttrNamespace
 from tests.hadoop.editlog.segments import short_text, utf
 
 ACL_ENTRY = FileAclEntry(scope=AclScope.DEFAULT, kind=AclKind.GROUP, name="ü", permissions="r-x")
-CODEC = b"\0\0\0\x01" + utf("k") + utf("v")
 
 READ: list[tuple[Reader, bytes, tuple[Any, ...]]] = [
     (fields.string, b"\0\0", ("",)),
@@ -24,9 +23,7 @@ READ: list[tuple[Reader, bytes, tuple[Any, ...]]] = [
     (fields.text, short_text("grüße"), ("grüße",)),
     (fields.text, b"\x8f\x80" + b"x" * 128, ("x" * 128,)),
     (fields.blocks, b"\0\0\0\x01" + struct.pack(">qqq", 5, 6, 7), (((5, 6, 7),),)),
-    (fields.compact_blocks, b"\x01" + struct.pack(">q", 5) + b"\x06\x07", (((5, 6, 7),),)),
     (fields.strings, b"\0\0\0\x02" + utf("/a") + utf("/b"), (("/a", "/b"),)),
-    (fields.string_pairs, CODEC, ((("k", "v"),),)),
     (fields.rename_options, b"\0\0\0\x02\x01\x02", (b"\x01\x02",)),
     (fields.acl, b"\0\0\0\x01\x6d" + utf("ü"), ((ACL_ENTRY,),)),
     (
@@ -53,8 +50,6 @@ READ: list[tuple[Reader, bytes, tuple[Any, ...]]] = [
             (FileAclEntry(scope=AclScope.DEFAULT, kind=AclKind.GROUP, name="g", permissions="r-x"),),
         ),
     ),
-    (optional(fields.string, SHORT, LONG), b"\0\0\0\x00", (None, None, None)),
-    (optional(fields.string, SHORT, LONG), b"\0\0\0\x03" + utf("/a") + b"\0\x09", ("/a", 9, None)),
 ]
 
 
@@ -81,13 +76,10 @@ def test_a_body_that_ends_within_a_field_is_noticed(read: Reader, body: bytes) -
         (fields.string, b"\0\x03\xed\xa0\xbd"),  # half a pair of surrogates
         (fields.string, b"\0\x02\xff\xfe"),
         (fields.text, b"\x01\xff"),
-        (fields.text, b"\x87\x00"),  # a length of -1
         (fields.blocks, b"\xff\xff\xff\xff"),
         (fields.acl, b"\0\0\0\x01\x80"),
         (fields.xattrs, b"\x08\x12\x06\x08\x09\x12\x01k\x00"),  # a namespace to come
         (fields.path_and_acl, b"\x02\x0a\x00\x00"),
-        (optional(SHORT), b"\0\0\0\x02\0\0"),
-        (optional(SHORT), b"\xff\xff\xff\xff\0\0"),
     ],
 )
 def test_what_is_no_such_field_is_refused(read: Reader, body: bytes) -> None:
@@ -99,6 +91,11 @@ def test_what_is_no_such_field_is_refused(read: Reader, body: bytes) -> None:
     assert end != len(body)
 
 
+def test_the_rest_is_left_out() -> None:
+    """Whatever it is."""
+    assert fields.rest(b"/d \xff\xff", 3) == ((), 5)
+
+
 @given(st.text(st.characters(codec="utf-8"), max_size=50))
 def test_all_text_comes_back(text: str) -> None:
     """As Java writes it: each UTF-16 unit for itself."""
@@ -106,26 +103,17 @@ def test_all_text_comes_back(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("encoded", "number"),
-    [
-        (b"\0", 0),
-        (b"\x7f", 127),
-        (b"\x90", -112),
-        (b"\x8f\x80", 128),
-        (b"\x87\x70", -113),
-        (b"\x8e\x01\x00", 256),
-        (b"\x88\x7f" + b"\xff" * 7, 2**63 - 1),
-        (b"\x80\x7f" + b"\xff" * 7, -(2**63)),
-    ],
+    ("encoded", "length"),
+    [(b"\0", 0), (b"\x7f", 127), (b"\x8f\x80", 128), (b"\x8e\x01\x00", 256), (b"\x8d\x01\x00\x00", 1 << 16)],
 )
-def test_variable_numbers(encoded: bytes, number: int) -> None:
-    """WritableUtils.writeVLong, seen as the length of a lone block."""
-    body = b"\x01" + struct.pack(">q", 5) + encoded + b"\x09"
-    assert fields.compact_blocks(body, 0) == ((((5, number, 9),),), len(body))
+def test_lengths_of_text(encoded: bytes, length: int) -> None:
+    """WritableUtils.writeVInt."""
+    body = encoded + b"x" * length
+    assert fields.text(body, 0) == (("x" * length,), len(body))
 
 
-def test_compact_blocks_add_up() -> None:
-    """Length and generation stamp are those of the block before, and the difference."""
-    first = struct.pack(">q", 5) + b"\x64\x07"
-    second = struct.pack(">q", -4) + b"\xf6\x01"
-    assert fields.compact_blocks(b"\x02" + first + second, 0)[0] == (((5, 100, 7), (-4, 90, 8)),)
+@pytest.mark.parametrize("first", [b"\x90", b"\xff", b"\x87", b"\x80"])
+def test_a_negative_length_of_text_is_refused(first: bytes) -> None:
+    """Of one byte, or of more."""
+    with pytest.raises(ValueError, match="negative"):
+        fields.text(first + b"\0" * 9, 0)

@@ -98,7 +98,7 @@ def test_without_gssapi_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     """The packages of PyPI and of Debian."""
     monkeypatch.setitem(sys.modules, "gssapi", None)
     with pytest.raises(KerberosError, match=r"pip install '\.\[kerberos\]'.*libkrb5-dev"):
-        gss.see_installed()
+        gss.check_installed()
 
 
 def test_gssapi_is_not_imported_before_it_is_needed() -> None:

@@ -18,6 +18,7 @@ from nncache.hadoop.kerberos.krb5_library import default_realm
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
+from nncache.hadoop.kerberos.tickets import RETRY_S
 from nncache.net.setting_error import SettingError
 from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.counted_identity import acceptor
@@ -84,7 +85,7 @@ async def test_a_negotiation_is_taken_by_the_server_once(realm: KdcServer) -> No
         proof = theirs.step(base64.b64decode(token, validate=True))
         assert theirs.complete
         assert str(theirs.initiator_name) == f"alice@{REALM}"
-        await negotiation.see_proven(["Basic realm=x", f" negotiate {base64.b64encode(proof).decode()} "])
+        await negotiation.check_proven(["Basic realm=x", f" negotiate {base64.b64encode(proof).decode()} "])
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ async def test_a_server_that_proves_nothing_is_found_out(
     """No token, or one that says that all is well without saying why."""
     negotiation = await made(of_alice(realm)).negotiation("localhost", HANG_S)
     with pytest.raises(KerberosError, match=f"does not prove that it is HTTP/localhost: .*{why}"):
-        await negotiation.see_proven(fields)
+        await negotiation.check_proven(fields)
 
 
 async def test_a_server_that_wants_to_go_on_has_proven_nothing(realm: KdcServer) -> None:
@@ -114,7 +115,7 @@ async def test_a_server_that_wants_to_go_on_has_proven_nothing(realm: KdcServer)
     initiator = await identity.initiator(Mechanism.SPNEGO, HANG_S)
     negotiation = Negotiation(Unfinished(initiator.context), Principal("HTTP", "localhost"), b"token")
     with pytest.raises(KerberosError, match="its token is not the last one"):
-        await negotiation.see_proven(["Negotiate AAAA"])
+        await negotiation.check_proven(["Negotiate AAAA"])
 
 
 async def test_a_silent_kdc_costs_its_share_of_time_and_no_more(realm: KdcServer) -> None:
@@ -133,8 +134,11 @@ async def test_a_silent_kdc_costs_its_share_of_time_and_no_more(realm: KdcServer
 
 async def test_a_ticket_that_a_server_refused_is_got_again(realm: KdcServer) -> None:
     """With a new cache, so that the ticket for the server is a new one, too."""
-    identity = made(of_alice(realm))
+    now = 0.0
+    identity = identity_of(of_alice(realm), lambda: now)
+    assert identity is not None
     first = await identity.initiator(Mechanism.KERBEROS, HANG_S)
+    now += RETRY_S
     identity.recheck()
     second = await identity.initiator(Mechanism.KERBEROS, HANG_S)
     assert first.context._ticket != second.context._ticket  # noqa: SLF001 - nothing else tells them apart

@@ -12,7 +12,7 @@ from nncache.hadoop.kerberos import krb5_library
 from nncache.hadoop.kerberos.gss import KerberosTicket, ticket_from_cache, ticket_from_keytab
 from nncache.hadoop.kerberos.krb5_library import destroy, new_cache
 from nncache.hadoop.kerberos.principal import Principal
-from nncache.hadoop.kerberos.threads import KdcThreads
+from nncache.hadoop.kerberos.threads import MAX_THREADS, KdcThreads
 from nncache.hadoop.kerberos.tickets import (
     HANGING_S,
     RETRY_S,
@@ -210,13 +210,22 @@ async def test_a_keytab_that_is_replaced_is_read_at_once(kdc: Kdc) -> None:
 async def test_a_ticket_that_a_server_refused_is_got_again_first(kdc: Kdc) -> None:
     """The server's key may have been changed; while the KDC is away the refused one is better than none."""
     await kdc.get()
-    kdc.now = RETRY_WITHOUT_S
+    kdc.now = RETRY_S
     kdc.tickets.recheck()
     assert await kdc.get() == 2
     kdc.failure = "no KDC"
-    kdc.now += RETRY_WITHOUT_S
+    kdc.now += RETRY_S
     kdc.tickets.recheck()
     assert await kdc.get() == 2
+
+
+async def test_a_server_that_refuses_each_ticket_has_few_got(kdc: Kdc) -> None:
+    """It is asked four times a second, by each proxy, and its keytab is wrong: that is no matter of the KDC."""
+    for _ in range(40):
+        await kdc.get()
+        kdc.tickets.recheck()
+        kdc.now += 0.25
+    assert kdc.asked == 2
 
 
 async def test_caches_that_are_not_used_any_more_are_destroyed(kdc: Kdc) -> None:
@@ -243,6 +252,25 @@ async def test_a_ticket_cache_is_read_for_each_connection() -> None:
     assert (await tickets.get(HANG_S)).lifetime_s == 100.0
     with pytest.raises(KerberosError, match="is expired: renew it"):
         await tickets.get(HANG_S)
+
+
+async def test_a_thread_that_cannot_be_started_counts_for_none(
+    kdc: Kdc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T2: it is an error of this call, and no place is lost to it."""
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        for _ in range(MAX_THREADS):
+            kdc.now += RETRY_WITHOUT_S
+            with pytest.raises(KerberosError, match="no Kerberos ticket for svc/h@R: can't start new thread"):
+                await kdc.get()
+    kdc.now += RETRY_WITHOUT_S
+    assert await kdc.get() == 1
+    assert len(kdc.caches) == 1
 
 
 async def test_the_figures_of_tickets_from_a_keytab(kdc: Kdc) -> None:

@@ -11,11 +11,12 @@ import pytest
 from aiohttp import web
 from aiohttp.client_middlewares import ClientHandlerType
 from aiohttp.test_utils import TestServer, unused_port
+from yarl import URL
 
 from nncache.hadoop.errors import JmxUnavailableError, KerberosError
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.settings import KerberosSettings
-from nncache.hadoop.kerberos.web_guard import see_guarded
+from nncache.hadoop.kerberos.web_guard import check_guarded
 from nncache.hadoop.kerberos.web_login import WebLogin
 from nncache.testbed.spec import REALM
 from tests.hadoop.kerberos.counted_identity import CountedIdentity, acceptor
@@ -37,6 +38,9 @@ class NameNode:
     cuts: int = 0  # so many replies to a token are lost
     answer: int = 200
     asks: bool = True  # for a login
+    browsers_elsewhere: bool = (
+        False  # to whom a `User-Agent` means a browser (AltKerberosAuthenticationHandler)
+    )
     proves: Callable[[str], str] = lambda token: token.replace("token", "proof")
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -45,6 +49,8 @@ class NameNode:
         self.asked.append((cookie, authorization))
         if self.cookie and cookie == self.cookie:
             return web.Response(status=self.answer, headers=self.renewed)
+        if self.browsers_elsewhere and "User-Agent" in request.headers:
+            return web.Response(status=302, headers={"Location": "https://sso.x/"})
         if not self.asks:
             return web.Response(status=self.answer, headers={"Set-Cookie": self.set_cookie})
         if authorization is None:
@@ -95,6 +101,33 @@ async def test_one_token_and_then_the_cookie() -> None:
             async with session.get(url) as reply:
                 assert reply.status == 200
         assert namenode.asked == [(None, None), (None, "Negotiate token1"), (COOKIE, None), (COOKIE, None)]
+
+
+async def test_no_request_of_ours_is_taken_for_a_browsers() -> None:
+    """Where these log in elsewhere, such as at Knox: who names no `User-Agent` is none."""
+    async with fake_cluster() as (namenode, _, session, url):
+        namenode.browsers_elsewhere = True
+        await check_guarded(session, url.removeprefix("http://").rstrip("/"))
+        namenode.asked.clear()
+        async with session.get(url, allow_redirects=False) as reply:
+            assert reply.status == 200
+        assert namenode.asked == [(COOKIE, None)]
+
+
+@pytest.mark.parametrize("host", ["LOCALHOST", "LocalHost"])
+async def test_the_case_of_a_hosts_name_is_no_matter(host: str) -> None:
+    """As settings have it, and as an URL does, which has it in small letters."""
+    namenode, identity = NameNode(), CountedIdentity(host="localhost")
+    async with serving(namenode, identity, host) as (session, url):
+        async with session.get(URL(url, encoded=True)) as reply:
+            assert reply.status == 200
+        (login,) = session._middlewares  # noqa: SLF001 - what `serving` has made
+        assert isinstance(login, WebLogin)
+        address = url.removeprefix("http://").rstrip("/")
+        cookie = login.cookie(address)
+        assert cookie == COOKIE.partition("=")[2]
+        login.forget(address, cookie)
+        assert login.cookie(address) is None
 
 
 async def test_a_cookie_that_has_ended_is_replaced() -> None:
@@ -299,7 +332,7 @@ async def asked(status: int, then: int = 200) -> str:
     app.router.add_get("/{path:.*}", handle)
     async with TestServer(app) as server, aiohttp.ClientSession(middlewares=(log_in,)) as session:
         try:
-            await see_guarded(session, f"127.0.0.1:{server.port}")
+            await check_guarded(session, f"127.0.0.1:{server.port}")
         except KerberosError as error:
             return str(error)
         finally:
@@ -322,4 +355,4 @@ async def test_no_reply_is_no_answer() -> None:
     """It is asked again with the next probe."""
     async with aiohttp.ClientSession() as session:
         with pytest.raises(JmxUnavailableError, match="cannot connect"):
-            await see_guarded(session, f"127.0.0.1:{unused_port()}")
+            await check_guarded(session, f"127.0.0.1:{unused_port()}")

@@ -245,6 +245,29 @@ async def test_a_server_that_refuses_simple_authentication_says_so() -> None:
             await ask(connection)
 
 
+@pytest.mark.parametrize("kind", ["RetriableException", "StandbyException"])
+async def test_a_busy_server_refuses_one_call_and_ends_the_connection(kind: str) -> None:
+    """With ipc.PORT.backoff.enable: that call was not carried out, of the others nothing is known."""
+    busy = Failure(f"org.apache.hadoop.ipc.{kind}", "Server too busy - disconnecting", is_fatal=True)
+    answers: dict[str, Answer] = {"/busy": busy, "/other": Never()}
+    async with connected(lambda call: answers.get(path_of(call), YES)) as (server, connection):
+
+        async def refused() -> bool:
+            await server.until(lambda: len(server.calls) == 1)
+            return await ask(connection, "/busy")
+
+        other, asked = await asyncio.gather(
+            ask(connection, "/other", method=WRITE), refused(), return_exceptions=True
+        )
+        assert isinstance(asked, RemoteCallError)
+        assert asked.verdict in {Verdict.RETRIABLE, Verdict.STANDBY}
+        assert isinstance(other, RpcUnavailableError)
+        assert other.is_sent
+        assert "closed the connection: Server too busy" in str(other)
+        assert await ask(connection)
+        assert (connection.connection_id, len(server.calls)) == (2, 3)
+
+
 @pytest.mark.parametrize(
     "raw",
     [

@@ -6,7 +6,7 @@ from nncache.hadoop.errors import FramingError, RpcLoginError
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.rpc.framing import LENGTH_BYTES, encode_frame
 from nncache.hadoop.rpc.handshake import SimpleHandshake, TokenRequest
-from nncache.hadoop.rpc.messages import CONTEXT_CALL_ID, SASL_CALL_ID
+from nncache.hadoop.rpc.messages import CONTEXT_CALL_ID, SASL_CALL_ID, encode_sasl
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from nncache.hadoop.rpc.sasl import ContextProtection, Qop, SaslHandshake
 from tests.hadoop.rpc.fake_gss import FakeContext
@@ -18,6 +18,7 @@ TOKEN = pb.RpcSasl.Auth(
     method="TOKEN", mechanism="DIGEST-MD5", protocol="", server_id="default", challenge=b"realm"
 )
 OFFERS = pb.RpcSasl(state=pb.RpcSasl.NEGOTIATE, auths=[TOKEN, KERBEROS])
+SIMPLE = pb.RpcSasl.Auth(method="SIMPLE", mechanism="", protocol="", server_id="")
 SUCCESS = pb.RpcSasl(state=pb.RpcSasl.SUCCESS)
 
 
@@ -158,15 +159,26 @@ def test_a_server_without_kerberos_is_refused() -> None:
         handshake().receive(reply(pb.RpcSasl(state=pb.RpcSasl.NEGOTIATE)))
 
 
-def test_simple_authentication_is_refused_unless_allowed() -> None:
-    """Anybody can be such a server (ipc.client.fallback-to-simple-auth-allowed)."""
+@pytest.mark.parametrize(
+    ("offers", "choice"),
+    [
+        (SUCCESS, b""),
+        (
+            pb.RpcSasl(state=pb.RpcSasl.NEGOTIATE, auths=[TOKEN, SIMPLE]),
+            encode_sasl(CLIENT, pb.RpcSasl(state=pb.RpcSasl.INITIATE, auths=[SIMPLE])),
+        ),
+    ],
+    ids=["alone", "beside-tokens"],
+)
+def test_simple_authentication_is_refused_unless_allowed(offers: pb.RpcSasl, choice: bytes) -> None:
+    """Anybody can be such a server (ipc.client.fallback-to-simple-auth-allowed); a NameNode also has tokens."""
     made = handshake()
     with pytest.raises(RpcLoginError, match=r"only has SIMPLE.*fallback_to_simple_auth_allowed"):
-        made.receive(reply(SUCCESS))
+        made.receive(reply(offers))
     assert not made.is_complete()
     fallback = SimpleHandshake(CLIENT, "svc", "some.Protocol")
     allowed = handshake(fallback=fallback)
-    assert allowed.receive(reply(SUCCESS)) == fallback.begin()
+    assert allowed.receive(reply(offers)) == choice + fallback.begin()
     assert allowed.is_complete()
     assert allowed.protection is None
 

@@ -5,7 +5,7 @@ from typing import Final
 from nncache.hadoop.change import EverythingUnknown
 from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.frames import Frame, Stop, read_frames, read_segment
-from nncache.hadoop.editlog.ops import SECRET, Op, UnknownOp, decode_op
+from nncache.hadoop.editlog.ops import UNREAD, Op, UnknownOp, decode_op
 from nncache.hadoop.errors import MalformedEditsError
 from nncache.hadoop.events import EventBatch
 from tests.hadoop.editlog.segments import RPC, added, file, frame, header, permissions, utf
@@ -48,8 +48,8 @@ def _check_op(given: Frame, layout_version: int) -> None:
     if isinstance(op, UnknownOp):
         expected = EventBatch(op.txid, (), (EverythingUnknown(f"transaction {op.txid}: {op.reason}"),))
         hold(batch == expected, "an unknown operation is passed over")
-    elif op.code in SECRET:
-        hold(op == Op(given.txid, op.code, {}), "a secret is read")
+    elif op.code in UNREAD:
+        hold(op == Op(given.txid, op.code, {}), "what changes no status is read")
     else:
         hold(batch is None or batch.txid == given.txid, "a batch of another transaction")
 
@@ -97,7 +97,7 @@ EDIT_LOG: Final = (
     ),
     Target(
         name="edits-op",
-        invariant="a decoded or an unknown operation, and never an error; of secrets nothing",
+        invariant="a decoded or an unknown operation, and never an error; of what changes no status nothing",
         check=check_op,
         seeds=tuple(bytes((0, code)) + body for code, body in _BODIES),
         modules=(

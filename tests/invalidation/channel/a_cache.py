@@ -1,4 +1,4 @@
-"""A cache with things in it, and what is left of them: to compare what changes told in two ways do to it."""
+"""A cache with entries, and its state after changes: to compare the effects of two forms of the same changes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tests.hadoop.any_events import changes_at, few_paths, in_order
 
 NAMES = ("a", "b", "c")
 PATHS = tuple(ROOT + ROOT.join(parts) for depth in range(1, 4) for parts in product(NAMES, repeat=depth))
-"""All paths that `few_paths` gives."""
+"""All paths that `few_paths` draws."""
 
 CALLERS = (Caller("user=alice"), Caller("user=bob"))
 TERM = 1
@@ -32,7 +32,7 @@ globs = st.lists(
 
 
 def near(filters: GlobSet) -> st.SearchStrategy[str]:
-    """Paths that match, that are next to those that do, and others."""
+    """Draw paths that match, their neighbours, ancestors and children, and others."""
     matching = [path for path in PATHS if filters.matches(path)] or [ROOT + NAMES[0]]
     beside = [f"{parent(path) or ROOT}/{name}".replace("//", "/") for path in matching for name in NAMES]
     above = [above for path in matching for above in ancestors(path)]
@@ -42,20 +42,20 @@ def near(filters: GlobSet) -> st.SearchStrategy[str]:
 
 @dataclass(frozen=True)
 class Window:
-    """A two-step write under way."""
+    """A two-step write in progress."""
 
     path: str
     after_txid: int
     topmost_missing: str | None
 
     def is_about_ancestors(self, filters: GlobSet) -> bool:
-        """Whether only ancestors that it may make concern the filters."""
+        """Return whether it concerns the filters only by ancestors that it may create."""
         return not filters.may_concern(self.path)
 
 
 @st.composite
 def windows(draw: st.DrawFn, filters: GlobSet) -> Window:
-    """A two-step write through the proxy."""
+    """Draw a two-step write through the proxy."""
     path = draw(near(filters).filter(lambda path: path != ROOT))
     topmost = draw(st.sampled_from([None, *ancestors(path)[:-1]]))
     return Window(path, draw(st.integers(0, 20)), topmost)
@@ -63,24 +63,24 @@ def windows(draw: st.DrawFn, filters: GlobSet) -> Window:
 
 @dataclass(frozen=True)
 class Before:
-    """How a cache came to be as it is."""
+    """The history of a cache before the changes."""
 
     globs: Sequence[str]
     is_per_path: bool
-    kind: EntryKind  # what every path is to the first caller
+    kind: EntryKind  # of every path, as filled for the first caller
     fills: Sequence[tuple[str, Caller, EntryKind]]
     questions: Sequence[tuple[str, Caller]]
     windows: Sequence[Window]
 
     @cached_property
     def filters(self) -> GlobSet:
-        """What the cache keeps."""
+        """The filters of the cache."""
         return GlobSet({glob: glob for glob in self.globs})
 
 
 @st.composite
 def cases(draw: st.DrawFn, max_changes: int) -> tuple[Before, list[tuple[int, Change]]]:
-    """A cache, and what happens then."""
+    """Draw a cache's history, and the changes that follow."""
     chosen = draw(globs)
     filters = GlobSet({glob: glob for glob in chosen})
     before = Before(
@@ -100,17 +100,17 @@ def cases(draw: st.DrawFn, max_changes: int) -> tuple[Before, list[tuple[int, Ch
 
 @dataclass(frozen=True)
 class After:
-    """What is left."""
+    """The state of a cache after the changes."""
 
     entries: frozenset[str]
     grants: frozenset[tuple[str, Caller, bool]]
-    covered: frozenset[str]  # matching paths that are under a two-step write
-    kept: tuple[Conclusion, ...]  # what became of the questions that were on their way
-    decisions: tuple[str, ...]  # how each caller is answered about each path then
+    covered: frozenset[str]  # matching paths in a two-step write
+    kept: tuple[Conclusion, ...]  # the conclusions of questions in flight during the changes
+    decisions: tuple[str, ...]  # the decision for each path and caller afterwards
 
 
 def after(before: Before, reported: Iterable[tuple[int, Change]]) -> After:
-    """Tell a cache changes, and look."""
+    """Apply changes to a cache, and return its state."""
     cache = MetadataCache(
         CacheSettings(glob=tuple(before.globs), grants="per_path" if before.is_per_path else "per_directory")
     )

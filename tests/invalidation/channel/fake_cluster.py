@@ -1,4 +1,4 @@
-"""A NameNode, its pool, a publisher's hand and a reader's session over a ZooKeeper, in virtual time."""
+"""A NameNode, its pool, a hand-operated publisher and a reader's session on a ZooKeeper, in virtual time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -21,22 +21,22 @@ from tests.invalidation.virtual_time import clock
 from tests.setup import channel_setup
 
 JOE = {"joe": "/joe/*"}
-"""The filter that is there when a story begins."""
+"""The filter that exists at the beginning of a story."""
 
 
 @dataclass
 class FakeCluster:
-    """All of them, and the stream under test."""
+    """The servers, the publisher, and the stream under test."""
 
     namenode: FakeNameNode
     pool: FakePool
     server: FakeZooKeeper
-    session: FakeSession  # the stream's own
+    session: FakeSession  # the stream's session
     press: Press
     stream: ZooKeeperInotifyEventInputStream
 
     def unlink(self, *paths: str) -> int:
-        """Delete these paths and publish that in one record; return its transaction."""
+        """Delete these paths and publish the deletions in one record; return its transaction."""
         for path in paths:
             self.namenode.unlink(path)
         return self.press.publish()
@@ -49,27 +49,27 @@ class FakeCluster:
                 return item
 
     async def next_changes(self) -> tuple[tuple[str, ...], int]:
-        """Return the paths of the next changes, and through where they go."""
+        """Return the paths of the next changes, and the transaction that they reach."""
         item = await self.next_of(Changes)
         assert isinstance(item, Changes)
         return tuple(getattr(change, "path", "") for _, change in item.changes), item.through_txid
 
     async def next_covered(self, since: float) -> Covered:
-        """Return the first coverage as of then or later."""
+        """Return the first coverage as of `since` or later."""
         while True:
             item = await self.next_of(Covered)
             if isinstance(item, Covered) and item.as_of >= since:
                 return item
 
     async def next_filters(self) -> set[str]:
-        """Return the globs of the next filters."""
+        """Return the globs of the next set of filters."""
         item = await self.next_of(Filters)
         assert isinstance(item, Filters)
         return set(item.globs.values())
 
 
 def fake_cluster(**filters: str) -> FakeCluster:
-    """Set the stage: 10 transactions have happened, and these filters are published."""
+    """Return a cluster with 10 transactions and these published filters."""
     namenode = FakeNameNode()
     for number in range(10):
         namenode.unlink(f"/before/{number}")
@@ -87,7 +87,7 @@ def fake_cluster(**filters: str) -> FakeCluster:
 
 @asynccontextmanager
 async def probed_fake_cluster(**filters: str) -> AsyncIterator[FakeCluster]:
-    """Make one in virtual time, whose NameNodes are probed each second."""
+    """Yield a cluster whose NameNodes are probed every second."""
     fixture = fake_cluster(**filters)
     async with asyncio.TaskGroup() as tasks:
         probing = tasks.create_task(fixture.pool.run())
@@ -96,7 +96,7 @@ async def probed_fake_cluster(**filters: str) -> AsyncIterator[FakeCluster]:
 
 
 def play(story: Callable[[FakeCluster], Awaitable[None]], **filters: str) -> None:
-    """Play a story in virtual time, for a test that has no event loop."""
+    """Play a story in virtual time, for a test without an event loop."""
 
     async def run() -> None:
         async with probed_fake_cluster(**filters) as fixture:
@@ -108,12 +108,12 @@ def play(story: Callable[[FakeCluster], Awaitable[None]], **filters: str) -> Non
 def follow(
     fake_cluster: FakeCluster, from_txid: int | None = None, *, name: str = "joe", chain: str | None = None
 ) -> FilterInotifyEventInputStream:
-    """Return a stream under test."""
+    """Return a filter's stream under test."""
     return FilterInotifyEventInputStream(fake_cluster.session, ZNODES, name, clock, from_txid, chain=chain)
 
 
 def received(txid: int, *paths: str) -> ReceivedEvents:
-    """Return the item of a record in which each path was deleted by a transaction, the last by this one."""
+    """Return the item of a record: each path is deleted by a transaction of its own, the last by `txid`."""
     first = txid - len(paths) + 1
     return ReceivedEvents(
         tuple(EventBatch(first + place, (Unlink(path),)) for place, path in enumerate(paths)), txid
@@ -126,7 +126,7 @@ async def take(stream: AsyncIterator[SubscriptionItem], count: int) -> list[Subs
 
 
 def paths(items: Sequence[SubscriptionItem]) -> list[str]:
-    """Return the paths that were deleted."""
+    """Return the paths that these items delete."""
     return [
         event.path
         for item in items

@@ -1,4 +1,4 @@
-"""What a publisher leaves in ZooKeeper, written by hand: at once, completely, and as a test wishes it."""
+"""A hand-operated publisher: it writes to ZooKeeper immediately, completely, and whatever a test wants."""
 
 from collections import deque
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ ZNODES = Znodes("/HDFSInotifyRoot", "ns1")
 
 @dataclass
 class Written:
-    """A stream as it was written."""
+    """The state of a stream in ZooKeeper."""
 
     path: str
     chain: str
@@ -43,9 +43,9 @@ PressState: TypeAlias = tuple[Written, dict[str, PublishedFilter], dict[str, Wri
 
 
 class Press:
-    """Publishes the log of a NameNode, whenever it is told to.
+    """Publishes the log of a NameNode on demand.
 
-    Commits reach the server without delay: what readers see of them in between is the test's to choose.
+    Commits reach the server without delay, so the test decides what readers see between them.
     """
 
     def __init__(self, server: FakeZooKeeper, namenode: FakeNameNode, *, max_records: int = 8) -> None:
@@ -55,13 +55,13 @@ class Press:
         self.generation = 0
         self.cache = Written(ZNODES.cache, "", 0)
         self._server = server
-        self._session = FakeSession(server)  # not one that can be cut
+        self._session = FakeSession(server)  # tests cannot cut it
         self._session.session_id = 7
         self._streams: dict[str, Written] = {}  # of the filters, by name
-        self._ids = 0  # counts: no id comes twice
+        self._ids = 0  # counts: all ids are unique
 
     def begin(self) -> None:
-        """Make the tree anew, in a ZooKeeper without one: new chains, from the present end of the log on."""
+        """Create the tree in an empty ZooKeeper: new chains, from the present end of the log on."""
         globs = {name: published.path_glob for name, published in self.filters.items()}
         self.generation = 1
         self.cache = Written(ZNODES.cache, self._new_id("cache"), self.namenode.synced)
@@ -77,16 +77,16 @@ class Press:
             self.change_filters(globs)
 
     def appear(self) -> None:
-        """Be there, as a publisher is."""
+        """Create the znode of a running publisher."""
         self.commit(Create(ZNODES.publisher, b"{}", ephemeral=True))
 
     def vanish(self) -> None:
-        """Be gone."""
+        """Delete the znode of the running publisher."""
         self.commit(Delete(ZNODES.publisher))
 
     @property
     def state(self) -> PressState:
-        """What a publisher finds in ZooKeeper when it begins."""
+        """The state that a new publisher finds in ZooKeeper."""
         return self.cache, self.filters, self._streams, self.generation
 
     @state.setter
@@ -95,11 +95,11 @@ class Press:
 
     @property
     def present(self) -> bytes:
-        """The value of `.cache`."""
+        """The present value of `.cache`."""
         return b"%d" % self.cache.txid
 
     def publish(self, through: int | None = None) -> int:
-        """Publish what the log has brought up to this transaction, or up to its end; return that."""
+        """Publish the log up to this transaction, or to its end; return the transaction."""
         txid = self.namenode.synced if through is None else through
         if txid <= self.cache.txid:
             return self.cache.txid
@@ -126,7 +126,7 @@ class Press:
         return txid
 
     def drop(self, first: int, last: int) -> None:
-        """Say to everybody that what these transactions brought is lost."""
+        """Publish to all streams that the edits of these transactions are lost."""
         dropped = Dropped(first, last, "purged")
         operations: list[Operation] = []
         for name in self.filters:
@@ -134,7 +134,7 @@ class Press:
         self.commit(*operations, *self.cache_record(dropped, last))
 
     def cache_record(self, content: Stale | Dropped, txid: int) -> list[Operation]:
-        """Return what appends a record to the stream for caches."""
+        """Return the operations that append a record to the stream for caches."""
         link = Link(self.cache.chain, self.cache.txid, txid)
         return self._append(
             self.cache, encode_cache_record(CacheRecord(link, self.generation, content)), txid
@@ -143,7 +143,7 @@ class Press:
     def filter_record(
         self, name: str, content: Events | Dropped, txid: int, modified: Modified | None = None
     ) -> list[Operation]:
-        """Return what appends a record to a filter's stream."""
+        """Return the operations that append a record to a filter's stream."""
         written = self._streams[name]
         link = Link(written.chain, written.txid, txid)
         return self._append(written, encode_filter_record(FilterRecord(link, content, modified)), txid)
@@ -151,9 +151,9 @@ class Press:
     def change_filters(
         self, globs: dict[str, str], *, anew: frozenset[str] = frozenset(), has_read: bool = True
     ) -> None:
-        """Have these filters from here on; those that were there before stay what they are, unless made `anew`.
+        """Set the filters in force. Existing ones are kept, except those in `anew`, which are removed and added again.
 
-        What the publisher `has_read` of the log by now is matched by those before.
+        Edits that the publisher `has_read` so far are matched by the former filters.
         """
         if has_read:
             self.publish()
@@ -185,12 +185,12 @@ class Press:
         self.commit(*operations, SetData(ZNODES.filters, b"%d" % self.generation))
 
     def subscribers(self, name: str, *users: str) -> None:
-        """Let these users subscribe to a filter, beside its owner; the generation stays."""
+        """Let these users subscribe to a filter, in addition to its owner; the generation stays."""
         published = self.filters[name] = replace(self.filters[name], allowed_subscribers=users)
         self.commit(SetData(ZNODES.definition(name), encode_published_filter(published)))
 
     def begin_anew(self) -> None:
-        """Give all chains up, as after a log that went back: new ids, from the present end on."""
+        """Restart all chains, as after a log that went back: new ids, from the present end on."""
         operations: list[Operation] = [Delete(f"{ZNODES.cache}/{txid}") for txid in self.cache.records]
         self.cache = Written(ZNODES.cache, self._new_id("cache"), self.namenode.synced)
         self.commit(*operations, SetData(ZNODES.cache, self.present))
@@ -198,15 +198,15 @@ class Press:
         self.change_filters(globs, anew=frozenset(globs))
 
     def put(self, path: str, data: bytes) -> None:
-        """Write anything anywhere, as somebody else would."""
+        """Write any data to any path, like a client outside the service."""
         self.commit(SetData(path, data) if path in self._server.tree.paths else Create(path, data))
 
     def delete(self, path: str) -> None:
-        """Delete anything, as somebody else would."""
+        """Delete any path, like a client outside the service."""
         self.commit(Delete(path))
 
     def commit(self, *operations: Operation) -> None:
-        """Carry out a transaction."""
+        """Commit a transaction."""
         self._server.commit(self._session, operations)
 
     def _append(self, written: Written, data: bytes, txid: int) -> list[Operation]:

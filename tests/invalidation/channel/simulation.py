@@ -1,4 +1,4 @@
-"""A NameNode, a publisher, a ZooKeeper and a proxy's stream, and all that can happen to them."""
+"""A NameNode, a publisher, a ZooKeeper and a proxy's stream, and the acts that change or break them."""
 
 import asyncio
 import copy
@@ -25,40 +25,40 @@ RUBBISH = (b"", b"{}", b"0", b"1", b"\xff", b"[" * 2000)
 
 
 class FilterJudge(Judge):
-    """Asks for the changes of the filters in force, from when each was, without a break.
+    """A judge that demands the changes of each filter since it came into force, without a gap.
 
-    A reply that was asked for before is not kept under that filter, so that a change before is nobody's.
+    The cache keeps no reply to an earlier question under that filter, so earlier changes do not concern it.
     """
 
     def __init__(self) -> None:
         super().__init__(clock)
         self.in_force_since: dict[str, float] = {}  # by id
-        self.missing: list[tuple[float, str]] = []  # (time, path) of what was not covered yet
-        self.may_repeat = False  # ZooKeeper was put back, and what it had lost was published again
+        self.missing: list[tuple[float, str]] = []  # (time, path) of changes that are not covered yet
+        self.may_repeat = False  # ZooKeeper was restored, and the lost records were published again
 
     def apply(self, change: Change, now: float, txid: int | None = None) -> None:
-        """Take note of the path; it comes once, but for what was published again."""
+        """Record the path; it may come only once, unless records were published again."""
         if self.may_repeat and isinstance(change, Vanished):
             self.applied.discard(change.path)
         super().apply(change, now, txid)
 
     def open_stream(self, term: int) -> None:
-        """Forget everything; what is kept from here on is kept under the filters that are told next."""
+        """Forget everything; later entries belong to the filters that are set next."""
         super().open_stream(term)
         self.in_force_since = {}
 
     def set_filters(self, globs: Mapping[str, str]) -> None:
-        """Take note of those that are new."""
+        """Record when new filters came into force."""
         super().set_filters(globs)
         now = clock()
         self.in_force_since = {each: self.in_force_since.get(each, now) for each in globs}
 
     def acknowledge(self, path: str) -> None:
-        """Take note that whoever changed this path has been told so."""
+        """Record that the change of this path was acknowledged to its client."""
         self.missing.append((clock(), path))
 
     def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
-        """Every change of a filter in force, acknowledged since it is and before `as_of`, must have been applied."""
+        """Check that all changes of each filter, acknowledged since it is in force and before `as_of`, were applied."""
         if self.open_since is None:
             self.wrongs.append("covered while closed")
         due = [(at, path) for at, path in self.missing if at < as_of and path not in self.applied]
@@ -72,7 +72,7 @@ class FilterJudge(Judge):
 
 
 class Restless(InotifyEventInputStream):
-    """A stream whose reader loses patience again and again (S3)."""
+    """A stream whose reader cancels and repeats its reads again and again (S3)."""
 
     def __init__(self, stream: ZooKeeperInotifyEventInputStream) -> None:
         self._stream = stream
@@ -80,19 +80,19 @@ class Restless(InotifyEventInputStream):
 
     @property
     def term(self) -> int:
-        """As the stream says."""
+        """The term of the stream."""
         return self._stream.term
 
     async def open(self) -> None:
-        """Open it."""
+        """Open the stream."""
         await self._stream.open()
 
     async def close(self) -> None:
-        """Close it."""
+        """Close the stream."""
         await self._stream.close()
 
     async def __anext__(self) -> StreamItem:
-        """Ask, give up, and ask again."""
+        """Read with short timeouts until an item arrives."""
         while True:
             try:
                 async with asyncio.timeout(self._chance.choice((0, 0.0005, 0.002, 0.05))):
@@ -101,20 +101,20 @@ class Restless(InotifyEventInputStream):
                 continue
 
     def request_probe(self) -> None:
-        """Pass it on."""
+        """Forward the request to the stream."""
         self._stream.request_probe()
 
     def stats(self) -> ChannelStats:
-        """Return its figures."""
+        """Return the stream's figures."""
         return self._stream.stats()
 
 
 Step: TypeAlias = tuple[str, int, float, bool]
-"""An act, how much or which, the seconds that pass then, and whether all troubles end then."""
+"""An act, its amount or index, the seconds that follow, and whether all outages end after them."""
 
 
 class Simulation:
-    """All of them. The publisher works when it is told to, as fast as nobody can; what it writes is complete."""
+    """All parts. The publisher works on demand, without delay; its records are complete."""
 
     def __init__(self) -> None:
         self.namenode = FakeNameNode()
@@ -128,22 +128,20 @@ class Simulation:
             channel_setup(self.pool, clock), connect=lambda settings, clock: self.session
         )
         self._writes = 0
-        self._is_broken = False  # the tree is not what the publisher left
-        self._backup: tuple[FakeTree, PressState] | None = (
-            None  # of ZooKeeper, and what a publisher finds there
-        )
+        self._is_broken = False  # the tree differs from what the publisher wrote
+        self._backup: tuple[FakeTree, PressState] | None = None  # of ZooKeeper, with the publisher's state
         self.press.begin()
         self.press.change_filters({"a": "/a/*"})
 
     def write(self, number: int) -> None:
-        """Change something below a filter's directory and acknowledge it."""
+        """Change a path in a filter's directory, and acknowledge the change."""
         self._writes += 1
         path = f"/{NAMES[number % len(NAMES)]}/{self._writes}"
         self.namenode.unlink(path)
         self.judge.acknowledge(path)
 
     def publish(self) -> None:
-        """Publish everything so far, unless the tree is broken. A log that went back is noticed while it is short."""
+        """Publish everything so far, unless the tree is broken. A log that went back is noticed before it regrows."""
         if self._is_broken:
             return
         if self.namenode.synced < self.press.cache.txid:
@@ -151,18 +149,18 @@ class Simulation:
         self.press.publish()
 
     def publish_one_by_one(self) -> None:
-        """Publish a record for every transaction: more than are kept."""
+        """Publish one record per transaction: more records than are kept."""
         for txid in range(self.press.cache.txid + 1, self.namenode.synced + 1):
             if not self._is_broken:
                 self.press.publish(txid)
 
     def drop(self) -> None:
-        """Say that what is not published yet never will be."""
+        """Publish that all unpublished edits are lost."""
         if not self._is_broken and self.press.cache.txid < self.namenode.synced:
             self.press.drop(self.press.cache.txid + 1, self.namenode.synced)
 
     def toggle(self, number: int, *, has_read: bool) -> None:
-        """Add a filter, or remove it if it is there."""
+        """Add a filter, or remove it if it exists."""
         name = NAMES[number % len(NAMES)]
         globs = {each: published.path_glob for each, published in self.press.filters.items()}
         if globs.pop(name, None) is None:
@@ -172,12 +170,12 @@ class Simulation:
     def change(
         self, globs: dict[str, str], *, anew: frozenset[str] = frozenset(), has_read: bool = True
     ) -> None:
-        """Have these filters."""
+        """Set the filters in force."""
         if not self._is_broken and self.namenode.synced >= self.press.cache.txid:
             self.press.change_filters(globs, anew=anew, has_read=has_read)
 
     def make_anew(self, number: int) -> None:
-        """Remove a filter and add it again, at once or with something in between that nobody matches."""
+        """Remove a filter and add it again, in one commit or with an unmatched change in between."""
         name = NAMES[number % len(NAMES)]
         globs = {each: published.path_glob for each, published in self.press.filters.items()}
         if number <= len(NAMES):
@@ -187,7 +185,7 @@ class Simulation:
         self.change(globs, anew=frozenset({name}))
 
     def remove_late(self, number: int) -> None:
-        """Remove a filter when something has happened to it that was not read yet, and publish that without it."""
+        """Remove a filter after an unread change of its paths, and publish the change without it."""
         name = NAMES[number % len(NAMES)]
         self.write(number)
         self.pool.probe()
@@ -196,7 +194,7 @@ class Simulation:
         self.publish()
 
     def spoil(self, number: int) -> None:
-        """Write rubbish over one of the znodes."""
+        """Overwrite one of the znodes with garbage, or create a foreign one."""
         paths = (
             f"{ZNODES.cache}/{self.press.cache.txid}",
             ZNODES.cache,
@@ -221,26 +219,26 @@ class Simulation:
             self._is_broken = True
 
     def wipe(self, number: int) -> None:
-        """Lose all data; a publisher may fill it again at once."""
+        """Lose all data; a publisher may fill the tree again immediately."""
         self.server.wipe()
         self._is_broken = True
         if number <= len(NAMES):
             self.rebuild()
 
     def rebuild(self) -> None:
-        """Fill a ZooKeeper that is broken anew."""
+        """Fill a broken ZooKeeper again."""
         if self._is_broken:
             self.server.wipe()
             self._is_broken = False
             self.press.begin()
 
     def remember(self) -> None:
-        """Take a backup of ZooKeeper."""
+        """Back up ZooKeeper."""
         if not self._is_broken:
             self._backup = copy.deepcopy((self.server.tree, self.press.state))
 
     def put_back(self) -> None:
-        """Put the backup back; whoever publishes goes on from there."""
+        """Restore the backup; the publisher continues from there."""
         if self._backup is None:
             return
         self.judge.may_repeat = True
@@ -249,7 +247,7 @@ class Simulation:
         self._is_broken = False
 
     def expire(self) -> None:
-        """Let ZooKeeper end the reader's session."""
+        """Expire the reader's session."""
         if self.session.session_id:
             self.server.expire(self.session)
 
@@ -258,11 +256,11 @@ class Simulation:
         self.namenode.restart(lost=min(number, self.namenode.log.end - 1))
 
     def be_slow(self, number: int) -> None:
-        """Let each call take its time."""
+        """Set the latency of each call to ZooKeeper."""
         self.server.latency_s = 0.01 * number
 
     def heal(self) -> None:
-        """End all troubles."""
+        """End all outages."""
         self.server.latency_s = 0.002
         self.server.connect()
         self.namenode.answers_jmx = self.namenode.answers_journal = True
@@ -270,9 +268,9 @@ class Simulation:
         self.publish()
 
     async def tell(self, history: list[Step], pace_s: float | None = None) -> None:
-        """Let a history happen, heal the world, and see that coverage comes back.
+        """Carry out a history, heal everything, and check that coverage resumes.
 
-        With a pace, things are changed, published and probed at that pace all the time.
+        With a pace, changes, records and probes also come continuously at that pace.
         """
         consumer = Consumer(self.judge, Restless(self.stream), clock, chance=lambda: 0.5)
         async with asyncio.TaskGroup() as tasks:
@@ -341,4 +339,4 @@ ACTS: Mapping[str, Callable[[Simulation, int], object]] = {
     "probe": lambda simulation, _: simulation.pool.probe(),
     "want coverage": lambda simulation, _: simulation.stream.request_probe(),
 }
-"""What can happen, by name; the number says how much or which."""
+"""All acts by name; the number is an amount or an index."""

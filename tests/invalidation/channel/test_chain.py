@@ -1,4 +1,4 @@
-"""Continuity of a stream's records (GapFlush)."""
+"""The continuity of a stream's records (GapFlush)."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from nncache.invalidation.channel.records import Link
 
 
 def test_what_was_read_already_is_passed_over() -> None:
-    """Each record says from where on it is new; one found twice, or a position within one, skips nothing."""
+    """Each record says where its new part begins; a repeated record or a position within one skips nothing."""
     first, second = Link("c", 10, 13), Link("c", 13, 14)
     chain = Chain("c", 11)
     steps = [chain.receive(link) for link in (first, first, second, first)]
@@ -20,7 +20,7 @@ def test_what_was_read_already_is_passed_over() -> None:
 
 
 def test_a_missing_record_breaks_the_chain() -> None:
-    """GapFlush: exactly the missing transactions are known; the position stays."""
+    """GapFlush: the error names exactly the missing transactions, and the position stays."""
     chain = Chain("c", 10)
     assert chain.receive(Link("c", 13, 14)) == ChainBroken("transactions 11 to 13 are missing")
     assert chain.txid == 10
@@ -28,7 +28,7 @@ def test_a_missing_record_breaks_the_chain() -> None:
 
 @pytest.mark.parametrize("link", [Link("d", 10, 13), Link("d", 0, 10), Link("d", 13, 14)])
 def test_another_life_of_the_stream_breaks_the_chain(link: Link) -> None:
-    """GapFlush: a stream restarted may have missed anything, wherever its numbers stand."""
+    """GapFlush: a restarted stream may have missed anything, whatever its transaction ids."""
     chain = Chain("c", 10)
     assert chain.receive(link) == ChainBroken("the stream was restarted")
     assert chain.txid == 10
@@ -42,7 +42,7 @@ def test_another_life_of_the_stream_breaks_the_chain(link: Link) -> None:
 def test_every_transaction_behind_the_position_is_read_once(
     ends: list[int], position: int, data: st.DataObject
 ) -> None:
-    """A naive twin: the transactions behind the position, in order, each in exactly one record that is `Next`."""
+    """A naive twin: each transaction after the position is in exactly one record that is `Next`, in order."""
     assume(ends[0] <= position <= ends[-1])
     chain, read = Chain("c", position), []
     for previous, txid in pairwise(ends):
@@ -57,7 +57,7 @@ def test_every_transaction_behind_the_position_is_read_once(
 
 @given(st.lists(st.tuples(st.sampled_from("cd"), st.integers(0, 20), st.integers(1, 5)), max_size=15))
 def test_what_a_chain_has_read_has_no_hole(found: list[tuple[str, int, int]]) -> None:
-    """GapFlush: in whatever order records are found, the position stands behind nothing unread."""
+    """GapFlush: in whatever order records are found, everything up to the position was read."""
     chain, read = Chain("c", 8), set(range(9))
     for name, previous, length in found:
         link = Link(name, previous, previous + length)

@@ -1,4 +1,4 @@
-"""Filters as they are in force."""
+"""Definitions of the filters in force."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ from tests.invalidation.channel.test_records import changed
 
 
 def test_a_definition_is_plain_json_under_the_filters_name() -> None:
-    """The name is the znode's, so it cannot contradict itself."""
+    """The name is the znode's and not in the JSON, so the two cannot contradict each other."""
     assert encode_published_filter(PUBLISHED) == PUBLISHED_JSON
     assert parse_published_filter("/r/ns1/.filters/joe", PUBLISHED_JSON) == PUBLISHED
 
@@ -55,14 +55,14 @@ def test_a_modified_filter_keeps_its_chain() -> None:
     ],
 )
 def test_a_definition_that_is_odd_is_refused(path: str, more: dict[str, Any], reason: str) -> None:
-    """A filter is served as it was defined or not at all."""
+    """A filter is either served as it was defined, or not at all."""
     with pytest.raises(CorruptZnodeError, match=reason) as caught:
         parse_published_filter(path, changed(PUBLISHED_JSON, **more))
     assert caught.value.path == path
 
 
 def test_who_may_read_is_read_without_the_glob() -> None:
-    """Whatever that is: strangers ask, and to compile a large one takes long."""
+    """The check of a stranger's request must not compile the glob: a large one takes long."""
     for data in (PUBLISHED_JSON, changed(PUBLISHED_JSON, pathGlob="/{")):
         readers = parse_readers("/r/ns1/.filters/joe", data)
         assert readers == {PUBLISHED.owner, *PUBLISHED.allowed_subscribers}

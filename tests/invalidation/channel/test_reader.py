@@ -1,4 +1,4 @@
-"""RecordReader: all records of one chain, in order, each once; whatever is not proven to come next is a gap."""
+"""RecordReader: all records of one chain, once and in order; a record that is not proven to come next is a gap."""
 
 import logging
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from tests.invalidation.virtual_time import clock
 
 
 async def test_many_records_come_in_order_and_once(fake_cluster: FakeCluster) -> None:
-    """However many were written between a notification and the read."""
+    """Order holds for any number of records between a watch event and the read."""
     fake_cluster.press.max_records = 1000
     async with fake_cluster.stream:
         for burst in (1, 2, 3, 4, 5, 31, 32, 33, 34, 100):
@@ -31,7 +31,7 @@ async def test_many_records_come_in_order_and_once(fake_cluster: FakeCluster) ->
 
 
 async def test_records_trimmed_before_they_were_read_end_the_life(fake_cluster: FakeCluster) -> None:
-    """GapFlush: a record that is gone is missed, and said to be."""
+    """GapFlush: a missing record is noticed and reported."""
     async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         for _ in range(fake_cluster.press.max_records + 1):
@@ -44,14 +44,14 @@ async def test_records_trimmed_before_they_were_read_end_the_life(fake_cluster: 
 
 
 async def test_as_many_records_as_are_kept_are_no_gap(followed: FakeCluster) -> None:
-    """GapFlush: nothing is flushed that need not be."""
+    """GapFlush: a reader that is within the kept records does not flush."""
     txids = [followed.unlink("/joe/a") for _ in range(followed.press.max_records)]
     assert [(await followed.next_changes())[1] for _ in txids] == txids
 
 
 @pytest.mark.parametrize("data", [b"", b"9", b"x", b"010"])
 async def test_a_value_that_goes_back_or_is_none_ends_the_life(followed: FakeCluster, data: bytes) -> None:
-    """GapFlush: position ahead of what is published."""
+    """GapFlush: the reader's position is ahead of the published one."""
     followed.press.put(ZNODES.cache, data)
     with pytest.raises(MissingEventsError, match=r"went back|not a transaction id"):
         await followed.next_changes()
@@ -61,7 +61,7 @@ async def test_a_value_that_goes_back_or_is_none_ends_the_life(followed: FakeClu
     "data", [b"", b"{}", b'{"version":1,"chain":"cache-1","previous":3,"txid":11}', b"\xff"]
 )
 async def test_a_corrupt_record_ends_the_life(fake_cluster: FakeCluster, data: bytes) -> None:
-    """GapFlush: nobody knows what it said; the stream goes on behind it."""
+    """GapFlush: its content is unknown; the stream continues after it."""
     async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.server.disconnect(fake_cluster.session)
@@ -80,7 +80,7 @@ async def test_a_corrupt_record_ends_the_life(fake_cluster: FakeCluster, data: b
 
 
 async def test_foreign_children_are_ignored(fake_cluster: FakeCluster) -> None:
-    """They are counted, once each."""
+    """Each foreign child is counted once."""
     async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.press.put(f"{ZNODES.cache}/readme", b"hello")
@@ -93,7 +93,7 @@ async def test_foreign_children_are_ignored(fake_cluster: FakeCluster) -> None:
 
 
 async def test_a_chain_that_is_missing_its_newest_record_ends_the_life(followed: FakeCluster) -> None:
-    """GapFlush: the value says that there was one."""
+    """GapFlush: the stream's value shows that the missing record existed."""
     operations = followed.press.cache_record(Stale(()), 11)[1:]
     followed.press.commit(*operations)
     with pytest.raises(MissingEventsError, match="record of transaction 11 is gone") as caught:
@@ -102,7 +102,7 @@ async def test_a_chain_that_is_missing_its_newest_record_ends_the_life(followed:
 
 
 async def read(zookeeper: FakeSession, paths: Sequence[str]) -> dict[str, bytes | str | None]:
-    """Return what was yielded, in its order: data, the path that a refusal names, or None."""
+    """Return the results in their order: data, the path that a refusal names, or None."""
     found: dict[str, bytes | str | None] = {}
     async for path, znode in each_znode(zookeeper, paths):
         match znode:
@@ -116,7 +116,7 @@ async def read(zookeeper: FakeSession, paths: Sequence[str]) -> dict[str, bytes 
 
 
 async def test_one_that_is_refused_or_gone_costs_only_itself() -> None:
-    """All others come with their data, in the order asked for."""
+    """All others arrive with their data, in the order requested."""
     server = FakeZooKeeper(clock)
     server.tree.forbidden = {"/b"}
     async with server.session() as zookeeper:
@@ -126,7 +126,7 @@ async def test_one_that_is_refused_or_gone_costs_only_itself() -> None:
 
 
 async def test_many_are_read_in_bounded_lots() -> None:
-    """Each call for many asks for AT_ONCE at most; one refusal has only its lot read again."""
+    """Each call for many requests at most AT_ONCE; after a refusal only its lot is read again."""
     server = FakeZooKeeper(clock)
     paths = [f"/{number}" for number in range(2 * AT_ONCE + 1)]
     server.tree.forbidden = {paths[-1]}
@@ -139,7 +139,7 @@ async def test_many_are_read_in_bounded_lots() -> None:
 
 
 def test_each_is_logged_and_counted_once(caplog: pytest.LogCaptureFixture) -> None:
-    """A reader comes by every second; the log shall not fill with it."""
+    """Readers return every second, and must not fill the log."""
     bad_znodes = BadZnodes()
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
@@ -153,7 +153,7 @@ def test_each_is_logged_and_counted_once(caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_there_is_an_end_to_what_is_remembered() -> None:
-    """Rubbish in the tree does not fill the memory."""
+    """Garbage in the tree does not fill the memory."""
     bad_znodes = BadZnodes()
     for number in range(MAX_REMEMBERED + 10):
         bad_znodes.foreign(f"/{number}")

@@ -1,4 +1,4 @@
-"""What the channel's znodes hold, written and read."""
+"""The contents of the channel's znodes, encoded and parsed."""
 
 import json
 from collections.abc import Callable
@@ -81,19 +81,19 @@ DROPPED_JSON = b'"dropped":{"first":11,"last":20,"reason":"the edits were purged
 
 
 def test_a_filters_record_is_plain_json() -> None:
-    """Applications in any language read these; each event is told in full."""
+    """Applications in any language read these records, so each event is complete."""
     assert encode_filter_record(FILTER_RECORD) == FILTER_JSON
     assert parse_filter_record("/r/ns1/joe/20", FILTER_JSON) == FILTER_RECORD
 
 
 def test_a_record_for_caches_is_plain_json() -> None:
-    """Every kind of change has its word."""
+    """Every kind of change has a word of its own."""
     assert encode_cache_record(CACHE_RECORD) == CACHE_JSON
     assert parse_cache_record("/r/ns1/.cache/20", CACHE_JSON) == CACHE_RECORD
 
 
 def test_a_record_can_say_that_something_was_dropped() -> None:
-    """GapFlush: what will never be published is said, never skipped."""
+    """GapFlush: edits that will never be published are reported, not skipped."""
     data = encode_filter_record(FilterRecord(LINK, DROPPED))
     assert data == b'{"version":1,"chain":"c0ffee","previous":10,"txid":20,' + DROPPED_JSON + b"}"
     assert parse_filter_record("/r/ns1/joe/20", data) == FilterRecord(LINK, DROPPED)
@@ -105,7 +105,7 @@ def test_a_record_can_say_that_something_was_dropped() -> None:
 
 
 def test_a_record_may_say_that_nothing_has_changed() -> None:
-    """Coverage: everything up to its transaction was published, and nothing concerned a cache."""
+    """Coverage: everything up to its transaction was published, and no change concerned a cache."""
     record = CacheRecord(LINK, 0, Stale(()))
     data = encode_cache_record(record)
     assert b'"changes":[]' in data
@@ -115,7 +115,7 @@ def test_a_record_may_say_that_nothing_has_changed() -> None:
 
 
 def test_unknown_keys_are_ignored() -> None:
-    """A later release may say more, but not something else."""
+    """A later release may add keys, but not change the meaning of others."""
     later = CACHE_JSON[:-1] + b',"madeBy":{"x":[1,2]}}'
     assert parse_cache_record("/20", later) == CACHE_RECORD
     later = PUBLISHED_JSON[:-1] + b',"comment":null}'
@@ -123,19 +123,19 @@ def test_unknown_keys_are_ignored() -> None:
 
 
 def changed(data: bytes, **more: Any) -> bytes:
-    """The same JSON with other values; `...` leaves a key out."""
+    """Return the same JSON with other values; `...` removes a key."""
     value = {**json.loads(data), **more}
     return json.dumps({key: held for key, held in value.items() if held is not ...}).encode()
 
 
 def notice(**more: object) -> dict[str, object]:
-    """Return what a record says of a modified filter."""
+    """Return a record's notice of a modified filter."""
     terms = {"pathGlob": "/f", "owner": "joe"}
     return {"after": 10, "old": terms, "new": terms} | more
 
 
 def test_a_record_can_say_that_the_filter_was_modified() -> None:
-    """Before its events, or instead of any; a reader of an earlier release passes over it."""
+    """The notice precedes the record's events, or stands alone; a reader of an earlier release ignores it."""
     modified = Modified(10, FilterTerms("/old", "ann"), FilterTerms("/new", "joe"))
     record = FilterRecord(LINK, FILTER_RECORD.content, modified)
     data = encode_filter_record(record)
@@ -193,7 +193,7 @@ IN_ALL_RECORDS: list[tuple[dict[str, Any], str]] = [
     ],
 )
 def test_a_filters_record_that_is_odd_is_refused_whole(more: dict[str, Any], reason: str) -> None:
-    """GapFlush: half of a record would be a gap that nobody notices. The error names the znode."""
+    """GapFlush: half of a record would be an unnoticed gap. The error names the znode."""
     with pytest.raises(CorruptZnodeError, match=reason) as caught:
         parse_filter_record("/r/ns1/joe/20", changed(FILTER_JSON, **more))
     assert caught.value.path == "/r/ns1/joe/20"
@@ -227,7 +227,7 @@ def test_a_filters_record_that_is_odd_is_refused_whole(more: dict[str, Any], rea
     ],
 )
 def test_a_record_for_caches_that_is_odd_is_refused_whole(more: dict[str, Any], reason: str) -> None:
-    """GapFlush: a change that is passed over, or said of another path, would leave a stale answer."""
+    """GapFlush: a change that is skipped, or attributed to another path, would leave a stale answer."""
     with pytest.raises(CorruptZnodeError, match=reason) as caught:
         parse_cache_record("/r/ns1/.cache/20", changed(CACHE_JSON, **more))
     assert caught.value.path == "/r/ns1/.cache/20"
@@ -255,14 +255,14 @@ def test_a_record_for_caches_that_is_odd_is_refused_whole(more: dict[str, Any], 
     ids=lambda data: repr(data[:20]),
 )
 def test_what_is_no_json_text_is_refused(data: bytes) -> None:
-    """Also bytes that are not UTF-8, halves of characters, and what is nested without end."""
+    """Bytes that are not UTF-8, unpaired surrogates and endless nesting are refused too."""
     for path, parse in PARSERS:
         with pytest.raises(CorruptZnodeError):
             parse(path, data)
 
 
 def test_what_is_larger_than_anything_written_is_not_even_parsed() -> None:
-    """To work it out could take seconds, in which nothing else is answered."""
+    """Parsing it could block the event loop for seconds."""
     for path, parse in PARSERS:
         with pytest.raises(CorruptZnodeError, match="524289 bytes: at most 524288 are written"):
             parse(path, b" " * (MAX_RECORD_BYTES + 1))
@@ -280,20 +280,20 @@ chains = st.text("abc019._-", min_size=1, max_size=8)
 
 @st.composite
 def links(draw: st.DrawFn) -> Link:
-    """A record's place."""
+    """Draw the link of a record."""
     previous = draw(txids)
     return Link(draw(chains), previous, previous + draw(st.integers(1, 100)))
 
 
 def dropped(link: Link) -> st.SearchStrategy[Dropped]:
-    """Something dropped, as far as a record may say it."""
+    """Draw a notice of dropped transactions that a record may have."""
     bounds = st.lists(st.integers(0, link.txid), min_size=2, max_size=2).map(sorted)
     return st.builds(lambda pair, reason: Dropped(pair[0], pair[1], reason), bounds, texts)
 
 
 @given(links(), st.data())
 def test_filter_records_come_back_as_they_were(link: Link, data: st.DataObject) -> None:
-    """Nothing is lost on the way through ZooKeeper."""
+    """The encoding loses nothing."""
     events = batches(link.previous, link.txid).map(Events)
     record = FilterRecord(link, data.draw(st.one_of(events, dropped(link))))
     assert parse_filter_record(f"/x/{link.txid}", encode_filter_record(record)) == record
@@ -301,7 +301,7 @@ def test_filter_records_come_back_as_they_were(link: Link, data: st.DataObject) 
 
 @given(links(), st.integers(0, MAX_TXID), st.data())
 def test_cache_records_come_back_as_they_were(link: Link, generation: int, data: st.DataObject) -> None:
-    """Nothing is lost on the way through ZooKeeper, whatever names a path has."""
+    """The encoding loses nothing, whatever the names in a path."""
     changes = in_order(changes_at(any_paths), link.previous + 1, max_size=8).map(
         lambda numbered: Stale(tuple((min(txid, link.txid), change) for txid, change in numbered))
     )

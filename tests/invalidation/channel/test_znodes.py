@@ -1,4 +1,4 @@
-"""Where what stands, and how numbers and names are read."""
+"""The paths of znodes, and the parsing of numbers and names."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ from nncache.invalidation.channel.znodes import (
 
 
 def test_everything_of_a_nameservice_has_one_place() -> None:
-    """Publisher and readers find each other by these paths alone."""
+    """The publisher and its readers find each other by these paths alone."""
     znodes = Znodes("/HDFSInotifyRoot", "ns1")
     assert znodes.namespace == "/HDFSInotifyRoot/ns1"
     assert znodes.publisher == "/HDFSInotifyRoot/ns1/.publisher"
@@ -28,7 +28,7 @@ def test_everything_of_a_nameservice_has_one_place() -> None:
 
 
 def test_what_may_be_a_nameservice_is_listed_in_order() -> None:
-    """The root may be that of ZooKeeper itself, and hold what is hidden."""
+    """The root may be that of ZooKeeper itself, and have hidden znodes."""
     assert nameservices(["ns2", "zookeeper", ".x", "ns1", "quota"]) == ("ns1", "ns2")
 
 
@@ -57,20 +57,20 @@ def test_what_may_be_a_nameservice_is_listed_in_order() -> None:
     ],
 )
 def test_a_number_is_read_as_plain_decimal_or_not_at_all(text: str | bytes, number: int | None) -> None:
-    """Strangers may write below our root: what is not exactly what the publisher writes says nothing."""
+    """Strangers may write below our root: a number in any other form than the publisher's is ignored."""
     assert parse_txid(text) == number
     assert number is None or parse_txid(encode_number(number)) == number
 
 
 @given(st.integers(0, MAX_TXID))
 def test_each_number_has_one_spelling(number: int) -> None:
-    """A record's name and its transaction id are the same thing."""
+    """A record's name and its transaction id are the same."""
     assert parse_txid(str(number)) == parse_txid(str(number).encode()) == number
 
 
 @pytest.mark.parametrize("name", ["a", "joeSUCCESSFiles", "7", "a.b-c_d", "A" * 128])
 def test_plain_names_are_names_of_filters(name: str) -> None:
-    """Letters and digits first, then also dot, dash and underscore; hidden names are the channel's own."""
+    """A letter or digit comes first; dot, dash and underscore may follow. Hidden names are the channel's own."""
     assert is_filter_name(name)
     for trouble in (f".{name}", f"-{name}", f"_{name}", f"{name}/b", f"{name} b", f"{name}\n", f"{name}\0"):
         assert not is_filter_name(trouble)
@@ -78,5 +78,5 @@ def test_plain_names_are_names_of_filters(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "é", "A" * 129, "zookeeper", "quota"])
 def test_names_that_would_be_trouble_are_none(name: str) -> None:
-    """Some are ZooKeeper's; none may split a path."""
+    """Some are ZooKeeper's own; none may split a path."""
     assert not is_filter_name(name)

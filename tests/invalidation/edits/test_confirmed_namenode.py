@@ -1,4 +1,4 @@
-"""ConfirmedNameNode, under the source that reads through it: only the incarnation followed is believed."""
+"""ConfirmedNameNode, through the source that uses it: only replies of the followed incarnation are trusted."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ from tests.invalidation.virtual_time import clock
 
 
 async def test_a_new_connection_is_confirmed_before_its_replies() -> None:
-    """The connection is cut under a poll and made again by the client: that reply is thrown away."""
+    """The connection is cut during a poll, and the client reconnects: the reply is discarded."""
     on = await reading()
     suspicions = len(on.pool.suspicions)
     on.namenode.during_call = on.namenode.cut
@@ -25,7 +25,7 @@ async def test_a_new_connection_is_confirmed_before_its_replies() -> None:
 
 
 async def test_without_confirmation_nothing_is_read() -> None:
-    """While the web pages that tell the identity are silent, a new connection is of no use."""
+    """While the web pages that show the identity do not answer, a new connection cannot be used."""
     on = await reading()
     on.pool.is_blind = True
     on.namenode.cut()
@@ -38,7 +38,7 @@ async def test_without_confirmation_nothing_is_read() -> None:
 
 @pytest.mark.parametrize("lost", [0, 3])
 async def test_a_restarted_namenode_ends_the_life(lost: int) -> None:
-    """What its predecessor showed may never have reached the log, whether or not transactions are missing."""
+    """Edits that its predecessor served may be missing from the log, whether or not transactions were lost."""
     on = await reading()
     on.namenode.restart(lost=lost)
     with pytest.raises(MissingEventsError, match=r"another one or was restarted.*term 2 after 1"):
@@ -48,7 +48,7 @@ async def test_a_restarted_namenode_ends_the_life(lost: int) -> None:
 
 
 async def test_with_peers_coverage_needs_their_word() -> None:
-    """Bounded: nothing is covered later than the last probe that found one active, and nothing while two claim it."""
+    """Bounded: coverage ends at the last probe that found one active NameNode, and stops while two claim to be."""
     peer = FakeNameNode("nn2", active=False)
     on = fake_cluster(peer)
     await on.source.start(None)
@@ -82,7 +82,7 @@ async def test_a_connection_that_changes_at_start_is_refused() -> None:
 
 @pytest.mark.parametrize("poll_interval_s", [0.01, 5.0])
 async def test_a_request_for_coverage_is_not_forgotten(poll_interval_s: float) -> None:
-    """One right after a probe is met by the next probe, 50 ms later, and not by the pool's own second."""
+    """A request right after a probe is met by another probe 50 ms later, not by the pool's next periodic one."""
     on = await reading(FakeNameNode("nn2", active=False), poll_interval_s=poll_interval_s)
     on.source.wake()
     await on.source.read()
@@ -97,7 +97,7 @@ async def test_a_request_for_coverage_is_not_forgotten(poll_interval_s: float) -
 
 
 async def test_a_request_outside_a_run_asks_nothing() -> None:
-    """There is no NameNode to ask."""
+    """Outside a run there is no NameNode to probe."""
     on = fake_cluster()
     on.source.wake()
     assert on.pool.suspicions == []
@@ -113,7 +113,7 @@ def elsewhere() -> FakeNameNode:
 
 
 async def test_no_life_begins_with_edits_of_another_namespace() -> None:
-    """Bounded: both namespaces are named; no page is asked for."""
+    """Bounded: the error names both namespaces, and no page is requested."""
     on = fake_cluster()
     on.namenode.rpc_leads_to = other = elsewhere()
     with pytest.raises(WrongNamespaceError, match=r"BP-2 of cluster CID-2.*BP-1.*--namenode-rpc"):
@@ -122,7 +122,7 @@ async def test_no_life_begins_with_edits_of_another_namespace() -> None:
 
 
 async def test_reconnecting_to_another_namespace_ends_the_life() -> None:
-    """Bounded: and it may begin again when the address is put right."""
+    """Bounded: reading may begin again once the address is corrected."""
     on = await reading()
     on.namenode.rpc_leads_to = other = elsewhere()
     on.namenode.cut()
@@ -135,7 +135,7 @@ async def test_reconnecting_to_another_namespace_ends_the_life() -> None:
 
 
 async def test_another_namespace_seen_by_somebody_else_ends_the_life() -> None:
-    """Such as a question of a caller over a connection of its own, or the web page of another NameNode."""
+    """A caller's question over its own connection may show it, or the web page of another NameNode."""
     other = FakeNameNode("peer", active=False)
     on = await reading(other)
     other.namespace = Namespace("CID-2", "BP-2")

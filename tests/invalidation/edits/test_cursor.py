@@ -1,4 +1,4 @@
-"""EditsCursor: nothing skipped, nothing twice, no gap unnoticed, covered only when it is true."""
+"""EditsCursor: it skips nothing, repeats nothing, notices every gap, and covers only what was read."""
 
 from dataclasses import dataclass, field
 
@@ -22,24 +22,24 @@ def page(first: int, last: int, sync: int, *txids: int) -> EditsPage:
 
 
 def idle(sync: int) -> EditsPage:
-    """Return the reply when nothing is new."""
+    """Return the reply to a poll without new transactions."""
     return page(-1, -1, sync)
 
 
 def progress(outcome: PageResult | EditsGap) -> PageResult:
-    """Return what must be no gap."""
+    """Return an outcome that must not be a gap."""
     assert isinstance(outcome, PageResult)
     return outcome
 
 
 def gap(outcome: PageResult | EditsGap) -> str:
-    """Return why it is a gap."""
+    """Return the reason of a gap."""
     assert isinstance(outcome, EditsGap)
     return outcome.reason
 
 
 def test_a_complete_page_covers_its_own_poll() -> None:
-    """Read up to the poll's own syncTxid, everything acknowledged before the poll has been read."""
+    """Once everything up to a poll's syncTxid is read, all changes acknowledged before the poll have been read."""
     cursor = EditsCursor(10)
     assert cursor.next_txid == 11
     seen = progress(cursor.receive(page(11, 14, 14, 12, 14), 5.0))
@@ -64,7 +64,7 @@ def test_a_full_page_covers_nothing_until_the_rest_is_read() -> None:
 
 
 def test_an_earlier_poll_is_covered_while_the_log_runs_ahead() -> None:
-    """Under steady load the end is never reached, but what an earlier poll saw as the end is."""
+    """Under steady load the cursor never reaches the end, but it reaches what was the end for an earlier poll."""
     cursor = EditsCursor(10)
     assert progress(cursor.receive(page(11, 12, 13, 11), 5.0)).covered_at is None
     assert progress(cursor.receive(page(13, 14, 16, 13), 6.0)).covered_at == 5.0
@@ -75,13 +75,13 @@ def test_an_earlier_poll_is_covered_while_the_log_runs_ahead() -> None:
 
 
 def test_an_idle_reply_that_missed_something_covers_nothing() -> None:
-    """A NameNode whose log is being closed returns nothing though there is something to read."""
+    """A NameNode that is closing its log returns an empty page although there are transactions to read."""
     seen = progress(EditsCursor(10).receive(idle(12), 5.0))
     assert (seen.covered_at, seen.advanced, seen.is_behind) == (None, False, True)
 
 
 def test_nothing_is_covered_without_a_durable_txid() -> None:
-    """A syncTxid of 0 (it has just become active) lets pages be read, but covers nothing."""
+    """With a syncTxid of 0 (the NameNode has just become active) pages are read, but cover nothing."""
     cursor = EditsCursor(10)
     seen = progress(cursor.receive(page(11, 12, 0, 12), 5.0))
     assert (seen.covered_at, seen.through_txid) == (None, 12)
@@ -91,7 +91,7 @@ def test_nothing_is_covered_without_a_durable_txid() -> None:
 
 
 def test_at_the_present_end_the_log_may_not_be_durable_yet() -> None:
-    """The last transaction written may not be durable yet: that is no log that went back."""
+    """The last transaction written may not be durable yet: the log has not gone back."""
     cursor = EditsCursor(10)
     before = progress(cursor.receive(idle(8), 5.0))
     assert (before.covered_at, before.is_durable) == (5.0, False)
@@ -100,14 +100,14 @@ def test_at_the_present_end_the_log_may_not_be_durable_yet() -> None:
 
 
 def test_what_was_read_is_durable() -> None:
-    """C4: also finalized segments of a NameNode that does not know its syncTxid yet, and a checkpoint."""
+    """C4: edits of finalized segments are durable even without a syncTxid, and so is a checkpoint."""
     assert progress(EditsCursor(10).receive(page(11, 12, 0), 5.0)).is_durable
     assert progress(EditsCursor(10, synced_txid=10).receive(idle(0), 5.0)).is_durable
     assert not progress(EditsCursor(10).receive(idle(0), 5.0)).is_durable
 
 
 def test_what_a_page_repeats_is_passed_over() -> None:
-    """As a NameNode answers that reads one stream of a segment, and another one from amid it on."""
+    """A NameNode repeats them if it reads one stream of a segment, and then another one from its middle on."""
     found = progress(EditsCursor(10).receive(page(11, 13, 13, 11, 12, 13, 12, 13), 0.0))
     assert [each.txid for each in found.batches] == [11, 12, 13]
 
@@ -131,14 +131,14 @@ def test_what_a_page_repeats_is_passed_over() -> None:
     ],
 )
 def test_a_gap_is_noticed(reply: EditsPage, reason: str) -> None:
-    """The NameNode reports none of these (GapFlush); the position stays where it was."""
+    """The NameNode reports none of these gaps (GapFlush); the position stays."""
     cursor = EditsCursor(10, synced_txid=10)
     assert gap(cursor.receive(reply, 5.0)) == reason
     assert cursor.through_txid == 10
 
 
 def test_a_page_beyond_the_end_of_a_segment_is_read_to_where_it_begins_again() -> None:
-    """With in-progress tailing a NameNode reads what was asked for twice then; the next page is asked for at once."""
+    """With in-progress tailing the NameNode then reads the edits twice; the next page is requested immediately."""
     cursor = EditsCursor(10)
     read = progress(cursor.receive(page(11, 16, 16, 11, 13, 11, 13, 16), 5.0))
     assert (read.batches, read.through_txid) == ((batch(11), batch(13)), 13)
@@ -149,14 +149,14 @@ def test_a_page_beyond_the_end_of_a_segment_is_read_to_where_it_begins_again() -
 
 
 def test_a_log_that_goes_back_within_a_life_is_noticed() -> None:
-    """The highest syncTxid seen counts, also when the position is lower."""
+    """The highest syncTxid since the start counts, also if the position is lower."""
     cursor = EditsCursor(10)
     progress(cursor.receive(page(11, 12, 20), 5.0))
     assert "went back" in gap(cursor.receive(page(13, 14, 19), 6.0))
 
 
 def test_a_gap_says_as_a_value_how_to_go_on() -> None:
-    """What is purged has a first and a last transaction; an odd page may be right when asked for again."""
+    """A purge has first and last transactions; a malformed page may be correct when it is requested again."""
     cursor = EditsCursor(10, synced_txid=10)
     purged = cursor.receive(page(14, 15, 15, 14), 5.0)
     assert purged == EditsGap("purged: asked for 11, got 14", GapKind.PURGED, 11, 13)
@@ -170,7 +170,7 @@ def test_a_gap_says_as_a_value_how_to_go_on() -> None:
 
 @dataclass
 class Log:
-    """A naive NameNode: durable transactions, each acknowledged at the time at which it was written."""
+    """A naive NameNode: durable transactions, each acknowledged when it was written."""
 
     acknowledged_at: list[float] = field(default_factory=list)  # of transaction index + 1
     has_events: list[bool] = field(default_factory=list)
@@ -181,7 +181,7 @@ class Log:
         self.has_events.append(has_events)
 
     def read(self, asked: int, limit: int) -> EditsPage:
-        """Return a page of at most `limit` transactions; beyond the end of a segment it begins again."""
+        """Return a page of at most `limit` transactions; at the end of a segment it begins again from `asked`."""
         end = len(self.has_events)
         if asked > end:
             return idle(end)
@@ -207,7 +207,7 @@ STEPS = st.lists(
 def test_nothing_is_skipped_and_covered_means_covered(
     steps: list[tuple[str, int, bool]], before: int
 ) -> None:
-    """Against a naive log: each transaction once and in order; whatever was acknowledged before it is covered."""
+    """The cursor acts like a naive log: each transaction is read once, in order, and before it is covered."""
     log = Log()
     now = 0.0
     for _ in range(before):

@@ -1,4 +1,4 @@
-"""Incarnation: whom to believe."""
+"""Incarnation: which replies are trusted."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def confirmed(*, has_peers: bool = False) -> Incarnation:
 
 
 def test_nothing_is_believed_before_it_is_confirmed() -> None:
-    """Whoever answers first may be anybody."""
+    """The first reply may come from any process."""
     incarnation = Incarnation(3, has_peers=False)
     assert not incarnation.is_confirmed(0)
     assert not incarnation.may_believe(1, 1)
@@ -26,7 +26,7 @@ def test_nothing_is_believed_before_it_is_confirmed() -> None:
 def test_a_reply_is_believed_on_the_confirmed_connection_alone(
     sent_on: int, received_on: int, believed: bool
 ) -> None:
-    """A connection that changed under the call, or since the identity was confirmed, may lead to another process."""
+    """If the connection changed during the call, or after the confirmation, it may lead to another process."""
     assert confirmed().may_believe(sent_on, received_on) is believed
 
 
@@ -40,7 +40,7 @@ def test_another_connection_is_believed_once_it_is_confirmed() -> None:
 
 @pytest.mark.parametrize(("active_term", "replaced"), [(3, False), (4, True), (None, False)])
 def test_only_another_active_one_ends_the_life(active_term: int | None, replaced: bool) -> None:
-    """Not knowing who is active closes the gate by time; it is no reason to forget."""
+    """If the active NameNode is unknown the gate closes after its time, but nothing is forgotten."""
     assert confirmed().is_replaced(active_term) is replaced
 
 
@@ -65,13 +65,13 @@ def test_coverage_is_bounded_by_what_is_known_of_the_others(
     confirmed_as_of: float | None,
     covered: float | None,
 ) -> None:
-    """An old active, cut off from its peers, may go on answering polls while another acknowledges changes."""
+    """An old active that is cut off from its peers may still answer polls while another acknowledges changes."""
     incarnation = confirmed(has_peers=has_peers)
     assert incarnation.fresh_as_of(covered_at, active_term, confirmed_as_of) == covered
 
 
 def test_a_lost_connection_is_not_believed() -> None:
-    """It may be there again under the same process, or not: it has to be confirmed first."""
+    """A new connection may lead to the same process or to another: it has to be confirmed first."""
     incarnation = confirmed()
     incarnation.lost()
     assert not incarnation.is_confirmed(1)

@@ -1,4 +1,4 @@
-"""Pacing: the NameNode's share is kept, and its segments short."""
+"""PollPacer and RollPolicy: polling stays within its share of the NameNode, and segments stay short."""
 
 import pytest
 
@@ -40,14 +40,14 @@ def pace() -> PollPacer:
 def test_when_the_next_poll_is_due(
     pace: PollPacer, *, advanced: bool, is_behind: bool, due_at: float
 ) -> None:
-    """The first one at once, as nothing was asked yet; then by what the last one brought."""
+    """The first poll is due immediately; later times depend on the result of the last poll."""
     assert pace.due_at == 100.0
     pace.polled(100.0, 100.004, advanced=advanced, is_behind=is_behind)
     assert pace.due_at == pytest.approx(due_at)
 
 
 def test_an_idle_poll_is_charged_what_it_costs_the_namenode(pace: PollPacer) -> None:
-    """The rest of its time is the network's: a NameNode 50 ms away is asked as often as the interval allows."""
+    """The rest is network latency: a NameNode 50 ms away is polled as often as the interval allows."""
     pace.polled(100.0, 100.05, advanced=False, is_behind=False)
     assert pace.charged_s == IDLE_COST_S
     pace.polled(101.0, 101.0001, advanced=False, is_behind=False)
@@ -55,14 +55,14 @@ def test_an_idle_poll_is_charged_what_it_costs_the_namenode(pace: PollPacer) -> 
 
 
 def test_a_poll_that_read_is_charged_its_time(pace: PollPacer) -> None:
-    """The measured time of the call is its cost."""
+    """Its cost is the measured duration of the call."""
     pace.polled(100.0, 100.03, advanced=True, is_behind=False)
     assert pace.charged_s == pytest.approx(0.03)
     assert pace.budget.left(100.03) == pytest.approx(1.97)
 
 
 def test_what_an_idle_poll_takes_is_not_charged_to_one_that_read(pace: PollPacer) -> None:
-    """Only what it took beyond that is the NameNode's work; a bare minimum is charged in any case."""
+    """Only the time beyond that of an idle poll is the NameNode's work; a minimum is always charged."""
     for _ in range(200):
         pace.polled(100.0, 100.02, advanced=False, is_behind=False)
     charged_s = pace.charged_s
@@ -74,7 +74,7 @@ def test_what_an_idle_poll_takes_is_not_charged_to_one_that_read(pace: PollPacer
 
 
 def test_the_budget_is_pressed_when_more_than_half_is_gone(pace: PollPacer) -> None:
-    """Before polls have to wait."""
+    """The budget is under pressure before polls have to wait."""
     pace.charge(0.5, 100.0)
     pace.charge(0.5, 100.0)
     assert not pace.is_pressed(100.0)
@@ -84,14 +84,14 @@ def test_the_budget_is_pressed_when_more_than_half_is_gone(pace: PollPacer) -> N
 
 
 def test_a_pause_of_the_namenode_is_not_paid_for_with_silence(pace: PollPacer) -> None:
-    """A poll that took 20 s has waited; after it, polling goes on."""
+    """A poll that took 20 s was mostly waiting; polling continues after it."""
     pace.polled(100.0, 120.0, advanced=True, is_behind=False)
     assert pace.charged_s == MAX_COST_S
     assert pace.due_at == 120.0
 
 
 def test_expensive_polls_wait_for_the_budget(pace: PollPacer) -> None:
-    """In the long run a poll of 24 ms leaves about two a second (5 % of a core)."""
+    """In the long run polls of 24 ms are limited to about two per second (5 % of a core)."""
     now, polls = 100.0, 0
     while now < 200.0:
         now = max(now, pace.due_at)
@@ -102,7 +102,7 @@ def test_expensive_polls_wait_for_the_budget(pace: PollPacer) -> None:
 
 
 def test_polls_move_apart_while_the_budget_is_used_up(pace: PollPacer) -> None:
-    """What is left is spread over some seconds; what one pause is charged makes no difference yet."""
+    """The rest of the budget is spread over several seconds; the charge of one pause makes no difference yet."""
     pace.charge(0.4, 100.0)
     pace.polled(100.0, 100.02, advanced=True, is_behind=False)
     assert pace.due_at == pytest.approx(100.02)
@@ -114,7 +114,7 @@ def test_polls_move_apart_while_the_budget_is_used_up(pace: PollPacer) -> None:
 
 
 def test_pages_that_are_full_are_not_spread(pace: PollPacer) -> None:
-    """Each of them costs what it brings: nothing is saved by waiting."""
+    """Waiting saves nothing: each of them costs what it returns."""
     for _ in range(3):
         pace.charge(0.5, 100.0)
     pace.polled(100.0, 100.02, advanced=True, is_behind=True)
@@ -122,13 +122,13 @@ def test_pages_that_are_full_are_not_spread(pace: PollPacer) -> None:
 
 
 def test_a_burst_of_thousands_of_edits_leaves_no_silence() -> None:
-    """4,000 edits a second for seven: polls that bring few edits don't spend what the full ones need."""
+    """4,000 edits per second for 7 s: polls that return few edits must not spend the budget of full ones."""
     pace, now, unread, longest_s = PollPacer(PollingSettings(), 100.0), 100.0, 0.0, 0.0
     while now < 107.0:
         waited_s = max(0.0, pace.due_at - now)
         longest_s = max(longest_s, waited_s)
         unread += 4_000 * waited_s
-        took_s = 0.018 + min(unread, 1_000) * 0.00003  # seen on a busy machine
+        took_s = 0.018 + min(unread, 1_000) * 0.00003  # measured on a busy machine
         now += waited_s + took_s
         pace.polled(now - took_s, now, advanced=True, is_behind=unread > 1_000)
         unread = max(0.0, unread - 1_000) + 4_000 * took_s
@@ -136,7 +136,7 @@ def test_a_burst_of_thousands_of_edits_leaves_no_silence() -> None:
 
 
 def test_waking_shortens_an_idle_wait_but_keeps_polls_apart() -> None:
-    """With a long interval a request brings the poll forward, at most every 50 ms."""
+    """With a long interval a request advances the poll; polls stay at least 50 ms apart."""
     pace = PollPacer(PollingSettings(poll_interval_s=5.0), 100.0)
     pace.polled(100.0, 100.001, advanced=False, is_behind=False)
     assert pace.due_at == 105.0
@@ -151,7 +151,7 @@ def test_waking_shortens_an_idle_wait_but_keeps_polls_apart() -> None:
 
 
 def test_waking_does_not_break_the_budget() -> None:
-    """Whoever waits, the NameNode's share stays what it is."""
+    """However many callers wait, the NameNode's share is kept."""
     pace = PollPacer(PollingSettings(poll_budget_burst_s=0.01), 100.0)
     pace.polled(100.0, 100.06, advanced=True, is_behind=False)
     pace.wake(100.1)
@@ -159,7 +159,7 @@ def test_waking_does_not_break_the_budget() -> None:
 
 
 def rolled(at: float = 100.0) -> RollPolicy:
-    """Return the policy after a roll of our own, whose segment begins with transaction 500."""
+    """Return the policy after our own roll: the segment begins at transaction 500."""
     rolls = RollPolicy(SETTINGS)
     rolls.asked(at)
     rolls.rolled(500)
@@ -181,12 +181,12 @@ def rolled(at: float = 100.0) -> RollPolicy:
 def test_after_a_roll_the_length_decides(
     through_txid: int, now: float, *, is_pressed: bool, is_due: bool
 ) -> None:
-    """It is known then where the segment began."""
+    """The start of the segment is known after a roll."""
     assert rolled().is_due(through_txid, now, is_pressed=is_pressed) is is_due
 
 
 def test_before_the_first_roll_slowness_tells() -> None:
-    """Where the segment began is not known: only a slow poll shows that it is long, or pressure that it may be."""
+    """The start of the segment is unknown: a slow poll shows that it is long, and pressure that it may be."""
     rolls = RollPolicy(SETTINGS)
     assert rolls.is_due(10, 100.0, is_pressed=True)
     assert not rolls.is_due(1_000_000, 100.0, is_pressed=False)
@@ -197,14 +197,14 @@ def test_before_the_first_roll_slowness_tells() -> None:
 
 
 def test_another_log_is_not_known() -> None:
-    """After another NameNode took over, the count starts again."""
+    """After a failover the count restarts."""
     rolls = rolled()
     rolls.other_log()
     assert not rolls.is_due(100_000, 200.0, is_pressed=False)
 
 
 def test_a_failed_roll_is_tried_again_after_the_interval() -> None:
-    """`asked` counts, whether or not it led to anything; a refusal by HDFS ends it."""
+    """A request counts whether or not it succeeds; a refusal by HDFS is final."""
     rolls = RollPolicy(SETTINGS)
     rolls.polled(1.0)
     rolls.asked(100.0)
@@ -215,7 +215,7 @@ def test_a_failed_roll_is_tried_again_after_the_interval() -> None:
 
 
 def test_an_interval_of_0_never_rolls() -> None:
-    """The setting's meaning."""
+    """The setting `roll_interval_s = 0` disables rolls."""
     rolls = RollPolicy(PollingSettings(roll_interval_s=0))
     rolls.polled(1.0)
     assert not rolls.is_due(1_000_000, 1_000.0, is_pressed=False)

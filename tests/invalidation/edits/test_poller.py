@@ -1,4 +1,4 @@
-"""PolledEdits: continuous over lost connections, ended by anything that may have lost something."""
+"""PolledEdits: it survives lost connections, and ends where edits may be lost."""
 
 import asyncio
 import logging
@@ -16,12 +16,21 @@ from nncache.invalidation.errors import (
     UnreadableEditsError,
 )
 from nncache.invalidation.settings import PollingSettings
-from tests.invalidation.fakes import ACCESS_CONTROL, IO, STANDBY, fake_cluster, reading, remote_error, txids
+from tests.invalidation.fakes import (
+    ACCESS_CONTROL,
+    BUSY,
+    IO,
+    STANDBY,
+    fake_cluster,
+    reading,
+    remote_error,
+    txids,
+)
 from tests.invalidation.virtual_time import clock, until
 
 
 async def test_a_life_begins_at_the_present_end() -> None:
-    """What happened before is not read; the first poll is believed and covers."""
+    """Earlier edits are not read; the first poll is trusted and covers."""
     on = fake_cluster()
     assert on.source.term == 0
     opened_at = clock()
@@ -39,14 +48,14 @@ async def test_a_life_begins_at_the_present_end() -> None:
 
 
 async def test_a_life_may_begin_at_a_checkpoint() -> None:
-    """A publisher goes on where it stopped."""
+    """A publisher resumes at its last position."""
     on = fake_cluster()
     await on.source.start(4)
     assert txids(await on.read_until(lambda read: read.through_txid == 10)) == [5, 6, 7, 8, 9, 10]
 
 
 async def test_a_checkpoint_that_the_log_has_lost_is_a_gap() -> None:
-    """Purged before it was read, or rolled back: both are said before anything is promised (GapFlush)."""
+    """Both a purge and a rolled-back log are reported before anything is covered (GapFlush)."""
     on = fake_cluster()
     on.namenode.log.first_kept = 6
     with pytest.raises(MissingEventsError, match="purged: asked for 5, got 6") as caught:
@@ -58,7 +67,7 @@ async def test_a_checkpoint_that_the_log_has_lost_is_a_gap() -> None:
 
 
 async def test_the_end_may_be_ahead_of_what_is_durable() -> None:
-    """The transaction being synced when the run begins is no sign of a log that went back."""
+    """A transaction that is not durable when the run begins does not mean that the log went back."""
     on = fake_cluster()
     on.namenode.unsynced = 2
     await on.source.start(None)
@@ -70,7 +79,7 @@ async def test_the_end_may_be_ahead_of_what_is_durable() -> None:
 
 
 async def test_changes_are_read_once_and_in_order_page_after_page() -> None:
-    """Pages follow each other at once, and only the last covers."""
+    """Pages are read without a pause, and only the last one covers."""
     on = await reading()
     on.namenode.max_events = 2
     for number in range(7):
@@ -84,7 +93,7 @@ async def test_changes_are_read_once_and_in_order_page_after_page() -> None:
 
 
 async def test_idle_polls_keep_the_interval() -> None:
-    """A quiet second costs a hundred polls."""
+    """A quiet second takes a hundred polls."""
     on = fake_cluster()
     await on.source.start(None)
     end = clock() + 1.0
@@ -93,7 +102,7 @@ async def test_idle_polls_keep_the_interval() -> None:
 
 
 async def test_waking_hurries_the_next_poll() -> None:
-    """Coverage is waited for: an idle wait of 5 s is cut short."""
+    """A request for coverage cuts an idle wait of 5 s short."""
     on = await reading(poll_interval_s=5.0)
     began_at = clock()
     asyncio.get_running_loop().call_later(0.2, on.source.wake)
@@ -104,7 +113,7 @@ async def test_waking_hurries_the_next_poll() -> None:
 
 
 async def test_polling_keeps_to_its_budget() -> None:
-    """Under steady change polls of 0.1 s leave one every two seconds, once the burst is used up."""
+    """Under steady change polls of 0.1 s come every two seconds, once the burst is used up."""
     on = await reading(roll_interval_s=0.0)
     on.namenode.takes_s = 0.1
     end = clock() + 60
@@ -120,7 +129,7 @@ async def test_polling_keeps_to_its_budget() -> None:
 
 
 async def test_a_cut_connection_loses_nothing() -> None:
-    """FailToNameNode: no flush, nothing covered meanwhile, and reading resumes at once when the way is free."""
+    """FailToNameNode: no flush, no coverage during the outage, and reading resumes soon after it."""
     on = await reading()
     on.namenode.is_reachable = False
     on.namenode.cut()
@@ -139,7 +148,7 @@ async def test_a_cut_connection_loses_nothing() -> None:
 
 
 async def test_a_reset_connection_costs_no_waiting() -> None:
-    """The first try after a failure is made at once."""
+    """The first retry after a failure is immediate."""
     on = await reading()
     on.namenode.cut()
     on.namenode.unlink("/a")
@@ -156,7 +165,7 @@ async def test_a_reset_connection_costs_no_waiting() -> None:
     ],
 )
 async def test_who_may_not_read_edits_is_refused(refusal: Exception) -> None:
-    """At the start, and when the right is taken away later."""
+    """Reading is refused at the start, and also when the right is withdrawn later."""
     on = await reading()
     on.namenode.refusal = refusal
     with pytest.raises(NotPermittedError):
@@ -166,7 +175,7 @@ async def test_who_may_not_read_edits_is_refused(refusal: Exception) -> None:
 
 
 async def test_a_start_without_an_active_namenode_fails() -> None:
-    """The consumer tries again."""
+    """The consumer retries."""
     on = fake_cluster()
     on.namenode.state = HaState.STANDBY
     with pytest.raises(ChannelUnavailableError, match="no active NameNode: nn:9870 is standby"):
@@ -175,7 +184,7 @@ async def test_a_start_without_an_active_namenode_fails() -> None:
 
 @pytest.mark.parametrize("fault", ["unreachable", "standby", "becoming active", "unconfirmed"])
 async def test_a_start_that_cannot_be_finished_fails(fault: str) -> None:
-    """Nothing is promised before the first poll was believed."""
+    """The term stays 0 until the first poll is trusted."""
     on = fake_cluster()
     if fault == "unreachable":
         on.namenode.is_reachable = False
@@ -192,7 +201,7 @@ async def test_a_start_that_cannot_be_finished_fails(fault: str) -> None:
 
 @pytest.mark.parametrize("fault", [remote_error(IO, "Gap in transactions"), MalformedReplyError("event 99")])
 async def test_edits_that_stay_unreadable_are_given_up(fault: Exception) -> None:
-    """They may be lost for good: a new run at the present end is better than none."""
+    """They may be lost for good: a new run at the present end is better than no run."""
     on = await reading()
     on.namenode.refusal = fault
     began_at = clock()
@@ -204,7 +213,7 @@ async def test_edits_that_stay_unreadable_are_given_up(fault: Exception) -> None
 
 @pytest.mark.parametrize("fault", [remote_error(IO, "Gap in transactions"), MalformedReplyError("event 99")])
 async def test_a_start_at_edits_that_cannot_be_read_says_so(fault: Exception) -> None:
-    """A publisher that begins at its checkpoint has to tell them from a NameNode that is not there."""
+    """A publisher that starts at its position must distinguish unreadable edits from an unavailable NameNode."""
     on = fake_cluster()
     on.namenode.refusal = fault
     with pytest.raises(UnreadableEditsError):
@@ -217,7 +226,7 @@ async def test_a_start_at_edits_that_cannot_be_read_says_so(fault: Exception) ->
 
 
 async def test_a_namenode_that_is_only_becoming_active_is_not_believed() -> None:
-    """Its syncTxid may be one of its last run as the active one: that is no log that went back."""
+    """Its syncTxid may be from an earlier time as active: the log has not gone back."""
     on = fake_cluster()
     on.namenode.unsynced, on.namenode.becoming_active = 5, True
     with pytest.raises(ChannelUnavailableError, match="becoming active"):
@@ -227,7 +236,7 @@ async def test_a_namenode_that_is_only_becoming_active_is_not_believed() -> None
 
 
 async def test_edits_unreadable_for_a_while_lose_nothing() -> None:
-    """Passing refusals, and errors that end in time, are waited for."""
+    """Reading waits for temporary refusals, and for errors that end in time."""
     on = await reading()
     loop = asyncio.get_running_loop()
     for refusal, how_long_s in ((remote_error(IO), 8.0), (remote_error(STANDBY), 60.0)):
@@ -238,8 +247,24 @@ async def test_edits_unreadable_for_a_while_lose_nothing() -> None:
         assert txids([read]) == [on.namenode.log.end]
 
 
+async def test_a_busy_namenode_is_confirmed_before_it_is_polled_again() -> None:
+    """It closes the connection with its refusal, and a page over an unconfirmed connection would not be trusted."""
+    on = await reading()
+    polls = len(on.namenode.asked)
+    on.namenode.refusal = remote_error(BUSY, "Server too busy - disconnecting")
+
+    def answer_again() -> None:
+        on.namenode.refusal = None
+        on.namenode.cut()
+
+    asyncio.get_running_loop().call_later(2 * UNREADABLE_S, answer_again)
+    on.namenode.unlink("/a")
+    assert txids([await on.source.read()]) == [11]
+    assert len(on.namenode.asked) == polls + 1
+
+
 async def test_a_cancelled_read_loses_nothing() -> None:
-    """P2: the page is asked for again."""
+    """P2: the page is requested again."""
     on = await reading()
     on.namenode.unlink("/a")
     on.namenode.takes_s = 2.0
@@ -249,7 +274,7 @@ async def test_a_cancelled_read_loses_nothing() -> None:
 
 
 async def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """One line when it lasts, one when it is over."""
+    """The log has one line during the outage, and one at its end."""
     caplog.set_level(logging.INFO)
     on = await reading()
     on.namenode.is_reachable = False
@@ -261,7 +286,7 @@ async def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> Non
 
 
 async def test_a_slow_segment_is_rolled_and_then_by_its_length() -> None:
-    """The first roll comes with a slow poll, the next ones with the number of transactions."""
+    """A slow poll triggers the first roll, the number of transactions the later ones."""
     on = fake_cluster(roll_after_txids=100, roll_interval_s=10.0)
     await on.source.start(None)
     on.namenode.takes_s = 0.02
@@ -278,7 +303,7 @@ async def test_a_slow_segment_is_rolled_and_then_by_its_length() -> None:
 
 
 async def test_a_slow_roll_does_not_delay_polls() -> None:
-    """Bounded costs no hits while RPC is slow: two round trips and a third for the roll would close the gate."""
+    """Bounded costs no hits while RPC is slow: two round trips, and a third for the roll, would close the gate."""
     on = fake_cluster(poll_budget_share=1.0, roll_interval_s=10.0)
     await on.source.start(None)
     on.namenode.takes_s = 1.1
@@ -295,7 +320,7 @@ async def test_a_slow_roll_does_not_delay_polls() -> None:
 
 
 async def test_a_forbidden_roll_is_logged_once_and_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
-    """Reading goes on, the log says what follows."""
+    """Reading continues, and the log says what follows."""
     caplog.set_level(logging.WARNING)
     on = fake_cluster()
     on.namenode.roll_refusal = remote_error(ACCESS_CONTROL)
@@ -311,7 +336,7 @@ async def test_a_forbidden_roll_is_logged_once_and_does_no_harm(caplog: pytest.L
 
 
 async def test_a_failed_roll_is_tried_again_later() -> None:
-    """Safe mode ends; a cut connection is a cut connection."""
+    """A roll may fail for a while, for example in safe mode."""
     on = fake_cluster()
     on.namenode.roll_refusal = remote_error("org.apache.hadoop.hdfs.server.namenode.SafeModeException")
     on.namenode.takes_s = 0.02

@@ -1,4 +1,4 @@
-"""Filters are kept in HDFS in memory and in the real one: what holds for one holds for the other."""
+"""Filters are stored in a fake HDFS and in a real one: both must behave alike."""
 
 from collections.abc import AsyncIterator
 
@@ -12,19 +12,19 @@ from tests.invalidation.filters.fake_hdfs import FakeHdfs, Place
 
 @pytest.fixture
 def hdfs() -> FakeHdfs:
-    """HDFS in memory, which is empty."""
+    """An empty HDFS in memory."""
     return FakeHdfs()
 
 
 @pytest.fixture
 def store(hdfs: FakeHdfs) -> FilterStore:
-    """Filters that are to be kept in its directory /filters."""
+    """A store in the directory /filters of the fake HDFS."""
     return FilterStore(hdfs, "/filters")
 
 
 @pytest.fixture(params=["fake", "real"])
 async def place(request: pytest.FixtureRequest) -> AsyncIterator[Place]:
-    """A directory for filters that is not there yet, for an administrator."""
+    """HDFS as an administrator, and a path for filters that does not exist yet."""
     if request.param == "fake":
         yield Place(FakeHdfs(), "/apps/nncache/filters")
         return

@@ -1,4 +1,4 @@
-"""HDFS in memory, without permissions: every test that runs on it runs on the real one, too, or is about a fault."""
+"""HDFS in memory, without permissions. Tests on it also run on a real HDFS, or are about a fault."""
 
 import asyncio
 import itertools
@@ -20,21 +20,21 @@ from nncache.invalidation.filters.hdfs_store import FilterStore
 _T = TypeVar("_T")
 
 Fault = Callable[[str, str], Awaitable[None]]
-"""Is called with the name of a call and its path; may wait, raise, or change what is there."""
+"""A function that receives the name and path of a call, and may wait, raise, or change the files."""
 
 
 async def nothing(call: str, path: str) -> None:
-    """No fault."""
+    """Raise nothing; only yield to the event loop."""
     await asyncio.sleep(0)
 
 
 def refusal(exception: str, message: str = "no") -> RemoteExceptionError:
-    """Return what a NameNode refuses with."""
+    """Return the error for an exception that a NameNode returns."""
     return RemoteExceptionError(403, RemoteException(exception, exception, message), call="a call")
 
 
 def failing(failure: Exception, call: str, *paths: str) -> Fault:
-    """Return the fault that this call fails, of these paths or of any."""
+    """Return a fault: this call fails for these paths, or for any path."""
 
     async def fail(made: str, path: str) -> None:
         if made == call and (not paths or path in paths):
@@ -79,22 +79,22 @@ class Node:
 
 @dataclass
 class FakeHdfs:
-    """`nncache.invalidation.filters.hdfs_calls.Hdfs`; reads and writes take a turn of the event loop."""
+    """A `nncache.invalidation.filters.hdfs_calls.Hdfs`; each call yields to the event loop."""
 
     before: Fault = nothing
-    after: Fault = nothing  # an error is raised although the call was carried out
+    after: Fault = nothing  # an error after the call was carried out
     calls: list[tuple[str, str]] = field(default_factory=list)
     under_way: int = 0
     most_under_way: int = 0
 
-    user: str = "hdfs"  # to whom belongs what is made
+    user: str = "hdfs"  # the owner of new files and directories
 
     def __post_init__(self) -> None:
         self._ids = itertools.count(1)
         self.nodes = {"/": Node(FileType.DIRECTORY, 0)}
 
     def count(self, call: str) -> int:
-        """How often this call was made."""
+        """Return the number of these calls."""
         return sum(made == call for made, _ in self.calls)
 
     def children(self, path: str) -> list[str]:
@@ -215,14 +215,14 @@ class FakeHdfs:
 
 
 class Naming(FakeHdfs):
-    """HDFS that names an RPC port, of the namespace that it serves by its own word; or none."""
+    """HDFS that reports an RPC port and its namespace, or no port if `address` is empty."""
 
     def __init__(self, address: str, namespace: Namespace) -> None:
         super().__init__()
         self._address, self._namespace = address, namespace
 
     async def rpc_side(self) -> tuple[str, NamespaceCheck]:
-        """Return what is named."""
+        """Return the RPC address, and the check of its namespace."""
         if not self._address:
             raise MalformedReplyError("no such bean")
         check = NamespaceCheck("nn:9870", self._address)
@@ -232,25 +232,25 @@ class Naming(FakeHdfs):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """HDFS, and a path in it."""
+    """An HDFS and a path in it."""
 
     hdfs: Hdfs
     path: str
 
     @property
     def store(self) -> FilterStore:
-        """A store that remembers nothing."""
+        """A new store, without a memory of earlier readings."""
         return FilterStore(self.hdfs, self.path)
 
     async def add(self, *names: str) -> None:
-        """Add filters of joe's."""
+        """Add filters owned by joe."""
         for each in names:
             await self.store.add(Filter(each, f"/user/joe/{each}", "joe"))
 
     async def put(
         self, name: str, definition: bytes | None, *, owner: str | None = "joe", users: tuple[str, ...] = ()
     ) -> None:
-        """Put together by hand what may be a filter; None leaves a part out."""
+        """Create a filter's directory by hand; None omits a part."""
         await self.hdfs.mkdirs(f"{self.path}/{name}")
         if definition is not None:
             await self.hdfs.create(f"{self.path}/{name}/{DEFINITION}", definition, create_parent=False)
@@ -261,5 +261,5 @@ class Place:
             await self.hdfs.set_owner(f"{self.path}/{name}/{SUBSCRIBERS}", owner=owner)
 
     async def names(self) -> list[str]:
-        """Return all that is in the directory, drafts too."""
+        """Return all names in the directory, including drafts."""
         return sorted(status.path_suffix for status in await self.hdfs.list(self.path))

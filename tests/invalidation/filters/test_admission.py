@@ -1,4 +1,4 @@
-"""Which filters are refused, and why."""
+"""Which filters are refused, and for what reason."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ ANY = FilterSettings(min_wildcard_level=1, max_filters=0)
 
 
 def made(*filters: Filter) -> dict[str, Filter]:
-    """Return filters that were made in this order."""
+    """Return filters created in this order."""
     return {each.name: replace(each, file_id=number) for number, each in enumerate(filters, start=1)}
 
 
@@ -26,13 +26,13 @@ def of(owner: str, *names: str) -> tuple[Filter, ...]:
 
 
 def refused(filters: dict[str, Filter], limits: FilterSettings, *in_force: str) -> dict[str, str]:
-    """Return what is refused beside filters that are in force."""
+    """Return the refusals, given that some filters are in force."""
     globs = {name: filters[name].path_glob for name in in_force}
     return refusals(filters, limits, globs=globs, placed=in_force, owned=in_force)
 
 
 def test_a_wildcard_above_the_level_is_too_general() -> None:
-    """The reason names the glob, both levels and the setting."""
+    """The reason has the glob, both levels and the setting."""
     limits = FilterSettings(min_wildcard_level=3)
     assert too_general("/user/*/x", limits) == (
         "/user/*/x has a wildcard in level 2 of the path: the first may be in level 3 (min_wildcard_level); name a "
@@ -44,7 +44,7 @@ def test_a_wildcard_above_the_level_is_too_general() -> None:
 
 
 def test_a_glob_that_is_in_force_is_not_too_general() -> None:
-    """Another one is, though its filter is in force."""
+    """Another glob of the same filter can be too general."""
     limits = FilterSettings(min_wildcard_level=2)
     filters = made(Filter("a", "/*/a", "joe"), Filter("b", "/*/b", "joe"))
     assert refused(filters, limits, "a").keys() == {"b"}
@@ -52,7 +52,7 @@ def test_a_glob_that_is_in_force_is_not_too_general() -> None:
 
 
 def test_the_first_ones_made_have_the_room() -> None:
-    """Whatever they are called; what is not in HDFS yet comes last, and what is in force before all."""
+    """Time counts, not the name. Filters in force come before all others, and filters not yet in HDFS come last."""
     limits = FilterSettings(max_filters=2)
     filters = made(*of("joe", "z", "y", "x"))
     assert refused(filters, limits) == {"x": "there are 2 filters already (max_filters)"}
@@ -62,14 +62,14 @@ def test_the_first_ones_made_have_the_room() -> None:
 
 
 def test_what_is_in_force_stays_when_a_limit_is_lowered() -> None:
-    """And leaves no room for others."""
+    """Filters in force stay, but leave no room for others."""
     filters = made(*of("joe", "a", "b", "c", "d"))
     for limits in (FilterSettings(max_filters=1), FilterSettings(max_filters_per_owner=1)):
         assert refused(filters, limits, "b", "c", "d").keys() == {"a"}
 
 
 def test_a_user_owns_so_many_at_most() -> None:
-    """Other users are not concerned, and what is refused for another reason takes no room."""
+    """The limit is per user, and a filter refused for another reason takes no room."""
     limits = FilterSettings(max_filters_per_owner=1)
     filters = made(Filter("w", "/*", "joe"), *of("joe", "a", "b"), *of("ann", "c"))
     found = refused(filters, limits)
@@ -78,7 +78,7 @@ def test_a_user_owns_so_many_at_most() -> None:
 
 
 def test_what_a_change_adds_is_held_against_the_limits() -> None:
-    """Another owner needs room among that owner's, and none among all."""
+    """A new owner needs room in that owner's limit, and none in the limit for all."""
     before = made(*of("joe", "a", "b"), *of("ann", "c"))
     given_away = {**before, "c": replace(before["c"], owner="joe")}
     assert refused_changes(before, given_away, FilterSettings(max_filters=1)) == {}
@@ -90,7 +90,7 @@ def test_what_a_change_adds_is_held_against_the_limits() -> None:
 
 
 def test_single_limits_say_why() -> None:
-    """For commands, before they write."""
+    """Commands check each limit before they write."""
     assert no_room(1, FilterSettings(max_filters=2)) == over_quota("joe", 9, ANY) == no_room(9, ANY) == ""
     assert no_room(2, FilterSettings(max_filters=2)) == "there are 2 filters already (max_filters)"
     limits = FilterSettings(max_filters_per_owner=2)

@@ -1,4 +1,4 @@
-"""A filter is checked when it is made, so that nothing that cannot work reaches HDFS or ZooKeeper."""
+"""A filter is validated when it is created, so that no unusable one reaches HDFS or ZooKeeper."""
 
 import json
 
@@ -18,7 +18,7 @@ JOE = Filter("joe.SUCCESS-1", "/user/joe/*/*/_SUCCESS", "joe", ("bob", "alice", 
 
 
 def test_subscribers_are_a_set_in_order() -> None:
-    """Two filters that allow the same users are equal, however they were written."""
+    """Two filters that allow the same users are equal, whatever the order and repetition of the users."""
     assert JOE.allowed_subscribers == ("alice", "bob")
     assert Filter("joe.SUCCESS-1", "/user/joe/*/*/_SUCCESS", "joe", ("alice", "bob")) == JOE
 
@@ -27,20 +27,20 @@ def test_subscribers_are_a_set_in_order() -> None:
     "name", ["", ".cache", ".tmp-1", "-a", "a/b", "a b", "ä", "zookeeper", "quota", "a" * 129, "a\n", ".."]
 )
 def test_a_name_that_no_znode_may_have_is_refused(name: str) -> None:
-    """The name becomes a znode beside the channel's own, and a directory of HDFS."""
+    """The name becomes a znode next to the channel's own, and a directory in HDFS."""
     with pytest.raises(FilterError, match=r"^name: .*must be letters, digits"):
         Filter(name, "/a", "joe")
 
 
 @pytest.mark.parametrize("glob", ["", "user/joe", "/a{b", "/a/../b", "//a"])
 def test_a_glob_that_hadoop_would_not_read_is_refused(glob: str) -> None:
-    """The reason is that of the glob's own reader, with the position."""
+    """The reason and its position are those of the glob parser."""
     with pytest.raises(FilterError, match=r"^glob: .*at position"):
         Filter("a", glob, "joe")
 
 
 def test_a_glob_that_no_path_could_carry_is_refused() -> None:
-    """Bytes that are no UTF-8 (a command line keeps them as surrogates), and more characters than a path may have."""
+    """It has bytes that are not UTF-8 (surrogates on a command line), or more characters than a path may have."""
     with pytest.raises(FilterError, match=r"^glob: .*is not UTF-8"):
         Filter("a", "/\udcff", "joe")
     with pytest.raises(FilterError, match=r"^glob: 8001 characters: at most 8000"):
@@ -48,7 +48,7 @@ def test_a_glob_that_no_path_could_carry_is_refused() -> None:
 
 
 def test_whoever_is_no_user_is_refused() -> None:
-    """An owner is given a directory, a subscriber becomes the name of a file."""
+    """HDFS must accept the owner of a directory; a subscriber becomes a file name."""
     with pytest.raises(FilterError, match=r"^owner: 'a:b': must be a user name"):
         Filter("a", "/a", "a:b")
     with pytest.raises(FilterError, match=r"^subscriber: '../b': must be a user name"):
@@ -56,7 +56,7 @@ def test_whoever_is_no_user_is_refused() -> None:
 
 
 def test_the_subscribers_of_one_filter_fit_into_a_znode() -> None:
-    """Both their number and the length of their names are bounded (guarantee: every definition can be published)."""
+    """Their number and the total length of their names are limited (guarantee: every definition can be published)."""
     Filter("a", "/a", "joe", tuple(f"u{number}" for number in range(10_000)))
     with pytest.raises(FilterError, match=r"^10001 subscribers: at most 10000"):
         Filter("a", "/a", "joe", tuple(f"u{number}" for number in range(10_001)))
@@ -67,7 +67,7 @@ def test_the_subscribers_of_one_filter_fit_into_a_znode() -> None:
 
 
 def test_the_definition_holds_what_administrators_change() -> None:
-    """Owner and subscribers are not in it: the directory that the owner edits says both."""
+    """The owner and the subscribers are not in it: the directory that the owner may edit has both."""
     assert encode_definition(JOE) == b'{"name":"joe.SUCCESS-1","pathGlob":"/user/joe/*/*/_SUCCESS"}\n'
     assert (
         parse_definition(
@@ -92,19 +92,19 @@ def test_the_definition_holds_what_administrators_change() -> None:
     ],
 )
 def test_a_definition_that_says_something_else_is_refused(data: bytes, reason: str) -> None:
-    """One bad definition costs its filter, and says why."""
+    """A bad definition costs only its filter, and gives a reason."""
     with pytest.raises(FilterError, match=reason):
         parse_definition(data, name="a", owner="joe")
 
 
 def test_no_definition_is_longer_than_what_is_read() -> None:
-    """The longest glob, of characters that JSON escapes."""
+    """The longest glob consists of characters that JSON escapes."""
     longest = Filter("a" * 128, "/" + "\x01" * (MAX_GLOB_LENGTH - 1), "joe")
     assert len(encode_definition(longest)) <= MAX_DEFINITION_BYTES
 
 
 def test_json_has_the_names_of_the_design() -> None:
-    """As in INotifyPathFilterInfo."""
+    """The keys are those of INotifyPathFilterInfo."""
     assert json.loads(json.dumps(filter_as_json(JOE))) == {
         "name": "joe.SUCCESS-1",
         "pathGlob": "/user/joe/*/*/_SUCCESS",

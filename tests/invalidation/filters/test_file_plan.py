@@ -1,4 +1,4 @@
-"""What must be done for HDFS to have the filters of a file."""
+"""The plan that makes HDFS have the filters of a file."""
 
 import pytest
 
@@ -15,12 +15,12 @@ STORED = StoredFilters(filters={"joe": JOE, "ann": ANN}, broken={"bad": "why"})
 
 
 def plan(*entries: FileEntry, prune: bool = False) -> FilePlan:
-    """Compare with what is there."""
+    """Return the plan for these entries against STORED."""
     return plan_file(entries, STORED, user="root", prune=prune)
 
 
 def test_what_is_left_out_stays_as_it_is() -> None:
-    """Owner and subscribers; of a new filter they are those of who applies the file, and none."""
+    """That is owner and subscribers. A new filter gets the applying user as owner, and no subscribers."""
     made = plan(
         FileEntry(name="joe", path_glob="/user/joe/*"),
         FileEntry(name="ann", path_glob="/x"),
@@ -45,7 +45,7 @@ def test_what_is_left_out_stays_as_it_is() -> None:
     ],
 )
 def test_whatever_differs_is_a_change(after: Filter) -> None:
-    """Glob, owner, subscribers; an empty list means none."""
+    """Glob, owner or subscribers; an empty list means no subscribers."""
     entry = FileEntry(
         name="joe",
         path_glob=after.path_glob,
@@ -56,7 +56,7 @@ def test_whatever_differs_is_a_change(after: Filter) -> None:
 
 
 def test_new_globs_that_match_less_than_they_seem_to_are_named() -> None:
-    """Each once, whether its filter is new or changed; one that is there already was meant."""
+    """Each glob once, whether its filter is new or changed. A glob already in HDFS was intended."""
     stored = StoredFilters(
         filters={"joe": Filter("joe", "/j/**", "joe", ()), "ann": ANN}, broken={}, odd_subscribers={}
     )
@@ -67,7 +67,7 @@ def test_new_globs_that_match_less_than_they_seem_to_are_named() -> None:
 
 
 def test_nothing_is_removed_unless_asked_for() -> None:
-    """What is broken goes, too: no file would ever name it."""
+    """With `prune` broken filters are removed too: no file ever names them."""
     entry = FileEntry(name="joe", path_glob="/user/joe/*")
     kept, pruned = plan(entry), plan(entry, prune=True)
     assert (kept.removed, kept.unlisted, kept.is_empty) == ((), ("ann", "bad"), True)
@@ -75,7 +75,7 @@ def test_nothing_is_removed_unless_asked_for() -> None:
 
 
 def test_a_broken_filter_of_the_file_is_left_alone() -> None:
-    """Why is told; HDFS has not what the file says."""
+    """The plan has the reason; HDFS lacks what the file says."""
     made = plan(FileEntry(name="bad", path_glob="/b"), prune=True)
     assert made.broken == {"bad": "why"}
     assert "bad" not in made.removed
@@ -88,13 +88,13 @@ def test_a_broken_filter_of_the_file_is_left_alone() -> None:
 
 
 def test_a_new_filter_needs_an_owner_that_hdfs_knows() -> None:
-    """The user who applies the file may be none."""
+    """The user who applies the file may have an invalid name."""
     with pytest.raises(FilterError, match="owner: 'a:b'"):
         plan_file([FileEntry(name="n", path_glob="/n")], STORED, user="a:b", prune=False)
 
 
 def test_what_is_beyond_the_limits_is_refused() -> None:
-    """Of what the file adds or changes; what it removes makes room."""
+    """This applies to what the file adds or changes; its removals make room."""
     limits = FilterSettings(max_filters=2)
     wide, new = FileEntry(name="joe", path_glob="/*/x"), FileEntry(name="new", path_glob="/n")
     assert plan_file([wide], STORED, user="root", prune=False, limits=limits).refused.keys() == {"joe"}

@@ -1,4 +1,4 @@
-"""A file of filters says what it means, or all that is wrong with it."""
+"""A file of filters is parsed completely, or rejected with all its errors."""
 
 import tomllib
 
@@ -26,7 +26,7 @@ subscribers = ["bob", "alice", "bob"]
 
 
 def faults(text: str) -> tuple[Fault, ...]:
-    """Return what is wrong with a file."""
+    """Return the errors of a file."""
     with pytest.raises(BadFilterFileError) as caught:
         parse_filters(text)
     assert str(caught.value) == "; ".join(fault.reason for fault in caught.value.faults)
@@ -34,7 +34,7 @@ def faults(text: str) -> tuple[Fault, ...]:
 
 
 def test_an_entry_says_what_is_wanted() -> None:
-    """Sorted by name, subscribers each once; what is left out is not said."""
+    """Entries are sorted by name, and each subscriber occurs once; an omitted key stays unset."""
     ann = '[[filter]]\nname = "ann"\nglob = "/a"\n'
     assert parse_filters(JOE + ann) == (
         FileEntry(name="ann", path_glob="/a"),
@@ -52,7 +52,7 @@ USERS = st.from_regex(r"[a-z][a-z0-9]{0,5}", fullmatch=True)
 
 
 def is_glob(text: str) -> bool:
-    """Whether it is one at all."""
+    """Return whether the text is a valid glob."""
     try:
         check_glob(text)
     except FilterError:
@@ -65,7 +65,7 @@ GLOBS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9).map("/{}x"
 
 @given(st.dictionaries(NAMES, st.tuples(GLOBS, USERS, st.lists(USERS, max_size=3)), max_size=4))
 def test_what_is_written_is_read(wanted: dict[str, tuple[str, str, list[str]]]) -> None:
-    """Whatever characters a glob has; the text neither ends a line nor steers a terminal inside a value."""
+    """This holds for any glob. No value breaks a line or has control characters of a terminal."""
     filters = [Filter(name, glob, owner, tuple(users)) for name, (glob, owner, users) in wanted.items()]
     text = encode_filters(filters)
     assert all(line.isprintable() for line in text.split("\n"))
@@ -77,13 +77,13 @@ def test_what_is_written_is_read(wanted: dict[str, tuple[str, str, list[str]]]) 
 
 
 def test_quotes_and_backslashes_are_written_as_escapes() -> None:
-    """They are the only ones that TOML reads otherwise."""
+    """TOML would read them differently otherwise."""
     text = encode_filters([Filter("a", '/"x\\\\', "joe")])
     assert tomllib.loads(text)["filter"][0]["glob"] == '/"x\\\\'
 
 
 def test_all_errors_are_named_at_once_each_with_its_line() -> None:
-    """A filter without a usable name is named by its number."""
+    """A filter without a valid name is named by its number."""
     text = (
         'title = "x"\n[[filter]]\nname = "a/b"\nglob = "x"\nfoo = 1\nowner = "a:b"\nsubscribers = ["a", "a:b"]\n'
         '[[ filter ]] # second\nglob = 3\nname = 7\n[[filter]]\nname = "c"\nglob = "/c"\nsubscribers = "x"\n'
@@ -107,7 +107,7 @@ def test_all_errors_are_named_at_once_each_with_its_line() -> None:
 
 
 def test_what_is_missing_is_reported_at_the_header() -> None:
-    """There is no line of its own."""
+    """A missing key has no line of its own, so the error has the line of its table."""
     assert faults("\n[[filter]]\n") == (
         Fault(2, "filter 1: name: is missing"),
         Fault(2, "filter 1: glob: is missing"),
@@ -129,14 +129,14 @@ def test_what_is_missing_is_reported_at_the_header() -> None:
     ],
 )
 def test_where_the_lines_are_not_known_none_is_named(text: str, reason: str) -> None:
-    """The parser does not say them, and a wrong one would mislead."""
+    """The parser does not report the lines, and a wrong one would mislead."""
     found = faults(text)
     assert {fault.line for fault in found} == {None}
     assert found[-1].reason.startswith(reason)
 
 
 def test_too_many_subscribers_are_reported() -> None:
-    """As of a filter that is added alone."""
+    """The limit is the same as for a single filter that is added."""
     users = ", ".join(f'"u{number}"' for number in range(10_001))
     (fault,) = faults(f'[[filter]]\nname = "a"\nglob = "/a"\nsubscribers = [{users}]')
     assert fault == Fault(4, "filter 'a': 10001 subscribers: at most 10000 are possible")

@@ -1,4 +1,4 @@
-"""Many filters are changed at a time, a bounded number at once, and what was interrupted is gone on with."""
+"""Many filters are changed with bounded concurrency, and an interrupted change is resumed."""
 
 import asyncio
 
@@ -22,12 +22,12 @@ ENTRIES = tuple(
 
 
 async def planned(store: FilterStore, *entries: FileEntry, prune: bool = False) -> FilePlan:
-    """Compare with what is there now."""
+    """Return the plan against the present filters."""
     return plan_file(entries, await store.read_all(), user="root", prune=prune)
 
 
 async def test_what_is_planned_is_done(place: Place) -> None:
-    """Added, changed and removed, each counted; afterwards there is nothing to do."""
+    """Additions, changes and removals are each counted; afterwards nothing is left to do."""
     await place.add("f000", "old")
     await place.put("f001", b'{"name": "f001", "pathGlob": "/by/hand"}', users=("bob", "eve"))
     plan, done = await planned(place.store, *ENTRIES[:5], prune=True), Done()
@@ -41,7 +41,7 @@ async def test_what_is_planned_is_done(place: Place) -> None:
 
 
 async def test_a_bounded_number_is_under_way(hdfs: FakeHdfs) -> None:
-    """No file of thousands is thousands of calls at once; and each filter costs few."""
+    """A file of thousands of filters does not make thousands of concurrent calls; each filter takes few calls."""
     store, done = FilterStore(hdfs, PATH), Done()
     await carry_out(await planned(store, *ENTRIES), store, done)
     assert done.added == 100
@@ -51,7 +51,7 @@ async def test_a_bounded_number_is_under_way(hdfs: FakeHdfs) -> None:
 
 
 async def test_what_was_interrupted_is_gone_on_with(hdfs: FakeHdfs) -> None:
-    """Nothing is there in half, and nothing is done twice."""
+    """No filter is left incomplete, and no work is repeated."""
     store, done = FilterStore(hdfs, PATH), Done()
 
     async def fail(call: str, _: str) -> None:
@@ -70,7 +70,7 @@ async def test_what_was_interrupted_is_gone_on_with(hdfs: FakeHdfs) -> None:
 
 
 async def test_a_cancelled_application_leaves_no_drafts() -> None:
-    """As by Ctrl-C."""
+    """An application may be cancelled by Ctrl-C."""
     hdfs, reached = FakeHdfs(), asyncio.Event()
     store = FilterStore(hdfs, PATH)
 
@@ -89,14 +89,14 @@ async def test_a_cancelled_application_leaves_no_drafts() -> None:
 
 
 async def test_what_somebody_else_has_removed_is_not_counted() -> None:
-    """It is gone, as was wanted."""
+    """A filter that is already gone is no error, and is not counted as removed."""
     store, done = FilterStore(FakeHdfs(), PATH), Done()
     await carry_out(FilePlan(removed=("gone",), broken={}), store, done)
     assert done == Done()
 
 
 async def test_removals_come_last(hdfs: FakeHdfs, store: FilterStore) -> None:
-    """A path whose filter gets another name has one all the time."""
+    """A path whose filter is renamed always has a filter."""
     await store.add(Filter("old", "/t/0/*", "ann"))
     hdfs.calls.clear()
     await carry_out(await planned(store, *ENTRIES[:3], prune=True), store, Done())

@@ -1,4 +1,4 @@
-"""What HDFS refuses is told in the filters' own words, one sentence each."""
+"""A failure of HDFS is reported in one sentence, in terms of filters."""
 
 import aiohttp
 import pytest
@@ -12,14 +12,14 @@ MAY = "only an administrator may"
 
 
 def reported(failure: Exception) -> str:
-    """Return what is told of a failure."""
+    """Return the message for a failure."""
     with pytest.raises(FiltersUnavailableError) as caught, answered("f cannot be added", who_may=MAY):
         raise failure
     return str(caught.value)
 
 
 def test_a_refused_user_hears_who_may() -> None:
-    """The NameNode's sentence follows, without its stack trace: it names user, path and mode."""
+    """The NameNode's sentence follows without its stack trace: it has the user, path and mode."""
     with (
         pytest.raises(
             FilterAccessError, match=r"^only an administrator may; HDFS says: Permission denied: user=bob$"
@@ -59,13 +59,13 @@ def test_a_refused_user_hears_who_may() -> None:
     ],
 )
 def test_any_other_failure_names_its_reason(failure: Exception, reason: str) -> None:
-    """Whatever kind of failure it is, the sentence begins with what could not be done."""
+    """Each message begins with what could not be done."""
     assert reported(failure) == f"f cannot be added: {reason}"
     assert reason_of(failure) == reason
 
 
 def test_expected_refusals_can_be_distinguished() -> None:
-    """By class, as the messages differ between releases."""
+    """Classes distinguish them, since the messages differ between releases."""
     assert is_missing(refusal("FileNotFoundException"))
     assert already_exists(refusal("FileAlreadyExistsException"))
     assert not already_exists(refusal("FileNotFoundException"))
@@ -73,6 +73,6 @@ def test_expected_refusals_can_be_distinguished() -> None:
 
 
 def test_our_own_mistakes_are_not_hdfs_s() -> None:
-    """What is no failure of HDFS passes through as it is."""
+    """An exception that HDFS did not cause passes through unchanged."""
     with pytest.raises(KeyError), answered("f cannot be added", who_may=MAY):
         raise KeyError

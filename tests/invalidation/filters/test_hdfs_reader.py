@@ -1,4 +1,4 @@
-"""Reading the filters tells "this one is broken" from "HDFS could not be read", and never takes one for the other."""
+"""Reading the filters distinguishes a broken filter from an unreadable HDFS."""
 
 from collections.abc import Sequence
 
@@ -17,12 +17,12 @@ PATH = "/filters"
 
 
 def definition(name: str, glob: str = "/user/joe/*") -> bytes:
-    """Return a definition as an administrator could write it by hand."""
+    """Return a definition like one that an administrator writes by hand."""
     return b'{"name": "%s", "pathGlob": "%s"}' % (name.encode(), glob.encode())
 
 
 async def filled(count: int) -> FakeHdfs:
-    """Return an HDFS with so many filters."""
+    """Return an HDFS with `count` filters."""
     hdfs = FakeHdfs()
     place = Place(hdfs, PATH)
     for number in range(count):
@@ -32,7 +32,7 @@ async def filled(count: int) -> FakeHdfs:
 
 
 async def test_a_directory_that_is_missing_holds_no_filters(place: Place) -> None:
-    """Before the first one is added there is nothing to publish, and nothing is wrong."""
+    """Before the first filter is added there is nothing to publish, and this is no error."""
     reader = FilterReader(place.hdfs, place.path)
     assert await reader.names() == ()
     stored = await reader.read_all()
@@ -40,7 +40,7 @@ async def test_a_directory_that_is_missing_holds_no_filters(place: Place) -> Non
 
 
 async def test_one_bad_definition_costs_only_its_filter(place: Place) -> None:
-    """Each of the others says why it is none; drafts and other hidden names are not looked at."""
+    """Each broken filter has a reason; drafts and other hidden names are not read."""
     await place.put("good", definition("good"), users=("bob", "alice"))
     await place.put("odd", definition("odd"), users=("9good", "alice", "jane@corp.example", "no\u0085ne"))
     await place.put("no-json", b"name: no-json")
@@ -77,7 +77,7 @@ async def test_one_bad_definition_costs_only_its_filter(place: Place) -> None:
 
 
 async def test_too_many_subscribers_are_not_read() -> None:
-    """An owner may put anything into the list; what that costs everybody else is bounded."""
+    """An owner may put anything into the list; its cost for others is limited."""
     hdfs = await filled(2)
     place = f"{PATH}/f0/{SUBSCRIBERS}"
     hdfs.nodes |= {f"{place}/u{number}": Node(FileType.FILE, number) for number in range(10_001)}
@@ -87,7 +87,7 @@ async def test_too_many_subscribers_are_not_read() -> None:
 
 
 async def test_a_file_in_the_place_of_the_directory_is_an_error(place: Place) -> None:
-    """Taken for an empty directory it would end every filter."""
+    """Taken for an empty directory, it would remove all filters."""
     await place.hdfs.mkdirs(place.path.rpartition("/")[0])
     await place.hdfs.create(place.path, create_parent=False)
     with pytest.raises(FiltersUnavailableError, match="is a file; the filters are kept in a directory"):
@@ -95,7 +95,7 @@ async def test_a_file_in_the_place_of_the_directory_is_an_error(place: Place) ->
 
 
 async def test_a_definition_is_read_once_as_long_as_it_is_the_same(place: Place) -> None:
-    """A file that replaces it, or a longer one, is another; the list of subscribers is read each time."""
+    """A file that replaces it, or a longer one, counts as changed; subscribers are read each time."""
     reader = FilterReader(place.hdfs, place.path)
     await place.put("f", definition("f"), users=("alice",))
     await reader.read_all()
@@ -110,7 +110,7 @@ async def test_a_definition_is_read_once_as_long_as_it_is_the_same(place: Place)
 
 
 async def test_one_filter_can_be_read_alone(place: Place) -> None:
-    """Whether the others are broken does not matter."""
+    """A broken filter does not affect the reading of another one."""
     await place.put("good", definition("good"))
     await place.put("bad", b"")
     reader = FilterReader(place.hdfs, place.path)
@@ -120,7 +120,7 @@ async def test_one_filter_can_be_read_alone(place: Place) -> None:
 
 
 async def test_some_filters_cost_the_reading_of_these() -> None:
-    """A status and two listings each, none of the directory; what is gone is not among them, nor remembered."""
+    """A status and two listings each, none of the directory. A deleted filter is neither returned nor kept."""
     hdfs = await filled(300)
     reader = FilterReader(hdfs, PATH)
     await reader.read_all()
@@ -137,7 +137,7 @@ async def test_some_filters_cost_the_reading_of_these() -> None:
 
 
 async def test_a_lost_block_costs_its_filter_when_it_is_read_alone() -> None:
-    """It is no reason to read the others less well."""
+    """The definitions of other filters are not affected."""
     hdfs = await filled(2)
     hdfs.before = failing(DataNodeUnavailableError("dn:1: cut"), "read", f"{PATH}/f1/definition.json")
     assert list((await FilterReader(hdfs, PATH).read(["f1"])).broken) == ["f1"]
@@ -150,7 +150,7 @@ async def test_a_lost_block_costs_its_filter_when_it_is_read_alone() -> None:
     "failure", [refusal("StandbyException"), refusal("SafeModeException"), TimeoutError()], ids=repr
 )
 async def test_hdfs_that_does_not_answer_is_no_empty_set(fails: tuple[str, str], failure: Exception) -> None:
-    """Guarantee of whoever publishes: what is known of the filters changes by an answer only."""
+    """A publisher's guarantee: its knowledge of filters changes only by an answer."""
     hdfs = await filled(5)
     hdfs.before = failing(failure, *fails)
     with pytest.raises(FiltersUnavailableError, match=r"^the filters in /filters cannot be read: "):
@@ -158,7 +158,7 @@ async def test_hdfs_that_does_not_answer_is_no_empty_set(fails: tuple[str, str],
 
 
 async def test_a_user_who_may_not_read_hears_so() -> None:
-    """Of the directory as an error, of a single filter as that filter's fault."""
+    """An unreadable directory is an error; an unreadable filter is broken."""
     hdfs = await filled(2)
     refused = PATH
 
@@ -181,7 +181,7 @@ async def test_a_user_who_may_not_read_hears_so() -> None:
     "failure", [DataNodeUnavailableError("dn:1: cut"), refusal("IOException", "No active nodes")]
 )
 async def test_a_lost_block_costs_one_filter(failure: Exception) -> None:
-    """A few definitions that nobody hands out are broken; all, or many, mean that HDFS can't be read."""
+    """A few unreadable definitions are broken filters; all, or many, mean that HDFS cannot be read."""
     hdfs = await filled(40)
     hdfs.before = failing(failure, "read", f"{PATH}/f7/definition.json")
     stored = await FilterReader(hdfs, PATH).read_all()
@@ -199,7 +199,7 @@ async def test_a_lost_block_costs_one_filter(failure: Exception) -> None:
 
 
 async def test_lost_datanodes_do_not_matter_to_what_was_read_before() -> None:
-    """A new filter waits for them; the others and their subscribers go on."""
+    """A new filter waits for the DataNodes; the others stay in force, and their subscribers are updated."""
     hdfs = await filled(3)
     reader = FilterReader(hdfs, PATH)
     await reader.read_all()
@@ -214,7 +214,7 @@ async def test_lost_datanodes_do_not_matter_to_what_was_read_before() -> None:
 
 @pytest.mark.parametrize(("comes_back", "seen"), [(0, "gone"), (1, "read"), (3, "broken")])
 async def test_a_filter_that_goes_while_it_is_read_is_gone(comes_back: int, seen: str) -> None:
-    """It is neither broken nor an error; one that is added again at once is read again, a few times."""
+    """It is neither broken nor an error. A filter that is added again immediately is read again, a few times."""
     hdfs = await filled(2)
     place = Place(hdfs, PATH)
     goes = max(comes_back, 1)
@@ -236,7 +236,7 @@ async def test_a_filter_that_goes_while_it_is_read_is_gone(comes_back: int, seen
 
 
 async def test_at_most_so_many_calls_are_under_way() -> None:
-    """Bounded: a thousand filters are not a thousand calls at once; progress is told for each."""
+    """A thousand filters do not make a thousand concurrent calls; each filter advances the progress."""
     hdfs = await filled(50)
     reported: list[tuple[int, int]] = []
     stored = await FilterReader(hdfs, PATH).read_all(lambda done, of: reported.append((done, of)))
@@ -249,7 +249,7 @@ async def test_at_most_so_many_calls_are_under_way() -> None:
 
 
 async def test_an_attribute_is_as_good_as_a_file_which_goes_before_it(place: Place) -> None:
-    """It is read each time, as nothing tells that it is the same; what is wrong with it is told by its name."""
+    """It is read each time, since nothing shows whether it has changed; its errors name it."""
     reader = FilterReader(place.hdfs, place.path)
     await place.put("f", None)
     for glob in ("/user/joe/a", "/user/joe/b"):
@@ -263,7 +263,7 @@ async def test_an_attribute_is_as_good_as_a_file_which_goes_before_it(place: Pla
 
 
 async def test_all_are_read_ahead_and_few_are_not(place: Place) -> None:
-    """What was read ahead is asked no more; a reading of some filters does not read all of them ahead."""
+    """Nothing read ahead is requested again; a reading of some filters reads none ahead."""
     ahead: list[tuple[str, Sequence[str]]] = []
 
     async def read_ahead(path: str, names: Sequence[str]) -> ReadBefore:
@@ -281,7 +281,7 @@ async def test_all_are_read_ahead_and_few_are_not(place: Place) -> None:
 
 
 async def test_a_filter_that_others_may_write_is_named() -> None:
-    """Whether all are read or one; one that is made good again is believed again."""
+    """A reading of all filters reports it, and so does one of some. Once corrected, the filter is trusted again."""
     hdfs = await filled(4)
     hdfs.nodes[f"{PATH}/f0"].owner = "mallory"
     hdfs.nodes[f"{PATH}/f1/{SUBSCRIBERS}"].permission = "777"
@@ -299,7 +299,7 @@ async def test_a_filter_that_others_may_write_is_named() -> None:
 
 
 async def test_no_filter_is_believed_below_what_others_may_write() -> None:
-    """Broken ones are not either: what is published of them may be another's."""
+    """Nor is a broken filter trusted: its published definition may be another user's."""
     hdfs = await filled(2)
     await Place(hdfs, PATH).put("bad", b"")
     hdfs.nodes["/"].permission = "777"
@@ -311,7 +311,7 @@ async def test_no_filter_is_believed_below_what_others_may_write() -> None:
 
 
 async def test_what_others_may_write_is_seen_in_the_real_hdfs(place: Place) -> None:
-    """And what the commands make belongs to administrators alone, the directories above it too."""
+    """Commands create filters, and missing directories above them, that only administrators may write."""
     await place.add("joe", "ann")
     reader = FilterReader(place.hdfs, place.path)
     assert not (await reader.read_all()).untrusted

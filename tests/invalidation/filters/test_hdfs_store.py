@@ -1,4 +1,4 @@
-"""A filter is added whole or not at all, changed by whom HDFS lets, and every refusal says what to do."""
+"""A filter is added completely or not at all, HDFS decides who may change it, and each refusal says what to do."""
 
 import asyncio
 from dataclasses import replace
@@ -36,7 +36,7 @@ JOE = Filter("joe", "/user/joe/*/_SUCCESS", "joe", ("bob", "alice"))
 
 
 async def test_what_is_added_is_there(place: Place) -> None:
-    """The directory is made with it, for administrators alone; the list of subscribers belongs to the owner."""
+    """The directory is created for administrators only; the list of subscribers belongs to the owner."""
     await place.store.add(JOE)
     assert await place.store.get("joe") == StoredFilter(JOE, ())
     assert (await place.store.read_all()).filters == {"joe": JOE}
@@ -47,7 +47,7 @@ async def test_what_is_added_is_there(place: Place) -> None:
 
 
 async def test_all_that_is_there_is_listed_by_one_call(place: Place) -> None:
-    """In order, broken ones too."""
+    """The names are sorted, and include broken filters."""
     assert await place.store.list() == ()
     await place.add("b", "a")
     await place.put("c", b"")
@@ -55,7 +55,7 @@ async def test_all_that_is_there_is_listed_by_one_call(place: Place) -> None:
 
 
 async def test_a_name_is_given_once(place: Place) -> None:
-    """The refusal says whose it is; what is there stays as it is, and no draft is left."""
+    """The refusal names the owner; the existing filter stays, and no draft is left."""
     await place.store.add(JOE)
     with pytest.raises(
         FilterExistsError,
@@ -70,7 +70,7 @@ async def test_a_name_is_given_once(place: Place) -> None:
 
 
 async def test_of_those_who_add_at_once_one_wins(place: Place) -> None:
-    """The others hear that there is one; the winner's definition, owner and subscribers belong together."""
+    """The others are refused; definition, owner and subscribers are all the winner's."""
     everyone = [Filter("f", f"/user/u{number}/*", f"u{number}", (f"s{number}",)) for number in range(6)]
     results = await asyncio.gather(*map(place.store.add, everyone), return_exceptions=True)
     winners = [each for each, result in zip(everyone, results, strict=True) if result is None]
@@ -80,7 +80,7 @@ async def test_of_those_who_add_at_once_one_wins(place: Place) -> None:
 
 
 async def test_a_removed_filter_makes_room(place: Place) -> None:
-    """With all that belongs to it, also when it is broken."""
+    """Everything that belongs to it is deleted, also if it is broken."""
     await place.store.add(JOE)
     await place.put("bad", None)
     await place.store.remove("joe")
@@ -90,7 +90,7 @@ async def test_a_removed_filter_makes_room(place: Place) -> None:
 
 
 async def test_an_unknown_name_leads_to_the_nearest(place: Place) -> None:
-    """Of every command that takes a name."""
+    """Every command that takes a name suggests the nearest one."""
     with pytest.raises(NoSuchFilterError, match=r"there is no filter jo in .*; there are no filters"):
         await place.store.remove("jo")
     await place.add("ann", "joe")
@@ -103,7 +103,7 @@ async def test_an_unknown_name_leads_to_the_nearest(place: Place) -> None:
 
 
 async def test_a_broken_filter_says_why(place: Place) -> None:
-    """Instead of what it does not say."""
+    """The error of each command has the reason why the filter is broken."""
     await place.put("bad", b"", owner=None)
     says = r"filter bad in .* is broken: it has no directory subscribers"
     for asked in (place.store.get("bad"), place.store.allow("bad", ["x"])):
@@ -112,7 +112,7 @@ async def test_a_broken_filter_says_why(place: Place) -> None:
 
 
 async def test_subscribers_come_and_go(place: Place) -> None:
-    """What is so already is no error; whatever stands under a user's name counts."""
+    """A subscriber that is already allowed, or already missing, is no error; a directory with a user's name counts."""
     await place.store.add(JOE)
     assert await place.store.allow("joe", ["carol", "bob", "carol"]) == ("carol",)
     assert await place.store.deny("joe", ["alice", "dave"]) == ("alice",)
@@ -122,7 +122,7 @@ async def test_subscribers_come_and_go(place: Place) -> None:
 
 
 async def test_what_makes_no_sense_touches_nothing(hdfs: FakeHdfs, store: FilterStore) -> None:
-    """Names are checked before they become paths."""
+    """Names are validated before they become paths."""
     for bad in ("..", ".tmp-1", "a/b", ""):
         for call in (store.get(bad), store.remove(bad), store.allow(bad, ["x"]), store.deny(bad, ["x"])):
             with pytest.raises(FilterError, match=r"^name: "):
@@ -135,13 +135,13 @@ async def test_what_makes_no_sense_touches_nothing(hdfs: FakeHdfs, store: Filter
 
 
 def kind_of(call: str, path: str) -> tuple[str, str]:
-    """Name a call of an addition, whatever its draft is called."""
+    """Return a call of an addition and its file's name, with the draft's name replaced."""
     last = name(path)
     return call, "draft" if last.startswith(".tmp-") else last
 
 
 async def calls_of_an_addition() -> list[tuple[str, str]]:
-    """Return them all."""
+    """Return all calls of one addition."""
     hdfs = FakeHdfs()
     await FilterStore(hdfs, PATH).add(JOE)
     return [kind_of(call, path) for call, path in hdfs.calls]
@@ -149,10 +149,10 @@ async def calls_of_an_addition() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("is_carried_out", [False, True])
 async def test_an_interrupted_addition_leaves_nothing(is_carried_out: bool) -> None:
-    """Whichever of its calls gets no answer, carried out or not: no draft stays, and what is told is true."""
+    """Any call may get no answer, carried out or not: no draft is left, and the message is true."""
     calls = await calls_of_an_addition()
     assert len(calls) == 13
-    found_missing = (("status", "joe"), ("status", "filters"))  # the first time
+    found_missing = (("status", "joe"), ("status", "filters"))  # only the first time
     for lost in [each for each in calls if not (is_carried_out and each in found_missing)]:
         hdfs = FakeHdfs()
 
@@ -178,7 +178,7 @@ async def test_an_interrupted_addition_leaves_nothing(is_carried_out: bool) -> N
 
 
 async def test_what_is_made_belongs_to_the_owner_of_the_directory() -> None:
-    """Whichever superuser adds it: what belongs to another one is not believed. New directories are the root's."""
+    """The superuser that adds it does not matter. New directories above it belong to the root's owner."""
     hdfs = FakeHdfs(user="ann")
     store = FilterStore(hdfs, "/apps/nncache/filters")
     await store.add(JOE)
@@ -197,7 +197,7 @@ async def test_what_is_made_belongs_to_the_owner_of_the_directory() -> None:
 
 
 async def test_a_cancelled_addition_leaves_nothing() -> None:
-    """As by Ctrl-C, at any of its calls that take time."""
+    """An addition may be cancelled by Ctrl-C, during any of its calls."""
     for waits_at in ("create", "set_xattr", "set_owner", "rename_to"):
         hdfs = FakeHdfs()
         reached = asyncio.Event()
@@ -219,7 +219,7 @@ async def test_a_cancelled_addition_leaves_nothing() -> None:
 
 
 async def test_without_hdfs_a_draft_stays_that_nobody_reads(hdfs: FakeHdfs) -> None:
-    """There is nobody to remove it; and whether the filter was added is told as not known."""
+    """Nothing can delete it; the error says that the outcome is unknown."""
 
     async def die(call: str, path: str) -> None:
         if call in ("rename_to", "delete"):
@@ -236,7 +236,7 @@ async def test_without_hdfs_a_draft_stays_that_nobody_reads(hdfs: FakeHdfs) -> N
 
 
 async def test_a_name_that_is_taken_meanwhile_is_refused(hdfs: FakeHdfs) -> None:
-    """Also where the winner cannot be read, or is gone again."""
+    """The error is the same if the winner's filter is unreadable, or deleted again."""
     other = Place(hdfs, PATH)
 
     async def overtake(call: str, path: str) -> None:
@@ -259,7 +259,7 @@ async def test_a_name_that_is_taken_meanwhile_is_refused(hdfs: FakeHdfs) -> None
 async def test_a_new_subscriber_does_not_restore_a_removed_filter(
     hdfs: FakeHdfs, store: FilterStore, made_by: str, says: str
 ) -> None:
-    """One is added to what is there, never to what would have to be made; by the owner, and as the filter changes."""
+    """Neither a new subscriber nor a change of the filter creates what was removed."""
     await store.add(JOE)
 
     async def remove(call: str, _: str) -> None:
@@ -274,7 +274,7 @@ async def test_a_new_subscriber_does_not_restore_a_removed_filter(
 
 
 async def test_an_inherited_acl_gives_nobody_a_filter(cluster: Cluster, hdfs_directory: str) -> None:
-    """A default ACL of the directory above is cut to what the mode allows: others may read."""
+    """The mode limits a default ACL of the parent directory: others may only read."""
     async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
         with Asker(cluster.namenodes[0].http) as asker:
             acl = "aclspec=default:user:bob:rwx,default:other::rwx"
@@ -293,7 +293,7 @@ async def test_an_inherited_acl_gives_nobody_a_filter(cluster: Cluster, hdfs_dir
 
 
 async def test_an_owner_cannot_change_the_definition(cluster: Cluster, hdfs_directory: str) -> None:
-    """Neither the attribute nor a file that would count instead of it: the glob is an administrator's."""
+    """An owner can write neither the attribute nor a file that would override it."""
     async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
         place = Place(hdfs, f"{hdfs_directory}/filters")
         await place.store.add(JOE)
@@ -312,7 +312,7 @@ AFTER = Filter("joe", "/user/ann/*", "ann", ("bob", "carol"))
 
 @pytest.mark.parametrize("by_hand", [False, True])
 async def test_a_filter_changes_in_its_place(place: Place, by_hand: bool) -> None:
-    """Glob, owner and subscribers; also one of an older release, whose definition is a file."""
+    """Glob, owner and subscribers; also for a filter of an older release, whose definition is a file."""
     if by_hand:
         await place.put("joe", encode_definition(JOE), users=JOE.allowed_subscribers)
     else:
@@ -324,7 +324,7 @@ async def test_a_filter_changes_in_its_place(place: Place, by_hand: bool) -> Non
 
 
 async def test_a_change_of_the_glob_is_one_transaction(hdfs: FakeHdfs, store: FilterStore) -> None:
-    """No reader meets the filter without a glob, or none at all."""
+    """No reader sees the filter without a glob, or no filter."""
     await Place(hdfs, PATH).put("joe", encode_definition(JOE), users=JOE.allowed_subscribers)
     seen = []
 
@@ -339,7 +339,7 @@ async def test_a_change_of_the_glob_is_one_transaction(hdfs: FakeHdfs, store: Fi
 
 
 async def test_where_attributes_are_refused_there_is_a_file(hdfs: FakeHdfs, store: FilterStore) -> None:
-    """As where dfs.namenode.xattrs.enabled is false, or the glob is too long for one."""
+    """The setting dfs.namenode.xattrs.enabled may be false, or the glob too long for an attribute."""
     hdfs.before = failing(refusal("IOException", "Support for XAttrs has been disabled"), "set_xattr")
     await store.add(JOE)
     assert f"{PATH}/joe/{DEFINITION}" in hdfs.nodes
@@ -349,7 +349,7 @@ async def test_where_attributes_are_refused_there_is_a_file(hdfs: FakeHdfs, stor
 
 
 async def test_a_refusal_that_is_no_lack_of_attributes_is_one() -> None:
-    """A user without rights, or a NameNode in safe mode, must not lead to a file."""
+    """No file is written for a user without rights, or a NameNode in safe mode."""
     for exception in ("AccessControlException", "SafeModeException"):
         hdfs = FakeHdfs(before=failing(refusal(exception), "set_xattr"))
         with pytest.raises(FilterStoreError):
@@ -359,7 +359,7 @@ async def test_a_refusal_that_is_no_lack_of_attributes_is_one() -> None:
 
 
 async def test_the_longest_glob_finds_room(place: Place) -> None:
-    """In an attribute or, where its bytes are too many, in a file."""
+    """The glob is in an attribute, or in a file if it has too many bytes."""
     for called, letter in (("short", "a"), ("long", "语")):
         longest = Filter(called, "/" + letter * 7_999, "joe")
         await place.store.add(longest)
@@ -367,7 +367,7 @@ async def test_the_longest_glob_finds_room(place: Place) -> None:
 
 
 async def test_old_drafts_are_swept(hdfs: FakeHdfs, store: FilterStore) -> None:
-    """Of commands that were killed; those of a command that may run now stay, and so does all else."""
+    """They are left by commands that were killed. Drafts of a command that may still run stay, like all other files."""
     now = 10 * DRAFT_AGE_S
     assert await store.sweep(now) == 0, "there is no directory yet"
     await store.add(JOE)

@@ -1,4 +1,4 @@
-"""Changes over RPC have the answers and the errors of WebHDFS; where RPC is not reached, WebHDFS it is."""
+"""Changes over RPC return the results and errors of WebHDFS; without RPC, WebHDFS is used."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ JOE = Filter("joe", "/user/joe/ä*", "joe", ("alice", "bob"))
 
 @asynccontextmanager
 async def connected(cluster: Cluster, user: str) -> AsyncIterator[QuickHdfs]:
-    """Give the quick one, as this user."""
+    """Yield HDFS over RPC, as this user."""
     async with WebHdfs(f"http://{cluster.namenodes[0].http}", user) as hdfs:
         await hdfs.status("/")
         async with quick(hdfs, user, timeout_s=15.0) as found:
@@ -30,7 +30,7 @@ async def connected(cluster: Cluster, user: str) -> AsyncIterator[QuickHdfs]:
 
 
 async def test_filters_are_the_same_over_rpc(cluster: Cluster, hdfs_directory: str) -> None:
-    """What is written over RPC is read over WebHDFS, and the other way round."""
+    """WebHDFS reads what RPC has written, and vice versa."""
     path = f"{hdfs_directory}/filters"
     after = Filter("joe", "/user/joe/b*", "ann", ("bob", "carol"))
     async with connected(cluster, cluster.superuser) as hdfs:
@@ -48,7 +48,7 @@ async def test_filters_are_the_same_over_rpc(cluster: Cluster, hdfs_directory: s
 
 
 async def test_refusals_are_those_of_webhdfs(cluster: Cluster, hdfs_directory: str) -> None:
-    """The rules of the filters read the exception's name."""
+    """The code for filters tests the exception's name."""
     async with connected(cluster, "bob") as hdfs:
         with pytest.raises(RemoteExceptionError) as caught:
             await hdfs.rename_to(f"{hdfs_directory}/none", f"{hdfs_directory}/to")
@@ -59,14 +59,14 @@ async def test_refusals_are_those_of_webhdfs(cluster: Cluster, hdfs_directory: s
 
 @pytest.mark.parametrize("address", ["", "127.0.0.1:1"])
 async def test_without_rpc_it_is_webhdfs(address: str) -> None:
-    """Not named, or not reached."""
+    """WebHDFS is used if the RPC port is not reported, or not reachable."""
     hdfs: HdfsWithRpc = Naming(address, Namespace("CID", "BP"))
     async with quick(hdfs, "joe", timeout_s=15.0) as found:
         assert found is hdfs
 
 
 async def test_an_rpc_port_of_another_namespace_is_not_used(cluster: Cluster) -> None:
-    """The NameNode's own name for itself may be another host's here."""
+    """The NameNode's name for itself may mean another host here."""
     hdfs: HdfsWithRpc = Naming(cluster.namenodes[0].rpc, Namespace("CID-other", "BP-other"))
     async with quick(hdfs, cluster.superuser, timeout_s=15.0) as found:
         assert found is hdfs

@@ -1,4 +1,4 @@
-"""Filters that are read ahead are the same; what could not be read ahead is asked as before."""
+"""Filters read ahead are equal to those read one by one; whatever cannot be read ahead is requested as before."""
 
 from collections.abc import AsyncIterator, Mapping
 
@@ -20,7 +20,7 @@ NAMES = tuple(f"f{number:02}" for number in range(WORTH_IT))
 
 
 class Counted(WebHdfs):
-    """HDFS over WebHDFS, which counts what is read from it."""
+    """HDFS over WebHDFS, with a count of reads."""
 
     reads = 0
 
@@ -37,7 +37,7 @@ class Counted(WebHdfs):
 
 @pytest.fixture
 async def hdfs(cluster: Cluster) -> AsyncIterator[Counted]:
-    """The real one."""
+    """The real HDFS."""
     async with Counted(f"http://{cluster.namenodes[0].http}", cluster.superuser) as found:
         yield found
 
@@ -45,7 +45,7 @@ async def hdfs(cluster: Cluster) -> AsyncIterator[Counted]:
 async def test_all_kinds_of_filters_are_as_without(
     cluster: Cluster, hdfs: Counted, hdfs_directory: str
 ) -> None:
-    """With an attribute, a file, subscribers or none, and broken ones; one call of WebHDFS for the names is left."""
+    """Filters with an attribute, a file, subscribers or none, and broken ones. One WebHDFS call is left: the names."""
     path = f"{hdfs_directory}/filters"
     async with quick(hdfs, cluster.superuser, timeout_s=TIMEOUT_S) as fast:
         store = FilterStore(fast, path)
@@ -72,7 +72,7 @@ async def test_all_kinds_of_filters_are_as_without(
 async def test_a_user_who_may_not_read_gets_the_same_as_before(
     cluster: Cluster, hdfs: Counted, hdfs_directory: str
 ) -> None:
-    """What RPC refuses is asked over WebHDFS, whose answer counts: a closed filter costs only itself."""
+    """WebHDFS is asked again for what RPC refuses, and its answer counts: an unreadable filter costs only itself."""
     path = f"{hdfs_directory}/filters"
     async with quick(hdfs, cluster.superuser, timeout_s=TIMEOUT_S) as fast:
         store = FilterStore(fast, path)
@@ -90,7 +90,7 @@ async def test_a_user_who_may_not_read_gets_the_same_as_before(
 
 @pytest.mark.parametrize("address", ["", "127.0.0.1:1"])
 async def test_without_rpc_each_is_asked(address: str) -> None:
-    """Not named, or not reached."""
+    """Each filter is read alone if the RPC port is not reported, or not reachable."""
     hdfs = Naming(address, Namespace("CID", "BP"))
     store = FilterStore(hdfs, PATH)
     for name in NAMES:
@@ -100,7 +100,7 @@ async def test_without_rpc_each_is_asked(address: str) -> None:
 
 
 async def test_few_filters_are_worth_no_connection() -> None:
-    """One fewer is asked over WebHDFS, without a question where RPC is."""
+    """With one filter fewer WebHDFS is used, without a request for the RPC address."""
     hdfs = Naming("127.0.0.1:1", Namespace("CID", "BP"))
     ahead = reading_ahead(hdfs, "joe", timeout_s=TIMEOUT_S)
     assert await ahead(PATH, NAMES[1:]) is hdfs
@@ -108,7 +108,7 @@ async def test_few_filters_are_worth_no_connection() -> None:
 
 
 async def test_what_was_read_ahead_is_used_once() -> None:
-    """Who asks again, as of a filter that was replaced meanwhile, gets what is there now."""
+    """A second request, for example of a filter that was replaced, returns the present state."""
     hdfs = FakeHdfs()
     await hdfs.mkdirs("/a/now")
     await hdfs.set_xattr("/a", "user.b", b"now")

@@ -1,4 +1,4 @@
-"""A filter that others than administrators may write is not believed."""
+"""A filter that others than administrators may write is not trusted."""
 
 from typing import Final
 
@@ -14,14 +14,14 @@ ABOVE: Final = ("/", "/apps", "/apps/nncache", PATH)
 
 
 def trust(own_user: str = "nncache", /, **others: FileStatus) -> DirectoryTrust:
-    """Return what is believed where some directories, by their last name, have another status."""
+    """Return the trust in a directory, with other statuses for some directories, by their last name."""
     named = {each: others.get(each.rpartition("/")[2] or "root", status()) for each in ABOVE}
     return trust_in(PATH, named, own_user)
 
 
 @pytest.mark.parametrize("own_user", ["nncache", "hdfs", ""])
 def test_a_directory_of_administrators_is_believed(own_user: str) -> None:
-    """The root's owner and the publisher's own user are; sticky directories above may be writable."""
+    """Trusted owners are the root's owner and the publisher's user; sticky directories above may be writable."""
     assert trust(own_user).distrust is None
     assert trust(own_user).owners == tuple(dict.fromkeys(("hdfs", own_user or "hdfs")))
     if own_user == "nncache":
@@ -32,7 +32,7 @@ def test_a_directory_of_administrators_is_believed(own_user: str) -> None:
 @pytest.mark.parametrize("at", ["root", "apps", "nncache", "filters"])
 @pytest.mark.parametrize("permission", ["775", "757", "777", "772", "1777"])
 def test_who_may_write_above_may_make_any_filter(at: str, permission: str) -> None:
-    """The directory that counts is named with the command that mends it; only above it sticky ones are safe."""
+    """The error names the directory and the command that corrects it. A sticky directory is safe, except the last."""
     path = dict(zip(("root", "apps", "nncache", "filters"), ABOVE, strict=True))[at]
     found = trust(**{at: status(permission=permission)}).distrust
     if permission == "1777" and at != "filters":
@@ -48,7 +48,7 @@ def test_who_may_write_above_may_make_any_filter(at: str, permission: str) -> No
 @pytest.mark.parametrize("permission", ["755", "700", "1777"])
 @pytest.mark.parametrize("at", ["apps", "nncache", "filters"])
 def test_who_owns_a_directory_above_may_make_any_filter(at: str, permission: str) -> None:
-    """Its owner can move it away and make another one; also of a sticky directory."""
+    """The owner can move the directory away and create another one, also if it is sticky."""
     path = dict(zip(("root", "apps", "nncache", "filters"), ABOVE, strict=True))[at]
     assert trust(**{at: status("mallory", permission)}).distrust == Distrust(
         f"{path} belongs to mallory, not to hdfs or nncache (the owner of / and the publisher's user)",
@@ -73,13 +73,13 @@ def test_who_owns_a_directory_above_may_make_any_filter(at: str, permission: str
 def test_each_part_of_a_filter_is_judged(
     directory: FileStatus, parts: dict[str, FileStatus], remedy: str | None
 ) -> None:
-    """The list of subscribers belongs to the filter's owner; all else to administrators."""
+    """The list of subscribers belongs to the filter's owner; everything else belongs to administrators."""
     found = trust().of_filter("/f", directory, parts)
     assert (None if found is None else found.remedy) == remedy
 
 
 def test_no_filter_is_believed_where_the_directory_is_not() -> None:
-    """One reason for all of them."""
+    """All filters of an untrusted directory share one reason."""
     found = trust(apps=status(permission="777"))
     assert found.of_filter("/f", status(), {}) is found.distrust is not None
     other = Distrust("a", "b")

@@ -1,4 +1,4 @@
-"""FilterSetReader, under a run: the filters in force are known before the records that were made with them."""
+"""FilterSetReader, in a run: the filters in force are known before the records that they matched."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from tests.invalidation.virtual_time import clock
 
 
 async def test_a_new_filter_comes_on_an_idle_cluster_too(followed: FakeCluster) -> None:
-    """The set of filters has a watch of its own; no record is needed."""
+    """The filter set has a watch of its own, so no record is needed."""
     await asyncio.sleep(1)
     changed_at = clock()
     followed.press.change_filters({"ann": "/ann/*"})
@@ -25,7 +25,7 @@ async def test_a_new_filter_comes_on_an_idle_cluster_too(followed: FakeCluster) 
 
 
 async def test_filters_newer_than_a_record_are_no_harm(followed: FakeCluster) -> None:
-    """Definitions read ahead of the records are in force early; the records before come all the same."""
+    """Definitions read ahead of the records come into force early; earlier records follow nevertheless."""
     followed.server.disconnect()
     older = followed.unlink("/joe/a")
     followed.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
@@ -36,7 +36,7 @@ async def test_filters_newer_than_a_record_are_no_harm(followed: FakeCluster) ->
 
 
 async def test_a_corrupt_definition_costs_its_filter_only(fake_cluster: FakeCluster) -> None:
-    """The others stay in force; it comes back when it is written again."""
+    """The other filters stay in force; this one returns when it is written again."""
     async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.press.put(ZNODES.definition("joe"), b"{")
@@ -48,7 +48,7 @@ async def test_a_corrupt_definition_costs_its_filter_only(fake_cluster: FakeClus
 
 
 async def test_a_definition_that_an_acl_hides_costs_its_filter_only(fake_cluster: FakeCluster) -> None:
-    """Whoever may make a znode may hide it."""
+    """Any client that may create a znode may hide it."""
     async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.press.put(ZNODES.definition("hidden"), b"?")
@@ -60,7 +60,7 @@ async def test_a_definition_that_an_acl_hides_costs_its_filter_only(fake_cluster
 
 
 async def test_that_all_definitions_are_hidden_is_for_an_administrator(fake_cluster: FakeCluster) -> None:
-    """It is no single filter's matter."""
+    """The stream ends, because the fault is not that of a single filter."""
     fake_cluster.server.tree.forbidden.add(ZNODES.definition("joe"))
     with pytest.raises(NotPermittedError, match="joe"):
         await fake_cluster.stream.open()
@@ -70,14 +70,14 @@ async def test_that_all_definitions_are_hidden_is_for_an_administrator(fake_clus
 async def test_a_generation_that_goes_back_or_is_none_ends_the_life(
     followed: FakeCluster, data: bytes
 ) -> None:
-    """GapFlush: nobody knows which filters are in force."""
+    """GapFlush: the filters in force are unknown."""
     followed.press.put(ZNODES.filters, data)
     with pytest.raises(MissingEventsError, match="generation"):
         await followed.next_changes()
 
 
 async def test_a_record_of_filters_that_are_not_there_ends_the_life(followed: FakeCluster) -> None:
-    """GapFlush: what it was matched by is not known."""
+    """GapFlush: the filters that matched the record are unknown."""
     followed.press.generation = 9
     followed.unlink("/joe/a")
     with pytest.raises(MissingEventsError, match="of generation 9, there are only those of 2"):
@@ -85,7 +85,7 @@ async def test_a_record_of_filters_that_are_not_there_ends_the_life(followed: Fa
 
 
 async def test_without_filters_nothing_is_followed(fake_cluster: FakeCluster) -> None:
-    """The set itself may be gone; then nobody knows what is matched."""
+    """If the filter set itself is missing, the matched paths are unknown."""
     async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         fake_cluster.press.commit(Delete(ZNODES.definition("joe")), Delete(ZNODES.filters))
@@ -96,7 +96,7 @@ async def test_without_filters_nothing_is_followed(fake_cluster: FakeCluster) ->
 
 
 async def test_an_empty_set_of_filters_is_one(fake_cluster: FakeCluster) -> None:
-    """Nothing is kept then; coverage comes all the same."""
+    """Without filters nothing is cached, but coverage continues."""
     fake_cluster.press.change_filters({})
     async with fake_cluster.stream as stream:
         assert await anext(stream) == Filters({})

@@ -1,4 +1,4 @@
-"""Follower: nothing skipped, nothing twice, whatever happens to the connection; and as soon as can be."""
+"""Follower: it skips and repeats nothing, whatever happens to the connection, and does not wait needlessly."""
 
 import asyncio
 import copy
@@ -13,7 +13,7 @@ from tests.invalidation.virtual_time import clock
 
 
 async def test_a_change_takes_two_round_trips_after_its_watch(followed: FakeCluster) -> None:
-    """The value, and the record that it names: nothing else is waited for."""
+    """One reads the value, the other the record that it names."""
     followed.unlink("/joe/first")
     await followed.next_changes()
     await asyncio.sleep(0.3)
@@ -25,7 +25,7 @@ async def test_a_change_takes_two_round_trips_after_its_watch(followed: FakeClus
 
 
 async def test_a_lost_connection_costs_nothing_but_time(fake_cluster: FakeCluster) -> None:
-    """The position stays; what was published meanwhile comes, in order and once."""
+    """The position stays; all records published in between follow once and in order."""
     async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
         for lasts_s in (0.1, 3.0, 60.0):
@@ -44,14 +44,14 @@ async def test_a_lost_connection_costs_nothing_but_time(fake_cluster: FakeCluste
 async def test_a_server_that_is_behind_is_no_log_that_went_back(
     followed: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """HitsKept: nothing is forgotten where a new session begins at one."""
+    """HitsKept: a new session at a server that lags behind forgets nothing."""
     behind, ahead = copy.deepcopy(followed.server.tree), followed.server.tree
     followed.press.change_filters(JOE | {"ann": "/ann/*"})
     followed.unlink("/joe/a")
     await followed.next_changes()
 
     async def catch_up(_path: str) -> None:
-        """Have the server carry out what was committed before."""
+        """Let the server catch up with earlier commits."""
         followed.server.tree = ahead
 
     monkeypatch.setattr(followed.session, "sync", catch_up)
@@ -65,7 +65,7 @@ async def test_a_server_that_is_behind_is_no_log_that_went_back(
 
 
 async def test_a_connection_lost_under_any_read_is_survived(followed: FakeCluster) -> None:
-    """L4: at whatever moment it is lost, nothing is skipped and nothing comes twice."""
+    """L4: whenever the connection is lost, nothing is skipped or repeated."""
     for step in range(60):
         txids = [followed.unlink(f"/joe/{number}") for number in range(1 + step % 6)]
         if step % 3 == 0:
@@ -79,7 +79,7 @@ async def test_a_connection_lost_under_any_read_is_survived(followed: FakeCluste
 
 
 async def test_a_tree_made_again_ends_a_stream_without_records(fake_cluster: FakeCluster) -> None:
-    """Before the first record no chain is known; whoever follows from there reads the filters again."""
+    """No chain is known before the first record; a follower then reads the filters again."""
     async with fake_cluster.stream as stream:
         assert await anext(stream) == Filters({"joe-2": "/joe/*"})
         for path in reversed(fake_cluster.server.tree.paths):
@@ -92,7 +92,7 @@ async def test_a_tree_made_again_ends_a_stream_without_records(fake_cluster: Fak
 
 
 async def test_a_cancelled_wait_has_lost_nothing(fake_cluster: FakeCluster) -> None:
-    """S3: however often whoever iterates gives up and asks again."""
+    """S3: however often the reader cancels a read and repeats it."""
     async with fake_cluster.stream:
         fake_cluster.press.max_records = 100
         seen: list[int] = []
@@ -109,7 +109,7 @@ async def test_a_cancelled_wait_has_lost_nothing(fake_cluster: FakeCluster) -> N
 
 
 async def test_a_notification_that_is_lost_delays_by_half_a_second(followed: FakeCluster) -> None:
-    """Nothing is concluded from the absence of a notification while coverage is waited for."""
+    """While coverage is awaited, the missing watch event proves nothing."""
     await asyncio.sleep(1)
     followed.server.forget_watches(followed.session)
     unlinked_at = clock()
@@ -120,7 +120,7 @@ async def test_a_notification_that_is_lost_delays_by_half_a_second(followed: Fak
 
 
 async def test_a_reader_that_does_not_come_is_not_read_for_without_end(fake_cluster: FakeCluster) -> None:
-    """Items wait in bounded number; the rest stays in ZooKeeper."""
+    """A bounded number of items waits in memory; the rest stays in ZooKeeper."""
     fake_cluster.press.max_records = 1000
     async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
@@ -131,9 +131,9 @@ async def test_a_reader_that_does_not_come_is_not_read_for_without_end(fake_clus
 
 
 async def test_a_partly_read_record_is_applied_as_a_whole(followed: FakeCluster) -> None:
-    """GapFlush: the publisher of a ZooKeeper that was put back says in one record what it had said in two.
+    """GapFlush: after a restore of ZooKeeper the publisher may merge two earlier records into one.
 
-    What it merged bears an early number. What ended a two-step write then must not end one that began since.
+    A merged change has an early transaction id. What ended a two-step write then must not end one that began since.
     """
     earlier = copy.deepcopy((followed.server.tree, followed.press.state))
     followed.unlink("/joe/a")
@@ -160,7 +160,7 @@ async def test_a_partly_read_record_is_applied_as_a_whole(followed: FakeCluster)
 
 
 async def test_filters_are_read_anew_over_another_connection(fake_cluster: FakeCluster) -> None:
-    """GapFlush: in a ZooKeeper that was put back the same generation may have come to mean other filters."""
+    """GapFlush: in a restored ZooKeeper the same generation may mean other filters."""
     async with fake_cluster.stream:
         fake_cluster.unlink("/joe/a")
         await fake_cluster.next_changes()

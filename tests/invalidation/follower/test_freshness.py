@@ -1,4 +1,4 @@
-"""Freshness: covered when the position has reached what the NameNode said, and no log that went back is followed."""
+"""Freshness: a probe is covered once the position reaches its transaction, and a log that went back is not followed."""
 
 from math import inf
 
@@ -13,12 +13,12 @@ from nncache.invalidation.stream import Covered
 
 
 def probe(at: float, txid: int, *, asked_at: float | None = None, term: int = 1) -> Probe:
-    """Return what the pool knows as of `at`."""
+    """Return a probe as of `at`."""
     return Probe(as_of=at, txid=txid, asked_at=at if asked_at is None else asked_at, term=term)
 
 
 def test_a_probe_waits_for_its_own_transaction() -> None:
-    """F1: covered as of a probe only when everything up to its transaction is yielded."""
+    """F1: a probe is covered only after everything up to its transaction is yielded."""
     fresh = Freshness(1, 10, 100.0)
     assert fresh.probed(probe(101.0, 15)) is None
     assert (fresh.take(), fresh.is_pending) == (None, True)
@@ -29,7 +29,7 @@ def test_a_probe_waits_for_its_own_transaction() -> None:
 
 
 def test_a_steady_flow_starves_nobody() -> None:
-    """F4: each probe is ahead of the position when it comes, and each is reached in its turn."""
+    """F4: each probe is ahead of the position when it arrives, and each is reached in its turn."""
     fresh = Freshness(1, 0, 100.0)
     covered = []
     for second in range(1, 50):
@@ -40,7 +40,7 @@ def test_a_steady_flow_starves_nobody() -> None:
 
 
 def test_the_newest_of_several_is_what_counts() -> None:
-    """F2: a record that reaches several probes is one coverage."""
+    """F2: a record that reaches several probes gives one coverage."""
     fresh = Freshness(1, 0, 100.0)
     for at in (101.0, 102.0, 103.0, 104.0):
         fresh.probed(probe(at, int(at)))
@@ -51,7 +51,7 @@ def test_the_newest_of_several_is_what_counts() -> None:
 
 
 def test_of_probes_with_the_same_transaction_the_latest_waits() -> None:
-    """The later says more and waits for no more."""
+    """The later probe covers more, and needs no more records."""
     fresh = Freshness(1, 0, 100.0)
     for at in (101.0, 102.0):
         fresh.probed(probe(at, 5))
@@ -60,7 +60,7 @@ def test_of_probes_with_the_same_transaction_the_latest_waits() -> None:
 
 
 def test_what_is_known_already_is_nothing_new() -> None:
-    """F2: the same probe again, or one as of earlier, brings no coverage."""
+    """F2: the same probe again, or an older one, gives no coverage."""
     fresh = Freshness(1, 0, 100.0)
     fresh.probed(probe(101.0, 0))
     assert fresh.take() == Covered(101.0, 0)
@@ -70,7 +70,7 @@ def test_what_is_known_already_is_nothing_new() -> None:
 
 
 def test_another_term_is_another_log() -> None:
-    """What another NameNode, or the same one restarted, says of its log is nothing about ours."""
+    """The position of another NameNode's log, or after a restart, says nothing about ours."""
     fresh = Freshness(3, 0, 100.0)
     lost = fresh.probed(probe(101.0, 9, term=4))
     assert isinstance(lost, Discontinued)
@@ -80,7 +80,7 @@ def test_another_term_is_another_log() -> None:
 
 
 def test_a_log_behind_what_was_known_went_back() -> None:
-    """F3: GapFlush; the NameNode was asked when the position was known, and had not come so far."""
+    """F3, GapFlush: the NameNode was probed after the position was known, and had not reached it."""
     fresh = Freshness(1, 10, 100.0)
     fresh.advance(20, 101.0)
     lost = fresh.probed(probe(101.0, 19))
@@ -89,7 +89,7 @@ def test_a_log_behind_what_was_known_went_back() -> None:
 
 
 def test_a_position_learnt_after_the_question_accuses_nobody() -> None:
-    """A probe on its way while records come in was true when it was asked."""
+    """A probe in flight while records arrive was true when it was sent."""
     fresh = Freshness(1, 10, 100.0)
     fresh.advance(20, 101.0)
     assert fresh.probed(probe(100.9, 15)) is None
@@ -97,7 +97,7 @@ def test_a_position_learnt_after_the_question_accuses_nobody() -> None:
 
 
 def test_as_of_may_be_before_the_question() -> None:
-    """With several NameNodes the moment is that of the oldest question; the last transaction was asked for later."""
+    """With several NameNodes `as_of` is the time of the oldest question; the transaction is from a later one."""
     fresh = Freshness(1, 10, 100.0)
     fresh.advance(20, 101.0)
     assert fresh.probed(probe(100.5, 20, asked_at=101.5)) is None
@@ -106,22 +106,22 @@ def test_as_of_may_be_before_the_question() -> None:
 
 
 def test_a_log_behind_an_earlier_answer_went_back() -> None:
-    """F3: also while the position is far behind both."""
+    """F3: this also holds while the position is far behind both answers."""
     fresh = Freshness(1, 10, 100.0)
     assert fresh.probed(probe(101.0, 30)) is None
     assert isinstance(fresh.probed(probe(102.0, 29)), Discontinued)
-    assert fresh.probed(probe(102.0, 29, asked_at=100.5)) is None  # an answer overtaken by a later one's
+    assert fresh.probed(probe(102.0, 29, asked_at=100.5)) is None  # a reply that a later one overtook
 
 
 def test_a_position_at_the_very_moment_was_known() -> None:
-    """The run's own first position counts from when it was read."""
+    """The first position of a run is known from the time of its read."""
     fresh = Freshness(1, 10, 100.0)
     assert fresh.probed(probe(99.9, 5)) is None
     assert isinstance(Freshness(1, 10, 100.0).probed(probe(100.0, 5)), Discontinued)
 
 
 def test_the_same_position_again_is_no_step() -> None:
-    """A read that brought nothing leaves everything as it was."""
+    """A read without a new record changes nothing."""
     fresh = Freshness(1, 10, 100.0)
     fresh.advance(10, 101.0)
     assert (fresh.txid, fresh.take()) == (10, None)
@@ -130,7 +130,7 @@ def test_the_same_position_again_is_no_step() -> None:
 
 
 def test_a_long_lag_keeps_few_probes_and_loses_no_end() -> None:
-    """However long the records stay away: the newest probe is kept, the oldest too, and the rest thinned out."""
+    """However long records are missing, the newest and the oldest probe are kept, and the rest is thinned out."""
     fresh = Freshness(1, 0, 100.0)
     for number in range(1, 20 * MAX_PENDING):
         fresh.probed(probe(100.0 + number, number))
@@ -145,7 +145,7 @@ def test_a_long_lag_keeps_few_probes_and_loses_no_end() -> None:
 
 
 def test_forgotten_positions_accuse_nobody() -> None:
-    """Of a question older than all that is remembered nothing is claimed."""
+    """If the position at the time of a probe is forgotten, the probe is not a contradiction."""
     fresh = Freshness(1, 0, 100.0)
     for number in range(1, MAX_REMEMBERED + 10):
         fresh.advance(number, 100.0 + number)
@@ -154,7 +154,7 @@ def test_forgotten_positions_accuse_nobody() -> None:
 
 
 def test_it_is_reported_as_of_when_the_latest_probe_was() -> None:
-    """Whoever waits for coverage as of a later moment must have another one sent; reached or not."""
+    """A caller that needs a later coverage must request another probe, whether this one is reached or not."""
     fresh = Freshness(1, 0, 100.0)
     reported = [fresh.probed_as_of]
     for at, txid in ((100.9, 0), (101.0, 7)):
@@ -171,7 +171,7 @@ STEPS = st.lists(
 @settings(max_examples=300)
 @given(STEPS)
 def test_nothing_is_covered_too_early_and_everything_in_the_end(steps: list[tuple[str, int]]) -> None:
-    """Bounded: against a twin that knows every change's moment, with answers late and out of order."""
+    """Bounded: like a twin that knows the time of every change, with replies late and out of order."""
     now, end, position = 100.0, 0, 0
     fresh = Freshness(1, 0, now)
     written_at = {0: now}

@@ -1,4 +1,4 @@
-"""Probing, under a run: covered as of what the NameNode says, and probed for when somebody waits."""
+"""Probing, in a run: coverage follows the NameNode's log position, and callers can request a probe."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ from tests.invalidation.virtual_time import clock
 
 
 async def test_an_idle_cluster_is_covered_without_any_record(followed: FakeCluster) -> None:
-    """Bounded: each probe covers, also while ZooKeeper is away."""
+    """Bounded: each probe covers, also while ZooKeeper is unavailable."""
     for _ in range(3):
         await asyncio.sleep(1)
         asked_at = clock()
@@ -47,14 +47,14 @@ async def test_a_steady_flow_keeps_no_coverage_back(fake_cluster: FakeCluster) -
 
 
 async def test_no_life_begins_ahead_of_the_log(fake_cluster: FakeCluster) -> None:
-    """S1: a log that went back and grows again must not pass for the one that was published."""
+    """S1: a log that went back and grows again must not be taken for the published one."""
     fake_cluster.namenode.restart(lost=3)
     with pytest.raises(MissingEventsError, match="its last transaction is 8, was 10"):
         await fake_cluster.stream.open()
 
 
 async def test_no_life_begins_without_word_of_the_log(fake_cluster: FakeCluster) -> None:
-    """A NameNode that does not say how far its log has come can prove nothing fresh."""
+    """A NameNode that does not report its log position cannot prove freshness."""
     fake_cluster.namenode.answers_journal = False
     with pytest.raises(ChannelUnavailableError, match="how far its log has come"):
         await fake_cluster.stream.open()
@@ -65,7 +65,7 @@ async def test_no_life_begins_without_word_of_the_log(fake_cluster: FakeCluster)
 
 
 async def test_only_a_lasting_want_of_word_of_the_log_counts() -> None:
-    """Ten seconds of a NameNode's state alone; a silent one says nothing of its log either, and is another matter."""
+    """Ten seconds of replies without a log position count; a NameNode without any reply is another case."""
     namenode = FakeNameNode()
     pool = FakePool(clock, namenode)
     probing = Probing(pool, await pool.wait_active(1), clock)
@@ -92,7 +92,7 @@ async def test_only_a_lasting_want_of_word_of_the_log_counts() -> None:
 
 
 async def test_who_waits_for_coverage_is_probed_for(followed: FakeCluster) -> None:
-    """At once, but not more often than every PROBE_SPACING_S; a request in between is granted a little later."""
+    """A probe is sent immediately, but at most once per PROBE_SPACING_S; an earlier request is met a little later."""
     await asyncio.sleep(1)
     before = len(followed.pool.suspicions)
     for _ in range(20):
@@ -109,7 +109,7 @@ async def test_who_waits_for_coverage_is_probed_for(followed: FakeCluster) -> No
 
 
 async def test_an_rpc_connection_to_another_namespace_ends_the_life(fake_cluster: FakeCluster) -> None:
-    """OpenFileUncached, OwnWrites: what is asked over RPC is of the namespace that is published, or the gate closes."""
+    """OpenFileUncached, OwnWrites: RPC calls reach the published namespace, or the gate closes."""
     other = FakeNameNode("other")
     other.namespace = Namespace("CID-2", "BP-2")
     async with fake_cluster.stream:

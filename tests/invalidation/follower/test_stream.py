@@ -1,4 +1,4 @@
-"""The channel through ZooKeeper, on a ZooKeeper that is broken in every way, in virtual time."""
+"""The ZooKeeper channel in virtual time, with ZooKeeper broken in every way."""
 
 import asyncio
 import gc
@@ -21,7 +21,7 @@ from tests.invalidation.virtual_time import clock, until
 
 
 async def test_the_filters_come_first(fake_cluster: FakeCluster) -> None:
-    """Nothing may be kept, and nothing covered, before it is known what is matched."""
+    """Nothing may be cached or covered before the filters are known."""
     async with fake_cluster.stream as stream:
         assert stream.term == 1
         assert await anext(stream) == Filters({"joe-2": "/joe/*"})
@@ -30,14 +30,14 @@ async def test_the_filters_come_first(fake_cluster: FakeCluster) -> None:
 
 
 async def test_another_namespace_is_refused(fake_cluster: FakeCluster) -> None:
-    """A ZooKeeper root of another cluster must not be followed; both are named."""
+    """A ZooKeeper root of another cluster must not be followed; the error names both namespaces."""
     fake_cluster.press.put(ZNODES.namespace, b"BP-2-elsewhere")
     with pytest.raises(ChannelUnavailableError, match=r"'BP-2-elsewhere', but nn:9870 serves 'BP-1-127"):
         await fake_cluster.stream.open()
 
 
 async def test_what_is_away_is_named(fake_cluster: FakeCluster) -> None:
-    """No ZooKeeper, no active NameNode, no filters, no right to read: each is told as what it is."""
+    """ZooKeeper, the active NameNode, the filters or the right to read may be missing: each error names the cause."""
     fake_cluster.server.disconnect()
     with pytest.raises(ChannelUnavailableError, match="no connection"):
         await fake_cluster.stream.open()
@@ -63,7 +63,7 @@ async def test_what_is_away_is_named(fake_cluster: FakeCluster) -> None:
 
 
 async def test_two_watches_are_all_it_holds(fake_cluster: FakeCluster) -> None:
-    """The seed of the service warns of sessions with many watches."""
+    """The service's original design warns of sessions with many watches."""
     async with fake_cluster.stream:
         for number in range(5):
             fake_cluster.unlink("/joe/a")
@@ -73,14 +73,14 @@ async def test_two_watches_are_all_it_holds(fake_cluster: FakeCluster) -> None:
 
 
 async def test_an_idle_life_asks_little(followed: FakeCluster) -> None:
-    """Of 10,000 readers each may ask for value and generation every two seconds, and for nothing else."""
+    """With up to 10,000 readers, each may read only value and generation every two seconds."""
     before = followed.session.stats().calls
     await asyncio.sleep(60)
     assert followed.session.stats().calls - before <= 62
 
 
 async def test_of_a_run_that_has_ended_nothing_is_kept(fake_cluster: FakeCluster) -> None:
-    """It has read all filters, and no daemon collects what errors and frames keep by each other."""
+    """A run has read all filters, and daemons do not collect the reference cycles of errors and frames."""
 
     def runs() -> int:
         return sum(isinstance(each, Follower | FilterSet) for each in gc.get_objects())
@@ -103,7 +103,7 @@ async def test_of_a_run_that_has_ended_nothing_is_kept(fake_cluster: FakeCluster
 
 
 async def test_it_may_be_closed_at_any_time_and_opened_again(fake_cluster: FakeCluster) -> None:
-    """What a run left unread is not in the next; the session stays until it is shut down."""
+    """The next run yields no unread item of an earlier one; the session stays until it is shut down."""
     with pytest.raises(ChannelUnavailableError, match="not open"):
         await anext(fake_cluster.stream)
     fake_cluster.stream.request_probe()
@@ -130,7 +130,7 @@ HISTORIES = st.lists(STEPS, max_size=8) | st.lists(STEPS, min_size=20, max_size=
 @settings(max_examples=60)
 @given(HISTORIES, st.sampled_from([None, 0.003, 0.01, 0.1]))
 def test_covered_is_true_whatever_happens(history: list[Step], pace_s: float | None) -> None:
-    """Bounded and GapFlush: whatever befalls ZooKeeper, publisher, NameNode and reader."""
+    """Bounded and GapFlush hold whatever happens to ZooKeeper, publisher, NameNode and reader."""
 
     async def story() -> None:
         await Simulation().tell(history, pace_s)

@@ -1,4 +1,4 @@
-"""Deciders that break a rule of `JournalQuorum` each: every one must be found out."""
+"""Broken variants of `JournalQuorum`: each breaks one rule, and the tests must find each."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -8,7 +8,7 @@ from nncache.invalidation.journal.quorum import Found, JournalQuorum, Shown
 
 
 class Counts(JournalQuorum):
-    """Compares transaction ids, as Hadoop's reader does, and not bytes."""
+    """Compares only transaction ids, as Hadoop's reader does, and not bytes."""
 
     def _durable(self) -> tuple[tuple[Shown, ...], int]:
         for node in self._nodes.values():
@@ -24,7 +24,7 @@ class Counts(JournalQuorum):
 
 
 class BelievesOne(JournalQuorum):
-    """Takes what one JournalNode shows."""
+    """Trusts a single JournalNode."""
 
     def _durable(self) -> tuple[tuple[Shown, ...], int]:
         majority, self._majority = self._majority, 1
@@ -37,47 +37,47 @@ class IgnoresEpochs(JournalQuorum):
     """Follows the journal whatever epochs are promised."""
 
     def promised(self, name: str, epoch: int, asked_at: float) -> Discontinued | None:
-        """Take any epoch for the first one."""
+        """Treat any epoch as the first one."""
         return super().promised(name, 1, asked_at)
 
 
 class OpensOnMinority(JournalQuorum):
-    """Is fresh as of the latest answer."""
+    """Is fresh as of the latest answer of any JournalNode."""
 
     @property
     def fresh_as_of(self) -> float | None:
-        """Return when the latest answer was asked for."""
+        """Return the time of the latest question that was answered."""
         return max((node.as_of for node in self._nodes.values() if self._counts(node)), default=None)
 
 
 class IgnoresMisses(JournalQuorum):
-    """Takes a CacheMissException for an empty answer."""
+    """Treats a CacheMissException as an empty answer."""
 
     def missed(self, name: str) -> Discontinued | None:
-        """Take it that there is nothing more."""
+        """Assume that there are no more transactions."""
         node = self._nodes[name]
         node.shown, node.as_of = {}, node.epoch_as_of
         return None
 
 
 class TakesParts(JournalQuorum):
-    """Takes an answer that is not whole for all that there is."""
+    """Treats a partial answer as complete."""
 
     def answered(
         self, name: str, shown: Iterable[Shown], *, asked_at: float, now: float, is_whole: bool
     ) -> Found:
-        """Take it that there is nothing more."""
+        """Assume that there are no more transactions."""
         del is_whole
         return super().answered(name, shown, asked_at=asked_at, now=now, is_whole=True)
 
 
 class FreshByTheReply(JournalQuorum):
-    """Takes an answer to cover the time at which it came."""
+    """Treats an answer as covering up to its arrival."""
 
     def answered(
         self, name: str, shown: Iterable[Shown], *, asked_at: float, now: float, is_whole: bool
     ) -> Found:
-        """Take it that it was asked for just now."""
+        """Assume that the question was asked just now."""
         del asked_at
         return super().answered(name, shown, asked_at=now, now=now, is_whole=is_whole)
 

@@ -1,4 +1,4 @@
-"""A source of edits over a log in memory, which goes away and comes back; and who checks what a run returns."""
+"""A source of edits over a log in memory, which can fail and recover; and a judge of the reads of a run."""
 
 import asyncio
 from bisect import bisect_left
@@ -12,34 +12,34 @@ from tests.invalidation.virtual_time import clock
 
 
 class WrongError(AssertionError):
-    """What was returned is not what is in the log."""
+    """A read differs from the log."""
 
 
 @dataclass
 class Log:
-    """Transactions, each with when it was acknowledged; they begin with 1."""
+    """Transactions from 1 on, each with the time of its acknowledgement."""
 
     acknowledged_at: list[float] = field(default_factory=list)
     term: int = 1
 
     @property
     def end(self) -> int:
-        """The last transaction."""
+        """The id of the last transaction."""
         return len(self.acknowledged_at)
 
     def write(self, count: int = 1) -> None:
-        """Write so many; every third says nothing."""
+        """Write `count` transactions; every third has no event."""
         self.acknowledged_at += [clock()] * count
 
     def batches(self, after: int, through: int) -> tuple[EventBatch, ...]:
-        """Return what these say."""
+        """Return the events of these transactions."""
         return tuple(
             EventBatch(txid, (Unlink(f"/{txid}"),)) for txid in range(after + 1, through + 1) if txid % 3
         )
 
 
 class FakeEdits:
-    """A source that reads the log each `interval_s`, at most `most` transactions at a time."""
+    """A source that reads the log every `interval_s`, at most `most` transactions at a time."""
 
     def __init__(self, log: Log, name: str, *, interval_s: float = 0.01, most: int = 100) -> None:
         self.log = log
@@ -49,10 +49,10 @@ class FakeEdits:
         self.refusal: Exception | None = None  # what `start` raises
         self.failure: Exception | None = None  # what `read` raises
         self.is_silent = False  # `read` does not return
-        self.is_durable = True  # what it says of a run that begins at the present end
-        self.other_events: set[int] = set()  # transactions of which it says something else
-        self.behind = 0  # so many transactions are not shown yet
-        self.lag_s = 0.0  # nor are those that were acknowledged less long ago
+        self.is_durable = True  # of reads in a run that begins at the present end
+        self.other_events: set[int] = set()  # transactions for which it returns other events
+        self.behind = 0  # this many transactions are not shown yet
+        self.lag_s = 0.0  # nor are those acknowledged less than this ago
         self.starts: list[int | None] = []
         self.wakes = 0
         self.polls = 0
@@ -62,7 +62,7 @@ class FakeEdits:
         self._is_durable = True
 
     async def start(self, after_txid: int | None) -> None:
-        """Begin."""
+        """Begin a run."""
         self.stop()
         self.starts.append(after_txid)
         await asyncio.sleep(self.interval_s)
@@ -77,12 +77,12 @@ class FakeEdits:
         self.term = 0
 
     async def shut_down(self) -> None:
-        """Write it down."""
+        """Record the shutdown."""
         self.stop()
         self.is_down = True
 
     async def read(self) -> EditsRead:
-        """Return what the next look shows; from then on there is no await."""
+        """Return the next read; after its sleep there is no await."""
         while True:
             if not self.term:
                 raise ChannelUnavailableError("the source was not started")
@@ -104,26 +104,26 @@ class FakeEdits:
         return EditsRead(batches, through, fresh_as_of, self._is_durable)
 
     def wake(self) -> None:
-        """Count it."""
+        """Count the call."""
         self.wakes += 1
 
     def stats(self) -> ChannelStats:
-        """Return its polls."""
+        """Return figures with its polls."""
         if self.name == "journalnodes":
             return ChannelStats(source=self.name, journal=JournalStats(polls=self.polls))
         return ChannelStats(source=self.name, polls=self.polls)
 
 
 class Judge:
-    """Compares what a run returns with the log: each transaction once, in order, and covered when it was read."""
+    """Compares reads with the log: each transaction comes once, in order, and before it is covered."""
 
     def __init__(self, log: Log, after: int) -> None:
         self._log = log
         self.through = after
-        """Up to where all was returned."""
+        """All transactions up to this one were returned."""
 
     def take(self, read: EditsRead) -> None:
-        """Raise WrongError for what is lost, repeated, or covered too early."""
+        """Raise WrongError if a read loses, repeats, or covers transactions too early."""
         if read.through_txid < self.through:
             raise WrongError(f"back to {read.through_txid} from {self.through}")
         if read.batches != self._log.batches(self.through, read.through_txid):

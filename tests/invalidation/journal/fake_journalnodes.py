@@ -1,4 +1,4 @@
-"""JournalNodes: HTTP is real, RPC is not."""
+"""JournalNodes with real HTTP and fake RPC."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -26,14 +26,14 @@ MISS = RemoteException("JournaledEditsCache$CacheMissException", "", "")
 
 
 def segment_file(first_txid: int, last_txid: int, body: bytes = b"") -> bytes:
-    """Return a finalized segment as its writer leaves it when it dies: with padding."""
+    """Return a finalized segment with padding, as a writer that died leaves it."""
     frames = (frame(txid, 3, body) for txid in range(first_txid, last_txid + 1))
     return header() + b"".join(frames) + PADDING * 100
 
 
 @dataclass
 class FakeJournalNode:
-    """A JournalNode: its segments by their first transactions, its cache, and what it answers in their place."""
+    """A JournalNode: its segments by first transaction, its cache, and errors to answer instead."""
 
     files: dict[int, bytes]
     segments: tuple[Segment, ...]
@@ -86,7 +86,7 @@ def journalnode(*bounds: tuple[int, int], body: bytes = b"") -> FakeJournalNode:
 
 
 class FakeJournal:
-    """A journal of three JournalNodes that have the same."""
+    """A journal of three equal JournalNodes."""
 
     def __init__(self) -> None:
         self.nodes = tuple(journalnode() for _ in range(3))
@@ -104,7 +104,7 @@ class FakeJournal:
                 node.cache[self.end], node.last_txid = read.frames[0], self.end
 
     def roll(self) -> None:
-        """End the open segment."""
+        """Finalize the open segment."""
         frames = (self._log[txid] for txid in range(self._first_txid, self.end + 1))
         file = header() + b"".join(frames)
         for node in self.nodes:
@@ -118,12 +118,12 @@ class FakeJournal:
             node.cache.clear()
 
     def purge(self) -> None:
-        """Remove all but the last finalized segment."""
+        """Purge all finalized segments but the last."""
         for node in self.nodes:
             node.segments = node.segments[-1:]
 
     def fail_over(self, *, lost: int = 0) -> None:
-        """Have another NameNode go on, after the loss of the last transactions of the open segment."""
+        """Fail over to another NameNode, which lacks the last `lost` transactions of the open segment."""
         self.end -= lost
         self.roll()
         for node in self.nodes:
@@ -133,7 +133,7 @@ class FakeJournal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Access(JournalAccess):
-    """Reaches fakes."""
+    """Connects to the fakes."""
 
     nodes: dict[str, JournalNodeRpc]
 
@@ -143,7 +143,7 @@ class _Access(JournalAccess):
 
 @asynccontextmanager
 async def serving(nodes: Sequence[FakeJournalNode]) -> AsyncIterator[_Access]:
-    """Serve a journal."""
+    """Serve the journal of these JournalNodes."""
     async with AsyncExitStack() as close:
         for node in nodes:
             app = web.Application()

@@ -1,6 +1,6 @@
-"""JournalNodes and NameNodes that write to them, as far as a reader can see them; in logical time.
+"""JournalNodes and the NameNodes that write to them, as far as a reader sees them, in logical time.
 
-As Hadoop 3.3 does, which says nothing of a JournalNode's lagging behind (before HDFS-16659).
+They behave like Hadoop 3.3, which does not report that a JournalNode lags (before HDFS-16659).
 """
 
 from collections.abc import Callable
@@ -18,17 +18,17 @@ NewQuorum = Callable[[tuple[str, ...], int], JournalQuorum]
 
 
 class WrongError(AssertionError):
-    """The reader has concluded what is not so."""
+    """The reader has drawn a false conclusion."""
 
 
 def shown(txid: int, content: str = "", *, opcode: int = MKDIR, layout_version: int = -67) -> Shown:
-    """Return a transaction; two of different content differ in their bytes."""
+    """Return a transaction; different content means different bytes."""
     return Shown(layout_version, Frame(txid, opcode, content.encode(), 0))
 
 
 @dataclass
 class JournalNode:
-    """One JournalNode."""
+    """A simulated JournalNode."""
 
     name: str
     is_up: bool = True
@@ -36,7 +36,7 @@ class JournalNode:
     writer_epoch: int = 1
     disk: dict[int, Shown] = field(default_factory=dict)
     cache: dict[int, Shown] = field(default_factory=dict)
-    is_in_sync: bool = True  # the writer sends it what comes next; else from the next segment on
+    is_in_sync: bool = True  # the writer sends it the next edits; otherwise only from the next segment on
     connection: int = 0  # counts restarts
 
     @property
@@ -45,24 +45,24 @@ class JournalNode:
         return max(self.disk, default=0)
 
     def write(self, each: Shown) -> None:
-        """Take a transaction."""
+        """Store a transaction."""
         txid = each.frame.txid
         if self.cache and max(self.cache) + 1 != txid:
             self.cache = {}
         self.cache[txid] = self.disk[txid] = each
 
     def restart(self) -> None:
-        """Lose what was in memory."""
+        """Restart with an empty cache."""
         self.is_up, self.cache, self.is_in_sync = True, {}, False
         self.connection += 1
 
     def wipe(self) -> None:
-        """Come back with an empty disk: it has forgotten what it promised and acknowledged."""
+        """Restart with an empty disk: all promises and edits are lost."""
         self.restart()
         self.disk, self.promised, self.writer_epoch = {}, 0, 0
 
     def edits(self, since: int) -> list[Shown] | None:
-        """Return what it shows; None: CacheMissException."""
+        """Return the edits from a transaction on; None: CacheMissException."""
         if since in self.cache:
             return [self.cache[txid] for txid in range(since, max(self.cache) + 1)]
         return None if since <= self.last_txid else []
@@ -83,14 +83,14 @@ class JournalSimulation:
         self._asked: dict[
             str, tuple[float, int, list[Shown] | None]
         ] = {}  # under way: (sent at, connection, reply)
-        self._over: dict[str, int] = {}  # the connection over which a JournalNode has said its epoch
-        self.taken: dict[int, Shown] = {}  # durable, by what the reader says
+        self._over: dict[str, int] = {}  # the connection on which a JournalNode has reported its epoch
+        self.taken: dict[int, Shown] = {}  # durable according to the reader
         self.runs = 0
         self._write(START_LOG_SEGMENT)
         self._begin()
 
     def go(self, steps: int) -> None:
-        """Let things happen, check each conclusion, and at the end compare what was taken with the log."""
+        """Carry out random acts, check each conclusion, and finally compare the durable edits with the log."""
         acts = (
             (self._write, 30),
             (self._ask, 60),
@@ -116,10 +116,10 @@ class JournalSimulation:
             if log.get(txid) != each:
                 raise WrongError(f"{txid} was taken as {each}, and is {log.get(txid)}")
 
-    # -- what happens
+    # -- acts
 
     def _write(self, opcode: int = MKDIR) -> None:
-        """Write a transaction; it may reach any JournalNodes, and the NameNode may die of that."""
+        """Write a transaction to some of the JournalNodes; without a majority the NameNode dies."""
         if not self._written and opcode != START_LOG_SEGMENT:
             return
         txid = self._written + 1 if self._written else max(n.last_txid for n in self._nodes.values()) + 1
@@ -141,7 +141,7 @@ class JournalSimulation:
             self._written = txid
             self._acknowledged[txid] = self._now, each
         else:
-            self._written = 0  # QuorumException: the NameNode ends itself
+            self._written = 0  # QuorumException: the NameNode exits
 
     def _roll(self) -> None:
         if self._written:
@@ -161,9 +161,9 @@ class JournalSimulation:
             node.wipe()
 
     def _fail_over(self) -> bool:
-        """Have another NameNode become active: it reaches some majority of the JournalNodes.
+        """Make another NameNode active, with some majority of the JournalNodes; return whether that succeeded.
 
-        Not where too many disks were wiped, so that HDFS itself would lose what it acknowledged.
+        It fails if too many disks were wiped: HDFS itself would lose acknowledged edits.
         """
         up = [node for node in self._nodes.values() if node.is_up]
         if len(up) < self._majority:
@@ -182,7 +182,7 @@ class JournalSimulation:
         return True
 
     def _die_before_active(self) -> None:
-        """Have another NameNode die when a minority has promised its epoch: the active one writes to the others."""
+        """Let a new NameNode die after a minority has promised its epoch; the active one writes to the others."""
         number = self._chance.randint(1, self._majority - 1)
         epoch = 1 + max(self._epoch, *(node.promised for node in self._nodes.values()))
         for node in self._chance.sample(list(self._nodes.values()), number):
@@ -194,7 +194,7 @@ class JournalSimulation:
     def _begin(self) -> None:
         self.runs += 1
         end = self._written or max(self._acknowledged)
-        self._known = end  # all up to there is contained in what the NameNode answers from now on
+        self._known = end  # the NameNode's answers contain everything up to here
         self._quorum = self._new_quorum(tuple(self._nodes), end)
         self._seen: set[Shown] = set()
         self._asked.clear()

@@ -1,4 +1,4 @@
-"""AutoEdits: the better source as soon as it has caught up, another one when it is lost, and one run all the time."""
+"""AutoEdits: it uses the better source once that has caught up, another if it fails, and continues the same run."""
 
 import asyncio
 import random
@@ -27,7 +27,7 @@ AWAY = ChannelUnavailableError("1 of 3 JournalNodes can be read")
 
 
 class TwoSources:
-    """Two sources over one log, in which 10 transactions have happened."""
+    """Two sources over one log with 10 transactions."""
 
     def __init__(self) -> None:
         self.log = Log()
@@ -43,21 +43,21 @@ class TwoSources:
 
     @property
     def in_use(self) -> str:
-        """The source in use."""
+        """The name of the source in use."""
         return self.auto.stats().source
 
     async def start(self, after_txid: int | None = 10) -> None:
-        """Begin."""
+        """Begin a run."""
         await self.auto.start(after_txid)
 
     async def read(self) -> EditsRead:
-        """Read once, and judge it."""
+        """Read once, and judge the read."""
         read = await self.auto.read()
         self.judge.take(read)
         return read
 
     async def read_until(self, is_so: Callable[[], bool]) -> None:
-        """Read while transactions are written."""
+        """Read while transactions are written, until a condition holds."""
         async with asyncio.timeout(600):
             while not is_so():
                 self.log.write()
@@ -80,7 +80,7 @@ class TwoSources:
 
 @pytest.fixture
 async def sources() -> AsyncIterator[TwoSources]:
-    """One, which is shut down at the end."""
+    """Two sources that are shut down at the end."""
     made = TwoSources()
     yield made
     await made.auto.shut_down()
@@ -89,7 +89,7 @@ async def sources() -> AsyncIterator[TwoSources]:
 
 
 async def test_the_better_one_is_read_where_it_can_be(sources: TwoSources) -> None:
-    """No other is asked."""
+    """While the better source can be read, no other source is started."""
     assert sources.auto.term == 0
     with pytest.raises(ChannelUnavailableError, match="not started"):
         await sources.auto.read()
@@ -105,7 +105,7 @@ async def test_the_better_one_is_read_where_it_can_be(sources: TwoSources) -> No
 async def test_the_better_one_takes_over_when_it_can_be_read(
     sources: TwoSources, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """After about a second, behind what was returned; what the other was asked for is asked of it."""
+    """About a second later it continues after the last returned edits, and inherits a pending request for coverage."""
     caplog.set_level("INFO")
     await sources.on_inotify()
     began_at = clock()
@@ -123,7 +123,7 @@ async def test_the_better_one_takes_over_when_it_can_be_read(
 
 
 async def test_a_better_source_that_is_not_read_is_reported_with_why(sources: TwoSources) -> None:
-    """From the start on, after a trial in vain, and when it is lost; not of one that is read, nor outside a run."""
+    """The reason is known from the start, after a failed trial, and after a loss; a source in use has none."""
     sources.journal.refusal = AWAY
     await sources.start()
     assert sources.auto.stats().passed_over == {"journalnodes": str(AWAY)}
@@ -143,7 +143,7 @@ async def test_a_better_source_that_is_not_read_is_reported_with_why(sources: Tw
 async def test_trials_in_vain_come_less_and_less_often(
     sources: TwoSources, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """1, 2, 4 and up to 60 s apart; why is said once."""
+    """Trials come 1, 2, 4 and up to 60 s apart, and the reason is logged once."""
     caplog.set_level("INFO")
     sources.journal.refusal = AWAY
     await sources.start()
@@ -157,7 +157,7 @@ async def test_trials_in_vain_come_less_and_less_often(
 
 
 async def test_one_that_does_not_return_is_replaced(sources: TwoSources) -> None:
-    """Its read is ended: the NameNode may not answer over RPC while the JournalNodes do."""
+    """Its read is cancelled: the NameNode may not answer RPC while the JournalNodes answer."""
     await sources.on_inotify()
     sources.polled.is_silent = True
     sources.log.write(5)
@@ -168,7 +168,7 @@ async def test_one_that_does_not_return_is_replaced(sources: TwoSources) -> None
 
 
 async def test_one_that_is_a_little_later_takes_over(sources: TwoSources) -> None:
-    """Under load the one in use would always have returned more: it is held for a moment."""
+    """Under load the source in use would always be ahead, so it pauses briefly."""
     await sources.on_inotify()
     sources.journal.lag_s = 0.05
     async with asyncio.TaskGroup() as tasks:
@@ -188,7 +188,7 @@ async def _write_all_the_time(sources: TwoSources) -> None:
 
 
 async def test_one_that_is_behind_does_not_take_over(sources: TwoSources) -> None:
-    """It is given time to catch up, and then tried again later."""
+    """The slower source gets time to catch up, and another trial later."""
     await sources.on_inotify()
     sources.journal.behind = 1
     end = clock() + choice.TRIAL_S + 1
@@ -201,7 +201,7 @@ async def test_one_that_is_behind_does_not_take_over(sources: TwoSources) -> Non
 async def test_one_that_contradicts_does_not_take_over(
     sources: TwoSources, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The one in use stays, and a line says it."""
+    """The source in use stays, and the log reports the contradiction."""
     caplog.set_level("INFO")
     await sources.on_inotify()
     sources.journal.behind, sources.journal.other_events = 5, set(range(1000))
@@ -213,7 +213,7 @@ async def test_one_that_contradicts_does_not_take_over(
 
 
 async def test_nobody_takes_over_behind_what_may_be_lost(sources: TwoSources) -> None:
-    """A run that begins at the present end may begin with a transaction that is not durable."""
+    """A run that begins at the present end may begin at a transaction that is not durable."""
     sources.polled.is_durable = False
     sources.journal.refusal = AWAY
     await sources.start(None)
@@ -221,7 +221,7 @@ async def test_nobody_takes_over_behind_what_may_be_lost(sources: TwoSources) ->
     end = clock() + 10
     await sources.read_until(lambda: clock() >= end)
     assert sources.journal.starts == [None]
-    sources.polled._is_durable = True  # noqa: SLF001 - it is, from here on
+    sources.polled._is_durable = True  # noqa: SLF001 - it is durable from here on
     await sources.read_until(lambda: sources.in_use == "journalnodes")
 
 
@@ -234,7 +234,7 @@ async def test_another_term_does_not_take_over(sources: TwoSources) -> None:
 
 
 async def test_a_fault_of_a_trial_is_no_end(sources: TwoSources, caplog: pytest.LogCaptureFixture) -> None:
-    """It is logged; the run goes on."""
+    """An unexpected error of a trial is logged, and the run continues."""
     await sources.on_inotify()
     sources.journal.failure = ZeroDivisionError("a fault")
     await sources.read_until(lambda: len(sources.journal.starts) > 2)
@@ -251,7 +251,7 @@ async def test_a_fault_of_a_trial_is_no_end(sources: TwoSources, caplog: pytest.
 async def test_when_it_is_lost_another_goes_on(
     sources: TwoSources, failure: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """After what was returned; and back again after a while."""
+    """It continues after the last returned edits; later the better source is used again."""
     caplog.set_level("INFO")
     await sources.on_the_journal()
     sources.log.write(4)
@@ -266,7 +266,7 @@ async def test_when_it_is_lost_another_goes_on(
 
 
 async def test_one_that_comes_and_goes_is_tried_less_often(sources: TwoSources) -> None:
-    """A change-over closes the gate for a moment."""
+    """Each change-over closes the gate for a moment."""
     await sources.on_inotify()
     for least_s in (1.0, 2.0, 4.0):
         began_at = clock()
@@ -296,7 +296,7 @@ async def test_one_that_comes_and_goes_is_tried_less_often(sources: TwoSources) 
     ids=["another active", "went back", "another namespace"],
 )
 async def test_a_discontinuity_ends_the_run(sources: TwoSources, failure: Exception) -> None:
-    """What follows in another log does not continue this one."""
+    """The edits of another log do not continue this one."""
     await sources.on_the_journal()
     sources.journal.failure = failure
     with pytest.raises(type(failure), match=str(failure)):
@@ -305,7 +305,7 @@ async def test_a_discontinuity_ends_the_run(sources: TwoSources, failure: Except
 
 
 async def test_the_last_one_ends_the_run(sources: TwoSources) -> None:
-    """There is no other."""
+    """After the last source there is none to change over to."""
     await sources.on_inotify()
     sources.polled.failure = NotPermittedError("no superuser any more")
     with pytest.raises(NotPermittedError):
@@ -313,7 +313,7 @@ async def test_the_last_one_ends_the_run(sources: TwoSources) -> None:
 
 
 async def test_what_has_no_position_yet_cannot_go_on(sources: TwoSources) -> None:
-    """A run at the present end that has returned nothing: only its source knows where it began."""
+    """The position of a run at the present end is unknown to other sources until it has returned something."""
     await sources.start(None)
     sources.journal.failure = AWAY
     with pytest.raises(ChannelUnavailableError, match=str(AWAY)):
@@ -322,7 +322,7 @@ async def test_what_has_no_position_yet_cannot_go_on(sources: TwoSources) -> Non
 
 
 async def test_a_namenode_that_seems_behind_is_asked_again(sources: TwoSources) -> None:
-    """The JournalNodes have an edit a moment before the NameNode calls it durable."""
+    """The JournalNodes have an edit shortly before the NameNode reports it as durable."""
     await sources.on_the_journal()
     sources.journal.failure = AWAY
     sources.polled.refusal = MissingEventsError("synced to 9, was 10", GapKind.WENT_BACK)
@@ -341,7 +341,7 @@ async def test_a_namenode_that_seems_behind_is_asked_again(sources: TwoSources) 
     ],
 )
 async def test_without_another_the_run_ends(sources: TwoSources, refusal: Exception, lasts_s: float) -> None:
-    """At once where waiting does not help."""
+    """The run ends immediately where waiting does not help."""
     await sources.on_the_journal()
     began_at = clock()
     sources.journal.failure, sources.polled.refusal = AWAY, refusal
@@ -351,7 +351,7 @@ async def test_without_another_the_run_ends(sources: TwoSources, refusal: Except
 
 
 async def test_another_term_does_not_go_on(sources: TwoSources) -> None:
-    """The NameNode that answers is not the one whose log was followed."""
+    """The answering NameNode is not the one whose log was followed."""
     await sources.on_the_journal()
     sources.journal.failure = AWAY
     sources.log.term = 2
@@ -362,7 +362,7 @@ async def test_another_term_does_not_go_on(sources: TwoSources) -> None:
 
 @pytest.mark.parametrize("kind", [GapKind.OTHER, GapKind.WENT_BACK])
 async def test_a_discontinuity_at_the_beginning_is_raised(sources: TwoSources, kind: GapKind) -> None:
-    """It is no reason to read another source."""
+    """Another source is not tried, since it would not continue this log either."""
     sources.journal.refusal = MissingEventsError("another active NameNode", kind)
     with pytest.raises(MissingEventsError):
         await sources.start()
@@ -370,7 +370,7 @@ async def test_a_discontinuity_at_the_beginning_is_raised(sources: TwoSources, k
 
 
 async def test_a_run_that_ends_amid_a_trial_leaves_nothing(sources: TwoSources) -> None:
-    """The next run begins with sources that no task of the last one has."""
+    """No task of the old run uses a source of the next one."""
     await sources.on_inotify()
     sources.journal.is_silent = True
     await sources.read_until(lambda: len(sources.journal.starts) > 1)
@@ -382,7 +382,7 @@ async def test_a_run_that_ends_amid_a_trial_leaves_nothing(sources: TwoSources) 
 
 
 async def test_the_middle_one_takes_over_and_is_left_for_the_best(sources: TwoSources) -> None:
-    """Each that is better than the one in use is tried."""
+    """Each source better than the one in use is tried."""
     best = FakeEdits(sources.log, "journalnodes")
     middle = FakeEdits(sources.log, "directory")
     sources.auto = AutoEdits(
@@ -407,7 +407,7 @@ async def test_the_middle_one_takes_over_and_is_left_for_the_best(sources: TwoSo
 
 
 async def play(seed: int) -> int:
-    """Read while everything changes, and judge it; return how often another source took over."""
+    """Read during random changes, judge the reads, and return the number of change-overs."""
     chance, sources = random.Random(seed), TwoSources()
     sources.auto = AutoEdits(
         (Choice("the JournalNodes", sources.journal), Choice("the NameNode (inotify)", sources.polled)),
@@ -426,7 +426,7 @@ async def play(seed: int) -> int:
                 async with asyncio.timeout(chance.choice((0.004, 0.02, 1.0))):
                     sources.judge.take(await sources.auto.read())
             if chance.random() < 0.1:
-                await asyncio.sleep(0.05)  # what was read is being written
+                await asyncio.sleep(0.05)  # the caller writes what it has read
             if clock() >= end:
                 writing.cancel()
             changes, in_use = changes + (sources.in_use != in_use), sources.in_use
@@ -435,7 +435,7 @@ async def play(seed: int) -> int:
 
 
 async def play_all() -> int:
-    """Play all histories; return how often another source took over."""
+    """Play all histories, and return the number of change-overs."""
     return sum([await play(seed) for seed in range(SEEDS)])
 
 
@@ -459,13 +459,13 @@ async def _trouble(sources: TwoSources, chance: random.Random, end: float) -> No
 
 
 async def test_histories_are_continuous(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A1 to A3: each transaction once, in order, covered when it was read; reads are cancelled all the time."""
+    """A1 to A3: each transaction comes once, in order, before its coverage; reads are cancelled all the time."""
     monkeypatch.setattr(choice, "SETTLED_S", 0.0)  # so that there are many change-overs
     assert await play_all() > 5 * SEEDS
 
 
 class _Early(Overlap):
-    """Takes over before it has read what was returned."""
+    """Takes over before it has read everything that was returned."""
 
     @property
     def is_ready(self) -> bool:
@@ -473,14 +473,14 @@ class _Early(Overlap):
 
 
 class _Gap(Overlap):
-    """Begins behind its last read, and not behind what was returned."""
+    """Begins after its last read instead of after the last returned edits."""
 
     def take(self) -> EditsRead:
         return replace(super().take(), batches=())
 
 
 class _Repeating(Overlap):
-    """Returns all that it has read since it began."""
+    """Returns everything that it has read since it began."""
 
     def __init__(self, after_txid: int) -> None:
         super().__init__(after_txid)
@@ -495,7 +495,7 @@ class _Repeating(Overlap):
 
 
 class _Ahead(Overlap):
-    """Covers when it takes over, and not when it read."""
+    """Covers as of its take-over instead of its read."""
 
     def take(self) -> EditsRead:
         return replace(super().take(), fresh_as_of=clock())
@@ -503,7 +503,7 @@ class _Ahead(Overlap):
 
 @pytest.mark.parametrize("broken", [_Early, _Gap, _Repeating, _Ahead])
 async def test_broken_versions_are_caught(broken: type[Overlap], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The histories can fail."""
+    """The histories find each broken variant."""
     monkeypatch.setattr(choice, "SETTLED_S", 0.0)
     monkeypatch.setattr(choice, "Overlap", broken)
     with pytest.raises(ExceptionGroup) as caught:

@@ -1,4 +1,4 @@
-"""DirectoryEdits: covered by what the NameNode says of its log alone, whatever the directory looks like."""
+"""DirectoryEdits: only the NameNode's log position gives coverage, whatever is in the directory."""
 
 import asyncio
 import threading
@@ -31,7 +31,7 @@ DELETE = 2
 
 
 class EditsDirectory:
-    """A NameNode that has deleted three paths, its directory, and who reads that."""
+    """A NameNode with three deletions, its directory, and the source that reads it."""
 
     def __init__(self, path: Path) -> None:
         self.namenode = FakeNameNode()
@@ -48,11 +48,11 @@ class EditsDirectory:
         self.source = self.new()
 
     def new(self, away_s: float | None = None) -> DirectoryEdits:
-        """Return a source."""
+        """Return a new source for the directory."""
         return DirectoryEdits(self.pool, str(self.path), asyncio.get_running_loop().time, away_s=away_s)
 
     def write(self, path: str) -> None:
-        """Write into the directory that a path was deleted."""
+        """Log the deletion of a path in the directory only."""
         self.writer.write(DELETE, utf(path) + b"\0" * 8 + RPC)
 
     def unlink(self, path: str) -> int:
@@ -67,7 +67,7 @@ class EditsDirectory:
         self.namenode.write()
 
     async def read_until(self, is_so: Callable[[EditsRead], bool]) -> list[EditsRead]:
-        """Read until it is so of a read."""
+        """Read until the last read meets a condition, and return all reads."""
         async with asyncio.timeout(20):
             reads = [await self.source.read()]
             while not is_so(reads[-1]):
@@ -77,14 +77,14 @@ class EditsDirectory:
 
 @pytest.fixture
 async def edits(tmp_path: Path) -> AsyncIterator[EditsDirectory]:
-    """One, whose source is shut down."""
+    """A directory whose source is shut down at the end."""
     made = EditsDirectory(tmp_path)
     yield made
     await made.source.shut_down()
 
 
 def paths(reads: list[EditsRead]) -> list[str]:
-    """Return what was deleted."""
+    """Return the deleted paths."""
     return [
         event.path
         for read in reads
@@ -95,7 +95,7 @@ def paths(reads: list[EditsRead]) -> list[str]:
 
 
 async def test_what_happens_is_read_over_segments(edits: EditsDirectory) -> None:
-    """K1: from the present end on; no NameNode is polled."""
+    """K1: the edits are read from the present end on, and no NameNode is polled."""
     with pytest.raises(ChannelUnavailableError, match="not started"):
         await edits.source.read()
     await edits.source.start(None)
@@ -113,14 +113,14 @@ async def test_what_happens_is_read_over_segments(edits: EditsDirectory) -> None
 
 
 async def test_a_run_may_begin_at_a_checkpoint(edits: EditsDirectory) -> None:
-    """A publisher goes on where it stopped."""
+    """A publisher resumes at its last position."""
     edits.roll()
     await edits.source.start(2)
     assert paths(await edits.read_until(lambda read: read.through_txid == 6)) == ["/1", "/2"]
 
 
 async def test_a_probe_covers_what_was_read(edits: EditsDirectory) -> None:
-    """K2: as of when the NameNode was asked, and not before its transaction was read."""
+    """K2: as of the probe, and not before its transaction was read."""
     await edits.source.start(None)
     txid = edits.unlink("/a")
     edits.source.wake()
@@ -138,7 +138,7 @@ async def test_a_probe_covers_what_was_read(edits: EditsDirectory) -> None:
 
 
 async def test_a_directory_that_is_not_written_any_more_is_left(edits: EditsDirectory) -> None:
-    """A NameNode goes on without it; the log of the NameNode says so, and nothing else."""
+    """A NameNode may continue without the directory; only its log position shows that."""
     edits.source = edits.new(away_s=0.2)
     await edits.source.start(None)
     edits.unlink("/a")
@@ -152,7 +152,7 @@ async def test_a_directory_that_is_not_written_any_more_is_left(edits: EditsDire
 async def test_where_another_can_be_read_a_namenode_must_say_its_log(
     edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing else covers a directory."""
+    """Nothing else gives coverage to a directory."""
     monkeypatch.setattr(probing, "UNSHOWN_S", 0.2)
     edits.source = edits.new(away_s=20)
     await edits.source.start(None)
@@ -167,7 +167,7 @@ async def test_where_another_can_be_read_a_namenode_must_say_its_log(
 async def test_one_that_is_not_the_active_namenodes_is_not_begun(
     edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It ends before the log does."""
+    """The directory's edits end before the NameNode's log does."""
     monkeypatch.setattr(directory, "START_S", 0.2)
     edits.namenode.unlink("/not there")
     with pytest.raises(ChannelUnavailableError, match="up to 4: that NameNode is on another host"):
@@ -176,7 +176,7 @@ async def test_one_that_is_not_the_active_namenodes_is_not_begun(
 
 
 async def test_a_purged_segment_is_a_gap(edits: EditsDirectory) -> None:
-    """So that it is reported as dropped, or another source read."""
+    """The edits are reported as dropped, or another source is read."""
     edits.roll()
     next(edits.path.glob("edits_0*")).unlink()
     with pytest.raises(MissingEventsError) as caught:
@@ -185,7 +185,7 @@ async def test_a_purged_segment_is_a_gap(edits: EditsDirectory) -> None:
 
 
 async def test_a_log_that_went_back_is_reported(edits: EditsDirectory) -> None:
-    """GapFlush: without that a publisher goes on behind its checkpoint, once the log has grown as far again."""
+    """GapFlush: otherwise a publisher would continue after its position once the log has regrown."""
     edits.namenode.restart(lost=3)
     with pytest.raises(MissingEventsError, match="its last transaction is 2, was 4") as raised:
         await edits.source.start(4)
@@ -193,7 +193,7 @@ async def test_a_log_that_went_back_is_reported(edits: EditsDirectory) -> None:
 
 
 async def test_another_incarnation_ends_the_run(edits: EditsDirectory) -> None:
-    """What it has lost must not be covered."""
+    """Edits that the NameNode lost must not be covered."""
     await edits.source.start(None)
     edits.namenode.restart()
     edits.pool.probe()
@@ -202,7 +202,7 @@ async def test_another_incarnation_ends_the_run(edits: EditsDirectory) -> None:
 
 
 async def test_damage_that_stays_ends_the_run(edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A moment later it may have been a read amid a write."""
+    """Damage that disappears after a moment was only a read during a write."""
     monkeypatch.setattr(directory, "DAMAGED_S", 0.1)
     await edits.source.start(None)
     edits.writer.put(b"\x03" + b"damage" * 10)
@@ -213,12 +213,12 @@ async def test_damage_that_stays_ends_the_run(edits: EditsDirectory, monkeypatch
 async def test_a_disk_that_hangs_is_waited_for_in_bounds(
     edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then another source is read, or another publisher leads; and one thread hangs, however often it is tried."""
+    """Then another source is used or another publisher leads. One daemon thread hangs, which no exit waits for."""
     monkeypatch.setattr(directory, "START_S", 0.1)
-    is_well, hanging = threading.Event(), list[Path]()
+    is_well, hanging = threading.Event(), list[tuple[Path, bool]]()
 
     def hang(path: Path, _: Namespace) -> None:
-        hanging.append(path)
+        hanging.append((path, threading.current_thread().daemon))
         is_well.wait(HANG_S)
 
     try:
@@ -227,7 +227,7 @@ async def test_a_disk_that_hangs_is_waited_for_in_bounds(
             for _ in range(3):
                 with pytest.raises(ChannelUnavailableError, match=r"no answer in 0\.1 s"):
                     await asyncio.wait_for(edits.source.start(None), HANG_S)
-        assert hanging == [edits.path]
+        assert hanging == [(edits.path, True)]
     finally:
         is_well.set()
     monkeypatch.undo()
@@ -235,7 +235,7 @@ async def test_a_disk_that_hangs_is_waited_for_in_bounds(
 
 
 async def test_damage_is_no_matter_of_time(edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A publisher gives such edits up once it can begin behind them: else it would publish nothing any more."""
+    """A publisher skips unreadable edits once it can begin after them: otherwise it would publish nothing more."""
     monkeypatch.setattr(directory, "DAMAGED_S", 0.1)
     edits.writer.txid = edits.namenode.unlink("/a")
     edits.writer.put(frame(edits.writer.txid, DELETE, b"damaged")[:-1] + b"?")
@@ -258,7 +258,7 @@ async def test_damage_is_no_matter_of_time(edits: EditsDirectory, monkeypatch: p
 async def test_a_fault_ends_the_run(
     edits: EditsDirectory, fault: Exception, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is raised where it is read."""
+    """The next `read` raises the fault."""
     await edits.source.start(None)
 
     def look(_: object) -> None:
@@ -270,7 +270,7 @@ async def test_a_fault_ends_the_run(
 
 
 async def test_why_a_directory_cannot_be_read(edits: EditsDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What to do about it is said."""
+    """Each reason says what to do."""
     path = edits.path
     assert why_no_edits(path, NAMESPACE) is None
     other = why_no_edits(path, Namespace("CID-2", "BP-2"))

@@ -1,4 +1,4 @@
-"""Finalized segments are read from JournalNodes of which some fail: each transaction once, in order, or an error."""
+"""Finalized segments are read although some JournalNodes fail: each transaction once and in order, or an error."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,13 +28,13 @@ async def journal(*nodes: FakeJournalNode) -> AsyncIterator[FinalizedSegments]:
 
 
 async def txids(segments: FinalizedSegments, first_txid: int) -> list[int]:
-    """Return the ids of what is read."""
+    """Return the ids of the transactions read."""
     pieces = segments.read(first_txid, STORAGE)
     return [each.frame.txid async for shown in pieces for each in shown]
 
 
 async def test_all_from_one_transaction_on_is_read() -> None:
-    """Across segments, from the middle of the first; the namespace is named with each."""
+    """Reading begins in the middle of a segment and crosses segments; each request names the namespace."""
     node = journalnode((1, 10), (11, 30), (31, 31))
     async with journal(node) as segments:
         assert await txids(segments, 5) == list(range(5, 32))
@@ -49,7 +49,7 @@ async def test_all_from_one_transaction_on_is_read() -> None:
 
 
 async def test_a_piece_holds_a_bounded_part_of_a_segment() -> None:
-    """What is read and not passed on does not grow with the segment."""
+    """The memory for unread edits does not grow with the segment."""
     async with journal(journalnode((1, 5000), body=bytes(100))) as segments:
         sizes = [len(shown) async for shown in segments.read(1, STORAGE)]
     assert sum(sizes) == 5000
@@ -57,7 +57,7 @@ async def test_a_piece_holds_a_bounded_part_of_a_segment() -> None:
 
 
 async def test_others_are_asked_where_one_fails() -> None:
-    """An overlap in the manifest, HTTP 500, a file that is cut off or damaged: nothing is lost or repeated."""
+    """An overlap in the manifest, HTTP 500, a truncated or damaged file: nothing is lost or repeated."""
     bounds = ((1, 2000), (2001, 2010))
     overlapping, broken, cut, damaged, whole = (journalnode(*bounds, body=bytes(100)) for _ in range(5))
     overlapping.refusal = remote_error(OVERLAPS, "overlaps")
@@ -76,7 +76,7 @@ async def test_others_are_asked_where_one_fails() -> None:
 
 
 async def test_what_is_purged_is_named() -> None:
-    """From where on it goes on as well."""
+    """The error also has the transaction after which edits exist again."""
     nodes = journalnode((11, 20)), journalnode((21, 30)), journalnode()
     async with journal(*nodes) as segments:
         with pytest.raises(MissingEventsError, match="purged transactions 5 to 10") as caught:
@@ -92,7 +92,7 @@ async def test_what_is_purged_is_named() -> None:
     ],
 )
 async def test_a_refusal_of_most_says_why(text: str, kind: type[Exception]) -> None:
-    """Another namespace, or a principal that is not let in."""
+    """The namespace is another, or the principal has no access."""
     nodes = [journalnode((1, 10)) for _ in range(3)]
     for node in nodes:
         node.status, node.text = 403, text
@@ -102,7 +102,7 @@ async def test_a_refusal_of_most_says_why(text: str, kind: type[Exception]) -> N
 
 
 async def test_one_that_can_be_asked_proves_nothing_missing() -> None:
-    """The segment may be at the others."""
+    """The other JournalNodes may have the segment."""
     lone, *away = journalnode((11, 20)), journalnode((1, 10)), journalnode((1, 10))
     for node in away:
         node.refusal = remote_error(OVERLAPS, "overlaps")

@@ -1,4 +1,4 @@
-"""Overlap: who takes over has read what was returned, the same, and begins right behind it."""
+"""Overlap: a source takes over once it has read all returned edits without a difference, and continues after them."""
 
 import pytest
 
@@ -17,23 +17,23 @@ def read(
     seen_as_of: float | None = None,
     path: str = "/",
 ) -> EditsRead:
-    """Return a read of such transactions."""
+    """Return a read of these transactions."""
     batches = tuple(EventBatch(txid, (Unlink(f"{path}{txid}"),)) for txid in txids)
     return EditsRead(batches, through, fresh_as_of, seen_as_of=seen_as_of)
 
 
 def txids(found: EditsRead) -> list[int]:
-    """Return its transactions."""
+    """Return the ids of its transactions."""
     return [batch.txid for batch in found.batches]
 
 
 def is_ready(between: Overlap) -> bool:
-    """Whether the other one can take over now."""
+    """Return whether the other source can take over now."""
     return between.is_ready
 
 
 def test_it_takes_over_once_it_has_read_what_was_returned() -> None:
-    """O1: with what it has read beyond that, and its own coverage (O3)."""
+    """O1: with the edits that it has read beyond that, and with its own coverage (O3)."""
     between = Overlap(10)
     assert not is_ready(between), "nothing is covered yet"
     between.returned(read(11, 12, through=12, fresh_as_of=7.0))
@@ -48,7 +48,7 @@ def test_it_takes_over_once_it_has_read_what_was_returned() -> None:
 
 
 def test_without_coverage_it_does_not_take_over() -> None:
-    """What covers nothing closes the gate, and the one in use goes on."""
+    """Taking over without coverage would close the gate, so the source in use continues."""
     between = Overlap(10)
     between.read(read(through=10, fresh_as_of=None))
     assert not is_ready(between)
@@ -57,7 +57,7 @@ def test_without_coverage_it_does_not_take_over() -> None:
 
 
 def test_what_was_shown_early_is_kept() -> None:
-    """At first sight a source returns what is not in its position yet: in each version, compared when it is."""
+    """At first sight a source returns edits beyond its position, in each version; they are compared when it arrives."""
     between = Overlap(10)
     between.read(read(11, 12, through=10))
     between.read(read(11, through=11, path="/other/"))
@@ -76,7 +76,7 @@ def test_what_was_shown_early_is_kept() -> None:
     ids=["lacks one", "makes one up", "another content"],
 )
 def test_a_contradiction_is_no_take_over(returned: EditsRead, other: EditsRead) -> None:
-    """O2: whichever is read first, and whatever follows."""
+    """O2: neither the order of the reads nor later reads change that."""
     for first, second in ((True, False), (False, True)):
         between = Overlap(10)
         for is_returned in (first, second):
@@ -91,7 +91,7 @@ def test_a_contradiction_is_no_take_over(returned: EditsRead, other: EditsRead) 
 
 
 def test_what_only_one_can_say_is_no_contradiction() -> None:
-    """Changes that no event brings, and erasure coding, which an old NameNode leaves out of its events."""
+    """Changes without an event, and erasure coding, which an old NameNode omits in its events."""
     between = Overlap(10)
 
     def created(*, erasure_coded: bool) -> Event:
@@ -105,7 +105,7 @@ def test_what_only_one_can_say_is_no_contradiction() -> None:
 
 
 def test_one_that_does_not_catch_up_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is kept for comparing has a bound."""
+    """The memory for the comparison is limited."""
     monkeypatch.setattr(overlap, "MAX_AHEAD", 3)
     between = Overlap(10)
     between.returned(read(11, 12, 13, through=13))

@@ -1,4 +1,4 @@
-"""JournalQuorum: in the log is what a majority shows byte for byte; fresh is who has seen all that is acknowledged."""
+"""JournalQuorum: edits that a majority shows byte for byte are in the log; coverage needs all acknowledged edits."""
 
 from itertools import permutations
 
@@ -14,7 +14,7 @@ NOW = 100.0
 
 
 def quorum(*, after: int = 10, epochs: tuple[int, ...] = (1, 1, 1)) -> JournalQuorum:
-    """Return a quorum of which each JournalNode has said its epoch."""
+    """Return a quorum whose JournalNodes have reported these epochs."""
     made = JournalQuorum(THREE[: len(epochs)] if len(epochs) <= 3 else THREE, after)
     for name, epoch in zip(THREE, epochs, strict=True):
         assert made.promised(name, epoch, NOW) is None
@@ -23,25 +23,25 @@ def quorum(*, after: int = 10, epochs: tuple[int, ...] = (1, 1, 1)) -> JournalQu
 
 @pytest.fixture
 def one() -> JournalQuorum:
-    """Return one of three JournalNodes, after transaction 10."""
+    """Return a quorum of three JournalNodes, after transaction 10."""
     return quorum()
 
 
 def answer(
     to: JournalQuorum, name: str, *edits: Shown, asked_at: float = NOW, is_whole: bool = True
 ) -> Found:
-    """Hand in an answer."""
+    """Pass an answer to the quorum."""
     return to.answered(name, edits, asked_at=asked_at, now=asked_at + 0.001, is_whole=is_whole)
 
 
 def discontinued(outcome: Discontinued | None) -> Discontinued:
-    """Return what must be the end of a run."""
+    """Return an outcome that must end the run."""
     assert outcome is not None
     return outcome
 
 
 def test_a_majority_that_shows_the_same_bytes_decides(one: JournalQuorum) -> None:
-    """The position moves over what a majority of all that are configured shows."""
+    """The position advances over edits that a majority of the configured JournalNodes shows."""
     assert answer(one, "jn1", shown(11), shown(12)) == Found((shown(11), shown(12)), ())
     assert answer(one, "jn2", shown(11)) == Found((), (shown(11),))
     assert one.next_txid == 12
@@ -49,36 +49,36 @@ def test_a_majority_that_shows_the_same_bytes_decides(one: JournalQuorum) -> Non
 
 
 def test_the_same_bytes_in_another_layout_are_others(one: JournalQuorum) -> None:
-    """Bytes mean something else in another layout."""
+    """The meaning of bytes depends on the layout version."""
     answer(one, "jn1", shown(11, layout_version=-66))
     assert not answer(one, "jn2", shown(11, layout_version=-67)).durable
 
 
 def test_what_is_shown_again_was_seen_before(one: JournalQuorum) -> None:
-    """Each version of a transaction is seen once."""
+    """Each version of a transaction is reported as seen once."""
     assert answer(one, "jn1", shown(11)).seen == (shown(11),)
     assert answer(one, "jn1", shown(11)).seen == ()
 
 
 def test_a_late_answer_does_not_bring_back_what_was_decided(one: JournalQuorum) -> None:
-    """What is before the position is in the log as it was taken."""
+    """Edits before the position stay as they were decided."""
     answer(one, "jn1", shown(11))
     answer(one, "jn2", shown(11))
     assert answer(one, "jn3", shown(11, "old")) == Found((), ())
 
 
 def test_one_that_lags_is_fresh_in_sight_and_not_in_the_log(one: JournalQuorum) -> None:
-    """In the log it is as soon as the position reaches what was shown at that moment."""
+    """It is fresh in the log once the position reaches the edits shown at that time."""
     answer(one, "jn1", shown(11), asked_at=101.0)
     answer(one, "jn2", asked_at=102.0)
     assert one.fresh_as_of == 101.0
     assert one.durable_as_of() is None
-    answer(one, "jn2", shown(11), shown(12), asked_at=103.0)  # more comes, and holds nothing back
+    answer(one, "jn2", shown(11), shown(12), asked_at=103.0)  # later edits delay nothing
     assert one.durable_as_of() == 101.0
 
 
 def test_an_error_takes_the_answer_back(one: JournalQuorum) -> None:
-    """One that gives no answer that counts does not belong to the majority."""
+    """A JournalNode without a valid answer does not count for the majority."""
     answer(one, "jn1")
     answer(one, "jn2")
     assert (one.counting, one.is_quorate) == (("jn1", "jn2"), True)
@@ -92,7 +92,7 @@ def test_an_error_takes_the_answer_back(one: JournalQuorum) -> None:
 
 
 def test_a_higher_epoch_is_another_namenode() -> None:
-    """A NameNode that becomes active has the JournalNodes promise a higher epoch."""
+    """A NameNode that becomes active makes the JournalNodes promise a higher epoch."""
     one = quorum()
     assert one.promised("jn1", 2, 101.0) is None
     end = discontinued(one.promised("jn3", 2, 102.0))
@@ -102,7 +102,7 @@ def test_a_higher_epoch_is_another_namenode() -> None:
 
 @pytest.mark.parametrize("order", [*permutations(THREE)])
 def test_a_namenode_that_died_before_it_was_active_ends_nothing(order: tuple[str, ...]) -> None:
-    """One JournalNode has promised it an epoch; the active NameNode writes on to the others."""
+    """One JournalNode has promised its epoch; the active NameNode still writes to the others."""
     one = JournalQuorum(THREE, 10)
     for name in order:
         assert one.promised(name, 2 if name == "jn3" else 1, NOW) is None
@@ -114,7 +114,7 @@ def test_a_namenode_that_died_before_it_was_active_ends_nothing(order: tuple[str
 
 
 def test_lower_epochs_of_most_are_another_journal() -> None:
-    """Epochs begin again where a journal is formatted; a single wiped JournalNode does not count."""
+    """Epochs restart when a journal is formatted; a single wiped JournalNode does not count."""
     one = quorum(epochs=(5, 5, 5))
     assert one.promised("jn1", 1, 101.0) is None
     end = discontinued(one.promised("jn2", 1, 102.0))
@@ -123,7 +123,7 @@ def test_lower_epochs_of_most_are_another_journal() -> None:
 
 
 def test_nothing_counts_before_the_epoch_is_known() -> None:
-    """A majority says it."""
+    """The epoch is known once a majority has reported it."""
     one = JournalQuorum(THREE, 10)
     one.promised("jn1", 1, NOW)
     assert one.epoch is None
@@ -132,7 +132,7 @@ def test_nothing_counts_before_the_epoch_is_known() -> None:
 
 
 def test_the_epoch_is_asked_for_at_intervals_and_after_an_error(one: JournalQuorum) -> None:
-    """After an error the connection can lead to another process."""
+    """After an error the connection may lead to another process."""
     assert not one.needs_epoch("jn1", NOW + 0.5, 1.0)
     assert one.needs_epoch("jn1", NOW + 1.0, 1.0)
     one.failed("jn2")
@@ -140,7 +140,7 @@ def test_the_epoch_is_asked_for_at_intervals_and_after_an_error(one: JournalQuor
 
 
 def test_a_segment_is_fresh_once_its_epoch_is_known(one: JournalQuorum) -> None:
-    """Each NameNode that becomes active begins a segment: a majority is asked for its epoch after that."""
+    """Each NameNode that becomes active begins a segment, so a majority is asked for its epoch afterwards."""
     segment = shown(11, opcode=START_LOG_SEGMENT)
     for name in THREE:
         answer(one, name, segment, asked_at=101.0)
@@ -154,7 +154,7 @@ def test_a_segment_is_fresh_once_its_epoch_is_known(one: JournalQuorum) -> None:
 
 
 def test_too_few_caches_end_the_run(one: JournalQuorum) -> None:
-    """What comes next cannot be decided any more."""
+    """The next transaction cannot be decided any more."""
     assert one.missed("jn1") is None
     answer(one, "jn2", shown(11))
     end = discontinued(one.missed("jn3"))
@@ -165,14 +165,14 @@ def test_too_few_caches_end_the_run(one: JournalQuorum) -> None:
 
 
 def test_a_cache_that_has_it_again_counts_again(one: JournalQuorum) -> None:
-    """Such as when others have moved the position on."""
+    """The cache may have the next transaction again, for example after others have advanced the position."""
     one.missed("jn1")
     answer(one, "jn1")
     assert one.missed("jn2") is None
 
 
 def test_what_is_in_no_cache_is_known_of_one_position_only(one: JournalQuorum) -> None:
-    """It may be in the caches where the position has come to meanwhile."""
+    """The transactions at the new position may be in its cache."""
     one.missed("jn1")
     answer(one, "jn2", shown(11))
     answer(one, "jn3", shown(11))
@@ -181,7 +181,7 @@ def test_what_is_in_no_cache_is_known_of_one_position_only(one: JournalQuorum) -
 
 
 def test_finalized_segments_move_the_position(one: JournalQuorum) -> None:
-    """What they hold is in the log; what was seen before is not seen again, and another version is discarded."""
+    """Their edits are in the log. Edits seen before are not reported again, and other versions are discarded."""
     answer(one, "jn1", shown(11), shown(12, "other"))
     one.missed("jn2")
     final = (shown(10), shown(11), shown(12), shown(13))
@@ -193,7 +193,7 @@ def test_finalized_segments_move_the_position(one: JournalQuorum) -> None:
 
 @pytest.mark.parametrize("nodes", [3, 5])
 def test_no_history_leads_to_a_wrong_conclusion(nodes: int) -> None:
-    """Crashes, restarts, failovers, partitions: what is taken is in the log, and what is fresh is complete."""
+    """Through crashes, restarts, failovers and partitions, durable edits are in the log, and freshness is true."""
     taken = runs = 0
     for seed in range(150):
         simulation = JournalSimulation(seed, nodes=nodes)
@@ -205,7 +205,7 @@ def test_no_history_leads_to_a_wrong_conclusion(nodes: int) -> None:
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 def test_each_broken_rule_leads_to_a_wrong_conclusion(broken: NewQuorum) -> None:
-    """The histories find each rule's absence."""
+    """The histories find each missing rule."""
     with pytest.raises(WrongError):  # noqa: PT012 - some history
         for seed in range(600):
             JournalSimulation(seed, broken).go(400)

@@ -1,4 +1,4 @@
-"""nncache/invalidation/journal/source.py: how a publisher catches up; what else it does, tests/faults sees."""
+"""JournalEdits: how a publisher catches up. Its other behaviour is tested in tests/faults."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -38,8 +38,13 @@ class Fixture:
 
     @property
     def probed_as_of(self) -> float:
-        """As of when the NameNode has last said how far its log has come."""
+        """The time of the last probe with the NameNode's log position."""
         return -inf if self.pool.last_probe is None else self.pool.last_probe.as_of
+
+    @property
+    def behind(self) -> list[int]:
+        """How many transactions each JournalNode is behind, for those that have shown any."""
+        return list(self.source.stats().journal.behind_txids.values())
 
     def write(self, count: int, body: bytes = b"") -> None:
         """Have the NameNode write transactions."""
@@ -48,7 +53,7 @@ class Fixture:
             self.namenode.write()
 
     async def read_through(self, txid: int) -> list[int]:
-        """Return the ids of all that is read until this position."""
+        """Read up to this position, and return the ids of all transactions read."""
         found: list[int] = []
         async with asyncio.timeout(HANG_S):
             while True:
@@ -58,7 +63,7 @@ class Fixture:
                     return found
 
     async def read_until(self, is_so: Callable[[], bool]) -> None:
-        """Read until something is so, which no read may show."""
+        """Read until a condition holds that a read may not show."""
 
         async def read() -> None:
             while True:
@@ -72,14 +77,14 @@ class Fixture:
 
 @pytest.fixture
 async def fixture() -> AsyncIterator[Fixture]:
-    """Make one."""
+    """A fixture with the default settings."""
     async with new_fixture() as made:
         yield made
 
 
 @asynccontextmanager
 async def new_fixture(*, at_first_sight: bool = False, away_s: float | None = None) -> AsyncIterator[Fixture]:
-    """Make one: twenty transactions, the first ten in a finalized segment."""
+    """Yield a fixture with twenty transactions, the first ten in a finalized segment."""
     journal, namenode = FakeJournal(), FakeNameNode()
     pool = FakePool(boottime, namenode)
     async with serving(journal.nodes) as access, asyncio.TaskGroup() as tasks:
@@ -97,7 +102,7 @@ async def new_fixture(*, at_first_sight: bool = False, away_s: float | None = No
 
 
 async def test_what_caches_lack_is_read_from_segments(fixture: Fixture) -> None:
-    """Then it goes on with the caches, which have begun with the open segment."""
+    """Afterwards it continues with the caches, which begin with the open segment."""
     for node in fixture.journal.nodes:
         for txid in range(1, 11):
             del node.cache[txid]
@@ -107,27 +112,65 @@ async def test_what_caches_lack_is_read_from_segments(fixture: Fixture) -> None:
     assert await fixture.read_through(25) == list(range(21, 26))
 
 
-async def test_how_far_one_is_behind_is_known_once_it_has_shown_anything(fixture: Fixture) -> None:
-    """Not by all there is before, and of none that is not asked."""
+async def test_how_far_one_is_behind_is_known(fixture: Fixture) -> None:
+    """The figures exist from the beginning of a run, but not for JournalNodes that are not asked."""
     assert fixture.source.stats().journal.counted == {}
     await fixture.source.start(20)
-    assert fixture.source.stats().journal.behind_txids == {}
     nodes = fixture.journal.nodes
     fixture.journal.nodes = nodes[:2]
     fixture.write(5)
-    await fixture.read_through(25)
-    async with asyncio.timeout(HANG_S):
-        while sum(fixture.source.stats().journal.counted.values()) < 3:
-            await fixture.source.read()
-    assert fixture.source.stats().journal.behind_txids == {"jn0:8485": 0, "jn1:8485": 0}
+    await fixture.read_until(lambda: fixture.behind == [0, 0, 5])
     fixture.source.stop()
     figures = fixture.source.stats().journal
     assert (figures.counted, figures.behind_txids) == ({}, {})
 
 
+async def test_large_transactions_come_a_few_at_a_time(fixture: Fixture) -> None:
+    """The event loop handles an answer in one step, and RPC allows 128 MiB."""
+    node = fixture.journal.nodes[0]
+    ask, sizes = node.edits, list[int]()
+
+    async def measured(since_txid: int, max_transactions: int) -> JournaledEdits:
+        reply = await ask(since_txid, max_transactions)
+        sizes.append(sum(len(frame.body) for frame in reply.frames))
+        return reply
+
+    node.edits = measured  # type: ignore[method-assign] # it is a fake
+    fixture.write(400, b"x" * 40_000)
+    await fixture.source.start(20)
+    assert len(await fixture.read_through(420)) == 400
+    assert max(sizes) <= of_source.FIRST_TRANSACTIONS * 40_000
+    assert sum(size > of_source.ANSWER_BYTES for size in sizes) == 1
+
+
+@pytest.mark.parametrize("has_cache", [True, False])
+async def test_one_that_always_answers_last_is_not_behind(fixture: Fixture, *, has_cache: bool) -> None:
+    """Edits that two others have shown are before the position; this also holds if it has them only on disk."""
+    await fixture.source.start(20)
+    await fixture.read_until(lambda: fixture.behind == [0, 0, 0])
+    last, may_answer = fixture.journal.nodes[2], asyncio.Event()
+    ask, asked = last.edits, asyncio.Event()
+
+    async def late(since_txid: int, max_transactions: int) -> JournaledEdits:
+        reply = await ask(since_txid, max_transactions)
+        asked.set()
+        await may_answer.wait()
+        return reply
+
+    last.edits = late  # type: ignore[method-assign] # it is a fake
+    await fixture.read_until(asked.is_set)
+    fixture.write(5)
+    if not has_cache:
+        last.cache.clear()
+    await fixture.read_through(25)
+    assert fixture.behind == [0, 0, 5]
+    may_answer.set()
+    await fixture.read_until(lambda: fixture.behind == [0, 0, 0])
+
+
 @pytest.mark.parametrize("at_first_sight", [False, True])
 async def test_caches_that_are_lost_within_a_run_do_not_end_it(*, at_first_sight: bool) -> None:
-    """All JournalNodes are restarted, and the segment ends. Neither a publisher nor a proxy loses anything."""
+    """All JournalNodes restart, and the segment ends: neither a publisher nor a proxy loses anything."""
     async with new_fixture(at_first_sight=at_first_sight) as fixture:
         await fixture.source.start(None)
         await fixture.read_through(20)
@@ -152,7 +195,7 @@ async def test_what_only_the_open_segment_has_is_waited_for(fixture: Fixture) ->
 
 
 async def test_what_is_purged_is_a_gap(fixture: Fixture) -> None:
-    """After it the publisher goes on."""
+    """The publisher reports the gap, and continues after it."""
     fixture.journal.roll()
     fixture.journal.purge()
     fixture.journal.empty_caches()
@@ -164,14 +207,14 @@ async def test_what_is_purged_is_a_gap(fixture: Fixture) -> None:
 
 
 async def test_a_large_segment_is_not_held_in_memory(fixture: Fixture) -> None:
-    """It is read as fast as it is passed on."""
+    """It is read no faster than its edits are consumed."""
     fixture.write(3 * MAX_WAITING)
     fixture.journal.roll()
     fixture.journal.empty_caches()
     await fixture.source.start(15)
     through, most = 15, 0
     while through < fixture.journal.end:
-        for _ in range(200):  # turns of the event loop, in which all could be read
+        for _ in range(200):  # iterations of the event loop that would suffice to read everything
             await asyncio.sleep(0)
         read = await fixture.source.read()
         through, most = read.through_txid, max(most, len(read.batches))
@@ -180,7 +223,7 @@ async def test_a_large_segment_is_not_held_in_memory(fixture: Fixture) -> None:
 
 @pytest.mark.parametrize("lost", [0, 1])
 async def test_the_log_of_a_new_epoch_is_compared_with_what_was_taken(fixture: Fixture, lost: int) -> None:
-    """A difference is another log, and no position in it is one of ours; else nothing is read twice."""
+    """A difference means another log, in which our position is invalid; otherwise nothing is read twice."""
     fixture.write(MAX_TRANSACTIONS)
     end = fixture.journal.end
     await fixture.source.start(5)
@@ -200,7 +243,7 @@ async def test_the_log_of_a_new_epoch_is_compared_with_what_was_taken(fixture: F
 
 @pytest.mark.parametrize("at_first_sight", [False, True])
 async def test_what_the_namenode_writes_elsewhere_is_not_covered(*, at_first_sight: bool) -> None:
-    """JournalNodes of which it has taken leave answer as before, and show nothing new."""
+    """JournalNodes that it has abandoned answer as before, without new edits."""
     async with new_fixture(at_first_sight=at_first_sight) as fixture:
         await fixture.source.start(None)
         await fixture.read_through(20)
@@ -214,7 +257,7 @@ async def test_what_the_namenode_writes_elsewhere_is_not_covered(*, at_first_sig
 
 
 async def test_where_another_source_can_be_read_it_does_not_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A journal that the NameNode has left comes back to life no more."""
+    """A journal that the NameNode has abandoned gets no new edits."""
     monkeypatch.setattr(of_source, "BEHIND_S", 0.5)
     async with new_fixture(away_s=1.0) as fixture:
         await fixture.source.start(None)
@@ -224,7 +267,7 @@ async def test_where_another_source_can_be_read_it_does_not_stay(monkeypatch: py
             await fixture.read_through(21)
         monkeypatch.setattr(of_source, "START_S", 0.5)
         with pytest.raises(ChannelUnavailableError, match="they show nothing"):
-            await fixture.source.start(21)  # another source has come so far, and the log is idle
+            await fixture.source.start(21)  # another source has read this far, and the log is idle
         fixture.journal.write(1)
         async with asyncio.TaskGroup() as tasks:
             monkeypatch.setattr(of_source, "START_S", HANG_S)
@@ -237,7 +280,7 @@ async def test_where_another_source_can_be_read_it_does_not_stay(monkeypatch: py
 async def test_a_namenode_without_word_of_its_log_is_polled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It says its state alone, which covers what is polled: the gate opens again."""
+    """It reports only its state, which covers polled edits: the gate opens again."""
     monkeypatch.setattr(probing, "UNSHOWN_S", 0.5)
     async with new_fixture(away_s=HANG_S) as fixture:
         polled = Choice("the NameNode (inotify)", PolledEdits(fixture.pool, PollingSettings(), boottime))
@@ -256,7 +299,7 @@ async def test_a_namenode_without_word_of_its_log_is_polled(
 
 
 async def test_where_no_other_source_can_be_read_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The NameNode may say again how far its log has come."""
+    """The NameNode may report its log position again later."""
     monkeypatch.setattr(probing, "UNSHOWN_S", 0.5)
     async with new_fixture() as fixture:
         await fixture.source.start(None)
@@ -270,7 +313,7 @@ async def test_where_no_other_source_can_be_read_it_stays(monkeypatch: pytest.Mo
 
 
 async def test_one_that_is_ahead_of_the_majority_is_asked_no_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would say the same again."""
+    """The JournalNode would give the same answer again."""
     monkeypatch.setattr(of_source, "MAX_TRANSACTIONS", 5)
     async with new_fixture(at_first_sight=True) as fixture:
         await fixture.source.start(None)
@@ -295,7 +338,7 @@ async def test_one_that_is_ahead_of_the_majority_is_asked_no_faster(monkeypatch:
 
 
 async def test_another_namespace_is_compared_over_an_old_connection(fixture: Fixture) -> None:
-    """The NameNodes were formatted, and the JournalNodes of before go on."""
+    """The NameNodes were formatted, and the old JournalNodes still run."""
     await fixture.source.start(None)
     fixture.source.stop()
     asked = [len(node.asked) for node in fixture.journal.nodes]
@@ -311,13 +354,13 @@ async def test_another_namespace_is_compared_over_an_old_connection(fixture: Fix
 async def test_a_journal_of_another_namespace_counts_for_nothing(
     fixture: Fixture, monkeypatch: pytest.MonkeyPatch, *, is_compared: bool
 ) -> None:
-    """That its namespace is compared is what shows it: without that its answers count."""
+    """The comparison of namespaces shows it: without that its answers would count."""
 
     async def believe(_access: JournalAccess, _web: str, _storage: tuple[int, str]) -> None:
-        """Take any journal for this namespace's."""
+        """Accept any journal as this namespace's."""
 
     if not is_compared:
-        monkeypatch.setattr(JournalAccess, "see_same_journal", believe)
+        monkeypatch.setattr(JournalAccess, "check_same_journal", believe)
     monkeypatch.setattr(of_source, "START_S", 1.0)
     for node in fixture.journal.nodes:
         node.status, node.text = HTTPStatus.FORBIDDEN, "This node has namespaceId '1'"
@@ -329,7 +372,7 @@ async def test_a_journal_of_another_namespace_counts_for_nothing(
 
 
 async def test_one_that_catches_up_is_not_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The NameNode's log is ahead for as long as that takes."""
+    """The NameNode's log is ahead while the source catches up."""
     monkeypatch.setattr(of_source, "BEHIND_S", 0.5)
     async with new_fixture(away_s=HANG_S) as fixture:
         await fixture.source.start(None)
@@ -343,7 +386,7 @@ async def test_one_that_catches_up_is_not_left(monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_a_log_that_went_back_is_reported(fixture: Fixture) -> None:
-    """GapFlush: without that a publisher goes on behind its checkpoint, once the log has grown as far again."""
+    """GapFlush: otherwise a publisher would continue after its position once the log has regrown."""
     fixture.namenode.restart(lost=10)
     with pytest.raises(MissingEventsError, match="its last transaction is 11, was 20") as caught:
         await fixture.source.start(20)

@@ -1,6 +1,6 @@
-"""Looks at every transaction that publishers carry out in the fake ZooKeeper, and says what is wrong with it.
+"""Checks every transaction of publishers in the fake ZooKeeper, and records what is wrong with it.
 
-It knows what happened in HDFS and nothing of how publishers work: it matches naively, each path with each glob alone.
+It knows the changes of HDFS but nothing of how publishers work: it matches each path with each glob naively.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,10 +27,10 @@ from tests.hadoop.footprints import stale
 
 @dataclass
 class History:
-    """What happened in HDFS, and which of it may be dropped."""
+    """The changes of HDFS, and which of them may be dropped."""
 
     transactions: list[tuple[Event, ...]]
-    droppable: Callable[[int, int], bool] = lambda _, __: False  # what is published; transaction id
+    droppable: Callable[[int, int], bool] = lambda _, __: False  # (txid published, txid dropped)
 
 
 @dataclass
@@ -43,12 +43,12 @@ class Followed:
     records: list[int] = field(default_factory=list)
     globs: list[tuple[int, str]] = field(
         default_factory=list
-    )  # of a filter: behind which transaction which matches
-    due: Modified | None = None  # what its next record must say
+    )  # of a filter: each matches after its transaction
+    due: Modified | None = None  # the notice that its next record must have
 
 
 class AuditedTree(FakeTree):
-    """A ZooKeeper's tree that shows each transaction carried out to an auditor; `tamper` is not shown."""
+    """A tree that shows each transaction to an auditor, except those of `tamper`."""
 
     def __init__(self, audit: Callable[["AuditedTree", Sequence[Operation]], None]) -> None:
         super().__init__()
@@ -63,42 +63,42 @@ class AuditedTree(FakeTree):
         return fired
 
     def tamper(self, operations: Sequence[Operation]) -> tuple[str, ...]:
-        """Do what no publisher does."""
+        """Carry out operations that no publisher makes."""
         return super().commit(operations, 0)
 
 
 class Auditor:
-    """Follows all streams. What is wrong is written down: a publisher would survive an exception."""
+    """Follows all streams. It records faults, because a publisher would survive an exception."""
 
     def __init__(self, znodes: Znodes, history: History, max_records: int) -> None:
-        self.history = history  # the present one; another one when a log went back
+        self.history = history  # the present one; replaced when the log goes back
         self.wrongs: list[str] = []
-        self.dropped = 0  # records that say so
-        self.chains = 0  # of `.cache`
-        self.replaced = 0  # filters restarted
-        self.modified = 0  # records that say how a filter was modified
+        self.dropped = 0  # number of records with dropped transactions
+        self.chains = 0  # number of chains of `.cache`
+        self.replaced = 0  # number of restarted filters
+        self.modified = 0  # number of records with a notice of a modified filter
         self._znodes = znodes
         self._max_records = max_records
         self._cache: Followed | None = None
         self._filters: dict[str, PublishedFilter] = {}  # in force
-        self._streams: dict[str, Followed] = {}  # of those
-        self._generations: dict[int, dict[str, PublishedFilter]] = {}  # all that was ever in force, by id
+        self._streams: dict[str, Followed] = {}  # of the filters in force
+        self._generations: dict[int, dict[str, PublishedFilter]] = {}  # all filters since start, by id
         self._used_ids: set[str] = set()
 
     def audit(self, tree: AuditedTree, operations: Sequence[Operation]) -> None:
-        """Look at a transaction that was carried out."""
+        """Check a transaction that was carried out."""
         try:
             self._audit(tree, operations)
-        except Exception as exc:  # noqa: BLE001 - whatever it is, it is wrong
+        except Exception as exc:  # noqa: BLE001 - any exception is a fault
             self.wrongs.append(f"{type(exc).__name__}: {exc} in {operations}")
 
     @property
     def streams(self) -> tuple[Followed, ...]:
-        """All streams that there are."""
+        """All existing streams."""
         return (*self._streams.values(), *(() if self._cache is None else (self._cache,)))
 
     def wiped(self) -> None:
-        """Take note that all streams are gone."""
+        """Record that all streams are gone."""
         self._cache = None
         self._filters, self._streams, self._generations = {}, {}, {}
 
@@ -145,7 +145,7 @@ class Auditor:
         return {self._znodes.stream(name) for name in self._streams}
 
     def _forget_deleted(self, tree: AuditedTree, written: set[str]) -> None:
-        """Filters whose definition somebody else has deleted are nobody's business any more."""
+        """Stop following filters whose definition a stranger has deleted."""
         for name in [*self._filters]:
             path = self._znodes.definition(name)
             if path not in written and not tree.exists(path):
@@ -166,7 +166,7 @@ class Auditor:
         self._filters[filter_.name] = filter_
 
     def _redefinition(self, known: PublishedFilter, filter_: PublishedFilter) -> None:
-        """The stream goes on: another glob has another id, and its subscribers must be told before its first event."""
+        """Check that the stream continues: another glob has another id, and a notice must precede its first event."""
         assert known.since_txid == filter_.since_txid, f"{filter_} begins elsewhere than {known}"
         assert (known.id == filter_.id) == (known.path_glob == filter_.path_glob), "same id, other filter"
         if known.id != filter_.id:
@@ -195,7 +195,7 @@ class Auditor:
         stream = self._cache
         assert (link.chain, link.previous) == (stream.chain, stream.txid), f"{link} does not follow {stream}"
         generation = parse_txid(tree.read(self._znodes.filters).data)
-        if generation is not None:  # else it is somebody else's doing
+        if generation is not None:  # otherwise a stranger has changed it
             assert record.generation == generation, f"{record} in generation {generation}"
         known = self._generations.get(record.generation, {})
         globs = GlobSet({id_: each.path_glob for id_, each in known.items()})
@@ -237,23 +237,23 @@ class Auditor:
         return stream
 
     def _see_record(self, tree: AuditedTree, path: str, stream: Followed) -> None:
-        """The value is the newest record, and the records are the last ones that were made, not too many."""
+        """Check that the value is the newest record, and that the last records are kept, and not too many."""
         found = sorted(txid for txid in map(parse_txid, tree.children(path)) if txid is not None)
         assert tree.read(path).data == b"%d" % found[-1], f"{path} is not at its newest record"
         assert len(found) <= self._max_records, f"{path} has {len(found)} records"
         assert found == stream.records[-len(found) :], f"{path} has {found}, made were {stream.records}"
 
     def _note_generation(self, tree: AuditedTree, *, is_new_set: bool) -> None:
-        """Each set of filters has a generation of its own."""
+        """Check that each set of filters has a generation of its own."""
         generation = parse_txid(tree.read(self._znodes.filters).data)
-        if generation is None:  # somebody else's doing
+        if generation is None:  # a stranger has changed it
             return
         assert not is_new_set or generation not in self._generations, f"generation {generation} has two sets"
         known = self._generations.setdefault(generation, {})
         known |= {filter_.id: filter_ for filter_ in self._filters.values()}
 
     def _see_coverage(self) -> None:
-        """What `.cache` covers is in every filter's records."""
+        """Check that every filter's records have all events up to the coverage of `.cache`."""
         assert self._cache is not None
         for name, stream in self._streams.items():
             is_late = stream.due is not None and stream.due.after_txid < self._cache.txid

@@ -1,4 +1,4 @@
-"""A publisher's surroundings, in virtual time."""
+"""The environment of a publisher, in virtual time."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from tests.invalidation.publisher.fake_cluster import FakeCluster, fake_cluster
 
 @pytest.fixture
 async def on() -> FakeCluster:
-    """NameNode, ZooKeeper and filters in HDFS."""
+    """A NameNode, ZooKeeper, and filters in HDFS."""
     return fake_cluster()

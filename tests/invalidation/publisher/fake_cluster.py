@@ -1,4 +1,4 @@
-"""NameNode, ZooKeeper, filters in HDFS, and publishers over them, in virtual time."""
+"""A NameNode, ZooKeeper, filters in HDFS, and publishers on them, in virtual time."""
 
 import asyncio
 import contextlib
@@ -40,24 +40,24 @@ ZNODES = Znodes("/HDFSInotifyRoot", "ns1")
 
 
 class FakeFilters:
-    """The filters in HDFS: changing them is a transaction below their directory."""
+    """The filters in HDFS; each change of them is a transaction below their directory."""
 
     path = "/apps/nncache/filters"
 
     def __init__(self, namenode: FakeNameNode) -> None:
-        self.namenode = namenode  # the one that takes writes
+        self.namenode = namenode  # the NameNode that takes writes
         self.filters: dict[str, Filter] = {}
         self.broken: dict[str, str] = {}
         self.untrusted: dict[str, Distrust] = {}
-        self._made = 0  # filters that were ever made
-        self._file_ids: dict[str, int] = {}  # of those that are there, by name
-        self.fault: Exception | None = None  # what reading raises
+        self._made = 0  # number of filters created so far
+        self._file_ids: dict[str, int] = {}  # of the existing filters, by name
+        self.fault: Exception | None = None  # raised by reads
         self.takes_s = 0.01
         self.reads = 0
-        self.read_names: list[tuple[str, ...] | None] = []  # of each reading; None for all
+        self.read_names: list[tuple[str, ...] | None] = []  # by each read; None: all
 
     def put(self, name: str, glob: str, *, owner: str = "joe", allowed: tuple[str, ...] = ()) -> None:
-        """Add or change a filter; one that was removed before is another one."""
+        """Add or change a filter. A filter of a removed name is a new one."""
         if name not in self._file_ids:
             self._made += 1
             self._file_ids[name] = self._made
@@ -72,7 +72,7 @@ class FakeFilters:
         self.namenode.unlink(f"{self.path}/{name}/definition.json")
 
     def distrust(self, name: str, why: Distrust | None) -> None:
-        """Let others write it, or see to it that they may not."""
+        """Record why a filter is not trusted; None: it is trusted again."""
         self.untrusted.pop(name, None)
         if why is not None:
             self.untrusted[name] = why
@@ -86,12 +86,12 @@ class FakeFilters:
         self.namenode.unlink(f"{self.path}/{name}")
 
     async def read_all(self) -> StoredFilters:
-        """Return all; what changes meanwhile may be missing."""
+        """Return all filters as of the call."""
         self.read_names.append(None)
         return await self._found({*self.filters, *self.broken})
 
     async def read(self, names: Collection[str]) -> StoredFilters:
-        """Return those of these names."""
+        """Return the filters with these names."""
         self.read_names.append(tuple(names))
         return await self._found(names)
 
@@ -112,14 +112,14 @@ ACL: dict[str, Any] = {"zookeeper_acl": ("sasl:proxy@R:r",), "zookeeper_subscrib
 """Settings of a publisher that protects its znodes."""
 
 PROTECTED = ZooKeeperSettings(zookeeper_sasl="digest", zookeeper_password_file="/password")
-"""Of one that has an identity at ZooKeeper; the fake's sessions have logged in as they say."""
+"""Settings of a publisher with an identity at ZooKeeper; the fake's sessions have the identity that they claim."""
 
 OURS: Identities = frozenset({("sasl", "publisher@R")})
 PROXY = ("sasl", "proxy@R")
 
 
 class FakeProcess:
-    """A publisher's process: it can be killed, and started again under the same name."""
+    """A publisher's process, which can be killed and started again under the same name."""
 
     def __init__(
         self, fake_cluster: "FakeCluster", name: str, session: FakeSession, settings: PublisherSettings
@@ -142,7 +142,7 @@ class FakeProcess:
         )
 
     async def run(self) -> None:
-        """Publish until cancelled, then end in order."""
+        """Publish until cancelled, then shut down in order."""
         try:
             await self.publisher.run()
         finally:
@@ -151,7 +151,7 @@ class FakeProcess:
 
 @dataclass
 class FakeCluster:
-    """What a story plays on; 10 transactions have happened."""
+    """The servers of a story; the log has 10 transactions."""
 
     settings: PublisherSettings
     polling: PollingSettings
@@ -159,26 +159,26 @@ class FakeCluster:
     pool: FakePool
     zookeeper: FakeZooKeeper
     filters: FakeFilters
-    outsider: FakeSession  # of whoever looks at the tree, or damages it
-    who: Identities = ANYONE  # as whom publishers log in at ZooKeeper
+    outsider: FakeSession  # reads and damages the tree
+    who: Identities = ANYONE  # the identities of publishers at ZooKeeper
     admission: FilterSettings = field(default_factory=FilterSettings)
-    other_source: Callable[[], EditsSource] | None = None  # makes what publishers read instead of a NameNode
+    other_source: Callable[[], EditsSource] | None = None  # replaces the NameNode as publishers' source
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @property
     def namenode(self) -> FakeNameNode:
-        """The one that takes writes."""
+        """The NameNode that takes writes."""
         return self.filters.namenode
 
     def new_source(self) -> EditsSource:
-        """Return what a publisher reads."""
+        """Return a publisher's source of edits."""
         if self.other_source is not None:
             return self.other_source()
         return PolledEdits(self.pool, self.polling, clock, chance=lambda: 0.5)
 
     @asynccontextmanager
     async def publisher(self, name: str = "a") -> AsyncIterator[FakeProcess]:
-        """Run a publisher's process; it ends in order."""
+        """Run a publisher's process, and shut it down in order."""
         process = FakeProcess(self, name, self.zookeeper.session(self.who), self.settings)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(process.run())
@@ -189,13 +189,13 @@ class FakeCluster:
 
     @asynccontextmanager
     async def publishing(self) -> AsyncIterator[FakeProcess]:
-        """Run one, and have filter f on /f in force."""
+        """Run a publisher, with filter f on /f in force."""
         async with self.publisher() as process:
             await self.with_filter()
             yield process
 
     async def with_filter(self, name: str = "f", glob: str = "/f") -> None:
-        """Add a filter and wait until it is in force."""
+        """Add a filter, and wait until it is in force."""
         self.filters.put(name, glob)
         await virtual_time.until(lambda: self.covered() >= 0 and name in self.published_filters())
         await self.published()
@@ -210,18 +210,18 @@ class FakeCluster:
         ]
 
     async def published(self, txid: int | None = None) -> None:
-        """Wait until everything up to this transaction, or all there is now, is published."""
+        """Wait until everything up to this transaction, or to the present end, is published."""
         wanted = self.namenode.log.end if txid is None else txid
         await virtual_time.until(lambda: self.covered() >= wanted)
 
     def covered(self) -> int:
-        """Return the value of `.cache`; -1 without."""
+        """Return the value of `.cache`; -1: there is none."""
         path, tree = ZNODES.cache, self.zookeeper.tree
         txid = parse_txid(tree.read(path).data) if tree.exists(path) else None
         return -1 if txid is None else txid
 
     def published_filters(self) -> dict[str, PublishedFilter]:
-        """Return the filters in force, by name, as far as they can be read."""
+        """Return the readable filters in force, by name."""
         tree, found = self.zookeeper.tree, dict[str, PublishedFilter]()
         for name in tree.children(ZNODES.filters):
             with contextlib.suppress(CorruptZnodeError):
@@ -234,7 +234,7 @@ class FakeCluster:
         return int(self.zookeeper.tree.read(ZNODES.filters).data)
 
     def is_sound(self, name: str) -> bool:
-        """Whether a filter's value is its newest record."""
+        """Return whether a filter's value is its newest record."""
         path, tree = ZNODES.stream(name), self.zookeeper.tree
         value = parse_txid(tree.read(path).data) if tree.exists(path) else None
         found = [record.link.txid for record in self.records(name)] if value is not None else []
@@ -260,7 +260,7 @@ def fake_cluster(
     admission: FilterSettings | None = None,
     **settings: object,
 ) -> FakeCluster:
-    """Set up; `settings` are those of the publishers."""
+    """Return a cluster; `settings` are those of the publishers."""
     namenode = FakeNameNode()
     for number in range(10):
         namenode.unlink(f"/before/{number}")
@@ -279,5 +279,5 @@ def fake_cluster(
 
 
 def protected_cluster() -> FakeCluster:
-    """Set up one whose publishers log in, and so protect what they write."""
+    """Return a cluster whose publishers log in at ZooKeeper, and so protect their znodes."""
     return fake_cluster(who=OURS, **ACL)

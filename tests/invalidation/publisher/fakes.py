@@ -1,4 +1,4 @@
-"""An output and a source of edits, without anything behind them."""
+"""An output and a source of edits without servers."""
 
 import asyncio
 from collections.abc import Mapping
@@ -19,46 +19,46 @@ from nncache.invalidation.stats import ChannelStats
 
 
 class FakeOutput(InotifyEventOutputStream):
-    """Writes down what it is told."""
+    """An output that records its calls."""
 
     def __init__(self, setup: OutputSetup | None = None) -> None:
         self.state = PublishedState(txid=None)
-        self.reported: list[Publication | FilterChange | int] = []  # publications, changes, new beginnings
+        self.reported: list[Publication | FilterChange | int] = []  # also transactions of new chains
         self.faults: list[Exception] = []  # raised by the next writes
         self.takes_s = 0.003
 
     @property
     def waiting_for(self) -> str:
-        """Nobody."""
+        """The name of another publisher that leads: none."""
         return ""
 
     @property
     def publications(self) -> list[Publication]:
-        """What was published."""
+        """The publications so far."""
         return [each for each in self.reported if isinstance(each, Publication)]
 
     async def open(self, identity: PublisherIdentity, block_pool: str) -> PublishedState:
-        """Begin."""
+        """Open the output."""
         return self.state
 
     async def keep(self) -> None:
-        """Nobody else is there."""
+        """Wait for ever: no other publisher competes."""
         await asyncio.Event().wait()
 
     async def begin(self, txid: int) -> None:
-        """Write it down."""
+        """Record the call."""
         await self._write(txid)
 
     async def publish(self, publication: Publication) -> int:
-        """Write it down."""
+        """Record the call."""
         return await self._write(publication)
 
     async def change_filters(self, change: FilterChange) -> int:
-        """Write it down."""
+        """Record the call."""
         return await self._write(change)
 
     async def close(self, *, give_up: bool) -> None:
-        """End."""
+        """Close the output."""
 
     async def _write(self, what: Publication | FilterChange | int) -> int:
         await asyncio.sleep(self.takes_s)
@@ -69,7 +69,7 @@ class FakeOutput(InotifyEventOutputStream):
 
 
 class ScriptedSource:
-    """Reads what its script says: an error is raised, a number waited for."""
+    """A source that plays a script: it returns reads, raises errors, and waits for numbers of seconds."""
 
     term = 1
 
@@ -77,12 +77,12 @@ class ScriptedSource:
         self.script = list(script)
         self.starts: list[
             EditsRead | Exception | None
-        ] = []  # what the next starts bring: a first read, an error
-        self.started: list[int | None] = []  # after which transaction
+        ] = []  # results of the next starts: a first read, an error
+        self.started: list[int | None] = []  # the transactions passed to `start`
         self.wakes = 0
 
     async def start(self, after_txid: int | None) -> None:
-        """Begin."""
+        """Begin a run."""
         self.started.append(after_txid)
         match self.starts.pop(0) if self.starts else None:
             case Exception() as error:
@@ -93,13 +93,13 @@ class ScriptedSource:
                 pass
 
     def stop(self) -> None:
-        """End."""
+        """End the run."""
 
     async def shut_down(self) -> None:
-        """Hold nothing."""
+        """Do nothing."""
 
     async def read(self) -> EditsRead:
-        """Return what comes next; at the end of the script nothing comes."""
+        """Return the next read of the script; wait for ever at its end."""
         while self.script:
             match self.script.pop(0):
                 case EditsRead() as found:
@@ -112,16 +112,16 @@ class ScriptedSource:
         raise AssertionError("the script has ended")
 
     def wake(self) -> None:
-        """Count it."""
+        """Count the call."""
         self.wakes += 1
 
     def stats(self) -> ChannelStats:
-        """Nothing is counted."""
+        """Return empty figures."""
         return ChannelStats()
 
 
 def published(name: str, glob: str = "/f", **facts: object) -> PublishedFilter:
-    """Return a filter as it is published; its id is its name's unless it is said."""
+    """Return a published filter; by default its id is derived from its name."""
     found: dict[str, object] = {
         "id": f"id-{name}",
         "since_txid": 0,
@@ -132,15 +132,15 @@ def published(name: str, glob: str = "/f", **facts: object) -> PublishedFilter:
 
 
 def positions(globs: Mapping[str, str], txid: int = 0, **facts: object) -> dict[str, FilterPosition]:
-    """Return filters in force whose records go up to this transaction."""
+    """Return filters in force whose records reach this transaction."""
     return {name: FilterPosition(published(name, glob, **facts), txid) for name, glob in globs.items()}
 
 
 def batch(txid: int, *events: Event | str) -> EventBatch:
-    """Return a transaction; a text stands for the removal of that path."""
+    """Return a transaction; a text stands for the deletion of that path."""
     return EventBatch(txid, tuple(Unlink(event) if isinstance(event, str) else event for event in events))
 
 
 def read(through_txid: int, *batches: EventBatch) -> EditsRead:
-    """Return what was read in one go."""
+    """Return one read of these transactions."""
     return EditsRead(batches, through_txid, None)

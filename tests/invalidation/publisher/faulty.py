@@ -1,4 +1,4 @@
-"""A NameNode and a ZooKeeper to which more can happen than to the others."""
+"""A NameNode and a ZooKeeper with more ways to fail."""
 
 import contextlib
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from tests.invalidation.virtual_time import clock
 
 
 class PoisonedNameNode(FakeNameNode):
-    """A NameNode that can't hand out some edits."""
+    """A NameNode that cannot serve some edits."""
 
-    poisoned = 0  # no page that begins here or earlier can be read
+    poisoned = 0  # no page that begins here or earlier can be served
 
     def page(self, asked: int) -> EditsPage:
         """Return the reply of getEditsFromTxid."""
@@ -26,13 +26,13 @@ class PoisonedNameNode(FakeNameNode):
 
 
 class AuditedZooKeeper(FakeZooKeeper):
-    """A ZooKeeper all of whose transactions are looked at, but for those that no publisher makes."""
+    """A ZooKeeper whose transactions are all checked, except those that no publisher makes."""
 
     def __init__(self, auditor: Auditor) -> None:
         super().__init__(clock)
         self._auditor = auditor
-        self._delays = False  # the next commit stays under way
-        self._late: list[tuple[FakeSession, int, Sequence[Operation]]] = []  # such, with their session's id
+        self._delays = False  # the next commit stays in flight
+        self._late: list[tuple[FakeSession, int, Sequence[Operation]]] = []  # in flight, with session ids
         self.tree = AuditedTree(auditor.audit)
 
     def wipe(self) -> None:
@@ -42,23 +42,23 @@ class AuditedZooKeeper(FakeZooKeeper):
         self.tree = AuditedTree(self._auditor.audit)
 
     def kill(self, session: FakeSession) -> None:
-        """Let its process be gone: it never connects again, and ends in time."""
+        """Kill its process: the session never reconnects, and expires after its timeout."""
         is_up = self._is_up
         self.disconnect(session)
         self._is_up = is_up
         self._sessions.remove(session)
 
     def expire_if_any(self, session: FakeSession) -> None:
-        """End a session, if there is one."""
+        """Expire a session, if it exists."""
         if session.session_id:
             self.expire(session)
 
     def delay_next_commit(self) -> None:
-        """Cut the connection under the next commit, and let it still be under way until `arrive`."""
+        """Cut the connection during the next commit, which stays in flight until `arrive`."""
         self._delays = True
 
     def arrive(self) -> None:
-        """Let all commits that are under way arrive after all, unless their session has ended."""
+        """Deliver all commits in flight, except those of ended sessions."""
         late, self._late = self._late, []
         for session, session_id, operations in late:
             if session.session_id == session_id:
@@ -66,12 +66,12 @@ class AuditedZooKeeper(FakeZooKeeper):
                     self._fire(self.tree.commit(operations, session_id))
 
     def tamper(self, operations: Sequence[Operation]) -> None:
-        """Do what no publisher does."""
+        """Carry out operations that no publisher makes."""
         assert isinstance(self.tree, AuditedTree)
         self._fire(self.tree.tamper(operations))
 
     def commit(self, session: FakeSession, operations: Sequence[Operation]) -> None:
-        """Carry out a commit that has arrived."""
+        """Carry out a commit that has arrived, or keep it in flight."""
         if not self._delays:
             super().commit(session, operations)
             return

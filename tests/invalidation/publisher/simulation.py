@@ -1,4 +1,4 @@
-"""A pair of NameNodes, a ZooKeeper, one or two publishers, and all that can happen to them."""
+"""Two NameNodes, a ZooKeeper, one or two publishers, and the acts that change or break them."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ from tests.invalidation.virtual_time import clock, until
 MAX_RECORDS = 8
 
 GLOBS = ("/user/*/_SUCCESS", "/user/a/*", "/user/{a,b}/*/x", "/d/f", "/user/a")
-"""What filters may match; writes mostly hit some."""
+"""Globs of the filters; most writes match some of them."""
 
 PATHS = (
     "/user/a",
@@ -41,14 +41,14 @@ PATHS = (
 NAMES = ("f", "g", "h")
 
 LIMIT_PER_S = 0.005
-"""A few events, then one in minutes: most histories are over it."""
+"""A few events, then one every few minutes: most histories exceed it."""
 
 
 class Simulation:
-    """All of it.
+    """All parts.
 
-    One thing never happens here, a named exception of Bounded: an old active NameNode that takes changes while the
-    new one can't be asked.
+    One act is missing, a named exception of Bounded: an old active NameNode that takes changes while the new one cannot
+    be probed.
     """
 
     def __init__(self, *, rivals: bool, limited: bool = False) -> None:
@@ -79,16 +79,16 @@ class Simulation:
         self._processes: dict[str, tuple[FakeProcess, asyncio.Task[None]]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._lost: set[int] = set()  # transactions that were purged, or could not be read
-        self._recovering_from = -1  # chains that there were when the log went back; -1: it did not
+        self._recovering_from = -1  # the number of chains when the log went back; -1: it has not
 
     @property
     def active(self) -> PoisonedNameNode:
-        """The one that takes writes."""
+        """The NameNode that takes writes."""
         return next(each for each in self.namenodes if each is self.filters.namenode)
 
     @property
     def other(self) -> PoisonedNameNode:
-        """The one that does not."""
+        """The other NameNode."""
         return self.namenodes[self.active is self.namenodes[0]]
 
     def _may_be_dropped(self, after: int, txid: int) -> bool:
@@ -96,16 +96,16 @@ class Simulation:
 
     @property
     def _is_recovering(self) -> bool:
-        """Whether the log went back and nobody has noticed: nobody writes after such a disaster.
+        """Whether the log went back and no publisher has noticed yet: no client writes until then.
 
-        A log that has come as far again before anybody looks can't be told from one that never went back.
+        A log that has regrown before any publisher looks cannot be distinguished from one that never went back.
         """
         return self._recovering_from == self.auditor.chains
 
-    # ---- what happens in HDFS ------------------------------------------------------------------------------------
+    # ---- acts in HDFS --------------------------------------------------------------------------------------------
 
     def write(self, number: int) -> None:
-        """Change something."""
+        """Make a change."""
         if self._is_recovering:
             return
         path, other = PATHS[number % len(PATHS)], PATHS[(number * 7 + 3) % len(PATHS)]
@@ -119,20 +119,20 @@ class Simulation:
         self.active.write(*events[number % len(events)])
 
     def burst(self, number: int) -> None:
-        """Change much at once."""
+        """Make many changes."""
         for part in range(10 * (number + 1)):
             self.write(part)
 
     def big(self, number: int) -> None:
-        """Make a transaction of many events, as a concat does: too many for one record, or for one multi."""
+        """Log a transaction of many events, like a CONCAT's: too many for one record, or for one multi."""
         if not self._is_recovering:
             events = 3000 if number % 3 == 0 else 1800
             txid = self.active.write(*(Unlink(f"/user/a/{'x' * 200}{part}") for part in range(events)))
             if number % 3 == 0:
-                self._lost.add(txid)  # its filters drop it
+                self._lost.add(txid)  # the filters that it concerns drop it
 
     def put_filter(self, number: int) -> None:
-        """Add a filter or change one."""
+        """Add or change a filter."""
         if not self._is_recovering:
             name = NAMES[number % len(NAMES)]
             self.filters.put(name, GLOBS[number % len(GLOBS)], allowed=("u",) if number % 2 else ())
@@ -144,13 +144,13 @@ class Simulation:
             (self.filters.damage if number % 4 == 0 else self.filters.remove)(name)
 
     def hide_filters(self, _: int) -> None:
-        """Let HDFS not give them."""
+        """Toggle whether HDFS fails to return the filters."""
         self.filters.fault = None if self.filters.fault else MalformedReplyError("no DataNode")
 
-    # ---- what happens to the NameNodes ---------------------------------------------------------------------------
+    # ---- acts on the NameNodes -----------------------------------------------------------------------------------
 
     def fail_over(self, _: int) -> None:
-        """Make the other one active."""
+        """Make the other NameNode active."""
         if self._is_recovering:
             return
         old, new = self.active, self.other
@@ -160,7 +160,7 @@ class Simulation:
         new.write()
 
     def purge(self, number: int) -> None:
-        """Forget all but the last few edits."""
+        """Purge all but the last few edits."""
         log = self.active.log
         first_kept = max(log.first_kept, log.end - number)
         self._lost.update(range(1, first_kept))
@@ -185,20 +185,20 @@ class Simulation:
         self.active.restart(lost=lost)
 
     def poison(self, _: int) -> None:
-        """Make the edits up to now unreadable for good, as far as they have not been read."""
+        """Make all present edits unreadable for good."""
         for namenode in self.namenodes:
             namenode.poisoned = self.active.log.end
 
     def silence(self, number: int) -> None:
-        """Cut the NameNode's ports off, or one of them."""
+        """Cut the NameNode's RPC port, or all of its ports, off."""
         self.active.is_reachable = False
         self.active.cut()
         self.active.answers_jmx = number % 2 == 0
 
-    # ---- what happens to ZooKeeper -------------------------------------------------------------------------------
+    # ---- acts on ZooKeeper ---------------------------------------------------------------------------------------
 
     def tamper(self, number: int) -> None:
-        """Damage something in the tree, or put something there."""
+        """Damage a znode of the tree, or add one."""
         name = NAMES[number % len(NAMES)]
         damages: tuple[tuple[Operation, ...], ...] = (
             (SetData(ZNODES.definition(name), b"{"),),
@@ -224,7 +224,7 @@ class Simulation:
             self.zookeeper.tamper(damages[number % len(damages)])
 
     def _deletion_of(self, name: str) -> tuple[Operation, ...]:
-        """Return what leaves nothing of a filter."""
+        """Return the operations that delete everything of a filter."""
         path, tree = ZNODES.stream(name), self.zookeeper.tree
         records = tree.children(path) if tree.exists(path) else ()
         return (
@@ -233,38 +233,38 @@ class Simulation:
             Delete(ZNODES.definition(name)),
         )
 
-    # ---- what happens to the publishers --------------------------------------------------------------------------
+    # ---- acts on the publishers ----------------------------------------------------------------------------------
 
     def start(self, name: str) -> None:
-        """Start a publisher's process, or another one in its place."""
+        """Start a publisher's process, replacing a running one."""
         self.kill(name)
         process = FakeProcess(self.fake_cluster, name, self.zookeeper.session(), self.fake_cluster.settings)
         assert self._tasks is not None
         self._processes[name] = process, self._tasks.create_task(process.publisher.run())
 
     def kill(self, name: str) -> None:
-        """Kill it: it says no farewell, and its session lives on for a while."""
+        """Kill the process without a clean exit; its session stays for its timeout."""
         if name in self._processes:
             process, task = self._processes.pop(name)
             self.zookeeper.kill(process.session)
             task.cancel()
 
     def cut(self, number: int) -> None:
-        """Cut a publisher off from ZooKeeper, or all."""
+        """Cut the publishers, or all clients, off from ZooKeeper."""
         if number % 2:
             self.zookeeper.disconnect()
         else:
             self.each_session(self.zookeeper.disconnect)
 
     def each_session(self, act: Callable[[FakeSession], None]) -> None:
-        """Do it to the sessions of all publishers."""
+        """Apply an act to the sessions of all publishers."""
         for process, _ in [*self._processes.values()]:
             act(process.session)
 
-    # ---- the whole -----------------------------------------------------------------------------------------------
+    # ---- whole histories -----------------------------------------------------------------------------------------
 
     async def heal(self) -> None:
-        """End all troubles."""
+        """End all outages."""
         for namenode in self.namenodes:
             namenode.is_reachable = namenode.answers_jmx = True
             namenode.max_events = 1000
@@ -279,7 +279,7 @@ class Simulation:
         self.filters.namenode.write()
 
     async def tell(self, history: list[tuple[str, int, float]]) -> None:
-        """Let a history of (act, number, pause) happen, heal the world, and see that all is published."""
+        """Carry out a history of (act, number, pause), heal everything, and check that all edits are published."""
         async with asyncio.TaskGroup() as self._tasks:
             probing = self._tasks.create_task(self.fake_cluster.pool.run())
             for name in self._names:
@@ -305,7 +305,7 @@ class Simulation:
         return all(self.fake_cluster.is_sound(name) for name in found)
 
     def _see_all(self) -> None:
-        """The whole tree is sound now, from its znodes alone."""
+        """Check that the whole tree is sound, from its znodes alone."""
         streams = [
             [each.link for each in self.fake_cluster.cache_records()],
             *(
@@ -345,4 +345,4 @@ ACTS: Mapping[str, Callable[[Simulation, int], None]] = {
     "kill": lambda simulation, number: simulation.kill("ab"[number % 2]),
     "start": lambda simulation, number: simulation.start(simulation._names[number % len(simulation._names)]),  # noqa: SLF001 - its own table
 }
-"""What can happen, by name; the number says how much or which."""
+"""All acts by name; the number is an amount or an index."""

@@ -1,4 +1,4 @@
-"""Which ACL each znode must have."""
+"""The required ACL of each znode."""
 
 from pathlib import Path
 
@@ -26,12 +26,12 @@ def of(name: str, owner: str = "joe", *users: str) -> PublishedFilter:
 
 
 def readers(*users: str) -> Acl:
-    """Return the ACL of a filter that these may read."""
+    """Return the ACL of a filter that these users may read."""
     return (OWN, PROXY, *(AclEntry("sasl", f"{user}@R", Right.READ) for user in users))
 
 
 def access(*filters: PublishedFilter, rules: AccessRules = RULES) -> ZnodeAccess:
-    """Return the access of a publisher that knows who it is, with filters."""
+    """Return the access of a publisher with a known identity, with these filters."""
     made = ZnodeAccess(ZNODES, rules)
     made.learn((OWN, PROXY))
     assert made.admit(filters) == {}
@@ -39,7 +39,7 @@ def access(*filters: PublishedFilter, rules: AccessRules = RULES) -> ZnodeAccess
 
 
 def test_a_filters_owner_and_subscribers_read_that_filter_alone() -> None:
-    """Its definition, its stream and each record; all else is for the service and for zookeeper_acl."""
+    """They read its definition, its stream and each record; other znodes are for the service and zookeeper_acl."""
     made = access(of("f", "joe", "ann", "joe"), of("g", "bob"))
     top = ZNODES.namespace
     for path in (ZNODES.definition("f"), ZNODES.stream("f"), f"{top}/f/12"):
@@ -61,7 +61,7 @@ def test_a_filters_owner_and_subscribers_read_that_filter_alone() -> None:
 
 
 def test_other_subscribers_count_from_when_they_are_admitted() -> None:
-    """The others lose their right; who the publisher is may be known later than its rules."""
+    """Removed subscribers lose their right. The publisher may learn its own identity later than the rules."""
     made = access(of("f", "joe", "ann"))
     made.admit([of("f", "joe", "bob")])
     assert is_same(made.acl_of(ZNODES.stream("f")), readers("joe", "bob"))
@@ -70,7 +70,7 @@ def test_other_subscribers_count_from_when_they_are_admitted() -> None:
 
 
 def test_before_it_is_known_who_we_are_a_znode_is_its_makers() -> None:
-    """And of zookeeper_acl. Where that names us, too, we have all rights all the same."""
+    """And zookeeper_acl's. Where zookeeper_acl also names the publisher, the publisher keeps all rights."""
     made = ZnodeAccess(ZNODES, RULES)
     assert made.common == (*OF_ITS_MAKER, PROXY)
     assert not made.is_known
@@ -82,7 +82,7 @@ def test_before_it_is_known_who_we_are_a_znode_is_its_makers() -> None:
 
 
 def test_without_rules_all_is_open() -> None:
-    """As before there were any."""
+    """Without rules ACLs stay open, as in earlier releases."""
     made = ZnodeAccess(ZNODES, None)
     made.learn(OPEN)
     assert made.is_open
@@ -92,13 +92,13 @@ def test_without_rules_all_is_open() -> None:
 
 
 def test_no_form_for_users_admits_none() -> None:
-    """A certificate alone says nothing about how users are called."""
+    """A certificate alone does not show the identities of users."""
     made = access(of("f", "joe", "ann"), rules=AccessRules((PROXY,), ""))
     assert is_same(made.acl_of(ZNODES.stream("f")), readers())
 
 
 def test_more_subscribers_than_an_acl_can_name_are_counted() -> None:
-    """The first ones are admitted: a record and its ACL fit into one packet."""
+    """The first subscribers are admitted: a record and its ACL fit in one packet."""
     users = tuple(f"user{number:05}{'x' * 90}" for number in range(2500))
     made = ZnodeAccess(ZNODES, RULES)
     made.learn((OWN, PROXY))
@@ -109,7 +109,7 @@ def test_more_subscribers_than_an_acl_can_name_are_counted() -> None:
 
 
 def test_rules_need_an_identity(tmp_path: Path) -> None:
-    """Without one everything is open, and rules would lock the publisher out; users are named as the login does."""
+    """Without an identity the rules would lock the publisher out; users are named like its own login."""
     publisher = PublisherSettings(zookeeper_acl=("sasl:proxy:r",))
     with pytest.raises(SettingError, match="zookeeper_acl: sasl:proxy:r: needs zookeeper_sasl or"):
         rules_of(publisher, ZooKeeperSettings(), None)
@@ -126,7 +126,7 @@ def test_rules_need_an_identity(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["sasl:{user}@R", "x509:CN={user},O=corp", "digest:{user}:secret"])
 def test_a_name_that_would_make_another_identity_has_no_entry(form: str) -> None:
-    """ZooKeeper refuses a transaction whole for one identity that is none; the others' filters must go on."""
+    """ZooKeeper refuses a whole transaction for one invalid identity, which must not affect other filters."""
     made = ZnodeAccess(ZNODES, AccessRules((), form))
     made.learn((OWN,))
     odd = ("jane@corp.example", "bob,OU=admins", "a b", "CORP\\eve", "m\u00fcller")

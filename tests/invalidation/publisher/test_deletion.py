@@ -1,4 +1,4 @@
-"""Whole subtrees are deleted, in bounded steps, the newest record last."""
+"""Whole subtrees are deleted in bounded steps, the newest record last."""
 
 import asyncio
 import logging
@@ -19,12 +19,12 @@ from tests.invalidation.virtual_time import clock, until
 
 
 def test_records_go_from_the_oldest_on() -> None:
-    """What is left after a crash is the end of the chain."""
+    """After a crash the end of the chain is left."""
     assert in_order(["10", "9", "else", "100"]) == ["else", "9", "10", "100"]
 
 
 async def test_a_subtree_is_deleted_in_bounded_steps() -> None:
-    """Also what others have put below; the znode itself stays."""
+    """The step includes znodes of strangers; the root of the subtree stays."""
     async with FakeZooKeeper(clock).session() as zookeeper:
         await zookeeper.ensure("/f/else/deep/down")
         await zookeeper.commit([Create(f"/f/{txid}", b"") for txid in range(1200)])
@@ -41,7 +41,7 @@ async def test_a_subtree_is_deleted_in_bounded_steps() -> None:
 
 
 async def test_what_an_acl_does_not_let_us_delete_stays() -> None:
-    """It can be seen; whoever asked for its end is told."""
+    """The znode stays visible, and the return value reports it."""
     async with FakeZooKeeper(clock).session() as zookeeper:
         await zookeeper.ensure("/a/b")
 
@@ -52,7 +52,7 @@ async def test_what_an_acl_does_not_let_us_delete_stays() -> None:
 
 
 async def test_what_is_not_there_is_fine() -> None:
-    """Somebody may have been quicker."""
+    """Another client may have deleted the znode already."""
     async with FakeZooKeeper(clock).session() as zookeeper:
         await clear(zookeeper, "/f", zookeeper.commit)
         await zookeeper.ensure("/a/b")
@@ -61,7 +61,7 @@ async def test_what_is_not_there_is_fine() -> None:
 
 
 async def test_nothing_is_deleted_past_a_fence() -> None:
-    """Whoever is no longer the publisher deletes nothing."""
+    """A publisher that has lost its leadership deletes nothing."""
     async with FakeZooKeeper(clock).session() as zookeeper:
         await zookeeper.ensure("/f/1")
         await zookeeper.ensure("/fence")
@@ -71,7 +71,7 @@ async def test_nothing_is_deleted_past_a_fence() -> None:
 
 
 async def test_a_child_of_something_else_is_an_error() -> None:
-    """Only what is being deleted is cleared."""
+    """Only the subtree to delete is cleared."""
     async with FakeZooKeeper(clock).session() as zookeeper:
         await zookeeper.ensure("/f/1")
         await zookeeper.ensure("/g/1")
@@ -80,7 +80,7 @@ async def test_a_child_of_something_else_is_an_error() -> None:
 
 
 async def test_what_an_acl_hides_can_be_deleted_if_nothing_is_below() -> None:
-    """Whoever owns the parent may delete it; with something below it stays, and costs nothing else."""
+    """The owner of the parent may delete it. With children it stays, and costs nothing else."""
     server = FakeZooKeeper(clock)
     async with server.session() as zookeeper:
         await zookeeper.commit([Create(path, b"") for path in ("/a", "/b", "/b/c")])
@@ -99,7 +99,7 @@ TAKEN = (ZNODES.definition("d"), ZNODES.stream("s"), ZNODES.definition("else"))
 
 
 async def hide(on: FakeCluster, *paths: str) -> None:
-    """Make znodes, each with another one below it that it hides."""
+    """Create unreadable znodes, each with a child."""
     for path in paths:
         await on.outsider.commit([Create(path, b"?"), Create(f"{path}/below", b"")])
         on.zookeeper.tree.forbidden.add(path)
@@ -118,11 +118,11 @@ async def test_hidden_znodes_cost_the_filters_of_their_names(
     on: FakeCluster,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """In the place of definitions and streams: all others are published, and change; it is logged once."""
+    """They take the place of definitions or streams. Other filters are published and change; each is logged once."""
     caplog.set_level(logging.WARNING)
     async with on.publishing() as process:
         await hide(on, *TAKEN)
-        await asyncio.sleep(2 * LOOK_S)  # one look finds them planted and ends the run
+        await asyncio.sleep(2 * LOOK_S)  # one check finds them planted and ends the run
         failed = process.publisher.stats().runs_failed
         for name in "ds":
             on.filters.put(name, f"/{name}")
@@ -147,7 +147,7 @@ async def test_hidden_znodes_cost_the_filters_of_their_names(
 
 
 async def test_a_beginning_passes_them_over(on: FakeCluster) -> None:
-    """Also records of others; after it they are known, and no look takes them for planted just now."""
+    """Some are strangers' records. Afterwards they are known, and no check takes them for newly planted."""
     async with on.publisher():
         await on.with_filter()
     await hide(on, *TAKEN, f"{ZNODES.cache}/notes")
@@ -160,7 +160,7 @@ async def test_a_beginning_passes_them_over(on: FakeCluster) -> None:
 
 
 async def test_a_damaged_filter_that_cannot_restart_is_out_of_force(on: FakeCluster) -> None:
-    """There is no stream for its events, and that is no reason to publish nothing."""
+    """Its events have no stream, but all other filters are published."""
     async with on.publishing():
         await on.with_filter("g", "/g")
     await on.outsider.commit([SetData(ZNODES.stream("f"), b"x")])
@@ -172,7 +172,7 @@ async def test_a_damaged_filter_that_cannot_restart_is_out_of_force(on: FakeClus
 
 
 async def test_a_filter_in_force_that_is_hidden_goes_out_of_force(on: FakeCluster) -> None:
-    """P3: caches that have read it are told to look again, and find it refused."""
+    """P3: caches that have read it are made to read again, and find it refused."""
     async with on.publishing() as process:
         await on.with_filter("g", "/g")
         path, known = ZNODES.definition("f"), on.generation()
@@ -185,7 +185,7 @@ async def test_a_filter_in_force_that_is_hidden_goes_out_of_force(on: FakeCluste
 
 
 async def test_a_definition_that_can_be_read_is_emptied(on: FakeCluster) -> None:
-    """Bounded: proxies would take it for one whose changes are told."""
+    """Bounded: otherwise proxies would take it for a filter whose changes are published."""
     async with on.publishing() as process:
         path = ZNODES.definition("planted")
         data = encode_published_filter(published("planted", "/p", since_txid=3))
@@ -199,7 +199,7 @@ async def test_a_definition_that_can_be_read_is_emptied(on: FakeCluster) -> None
 
 
 async def test_a_line_of_the_log_is_of_bounded_length(caplog: pytest.LogCaptureFixture) -> None:
-    """And comes once for each znode."""
+    """One line names a bounded number of znodes, and each znode is logged once."""
     caplog.set_level(logging.WARNING)
     async with FakeZooKeeper(clock).session() as zookeeper:
         left = LeftZnodes(zookeeper, ZNODES)

@@ -1,4 +1,4 @@
-"""Many changes in few words."""
+"""Digest: many changes merged into few."""
 
 from collections.abc import Iterable
 from itertools import product
@@ -36,7 +36,7 @@ KINDS: tuple[type[Opened | Closed], ...] = (Opened, Closed)
 
 
 def digest(reported: Iterable[tuple[int, Change]], max_changes: int = ROOMY) -> Reported:
-    """What a digest of these changes sends."""
+    """Return the changes that a digest of these changes sends."""
     found = Digest(max_changes)
     for txid, change in reported:
         found.add(txid, change)
@@ -44,7 +44,7 @@ def digest(reported: Iterable[tuple[int, Change]], max_changes: int = ROOMY) -> 
 
 
 def footprint(reported: Iterable[tuple[int, Change]]) -> list[Change]:
-    """The changes alone."""
+    """Return the changes without transaction ids."""
     return [change for _, change in reported]
 
 
@@ -78,7 +78,7 @@ def footprint(reported: Iterable[tuple[int, Change]]) -> list[Change]:
     ids=str,
 )
 def test_repetitions_are_reported_once(reported: Reported, sent: Reported) -> None:
-    """Of what is stale of a path, the most; ordered by transaction."""
+    """The strongest change of each path is sent, ordered by transaction."""
     assert digest(reported) == sent
 
 
@@ -97,7 +97,7 @@ def test_repetitions_are_reported_once(reported: Reported, sent: Reported) -> No
     ],
 )
 def test_openings_and_closings_keep_their_order(reported: str, sent: str) -> None:
-    """OwnWrites: the last closing, the last opening before it and the last after it do all that the others did."""
+    """OwnWrites: the last closing, the last opening before it and the last one after it have the effect of all."""
     kinds: dict[str, type[Opened | Closed]] = {"O": Opened, "C": Closed}
 
     def read(words: str) -> Reported:
@@ -108,7 +108,7 @@ def test_openings_and_closings_keep_their_order(reported: str, sent: str) -> Non
 
 @pytest.mark.parametrize("is_armed", [False, True])
 def test_own_writes_a_digest_ends_windows_as_its_events_do(*, is_armed: bool) -> None:
-    """D2: every sequence of up to six, against a window that began before, between or after any of them."""
+    """D2: every sequence of up to six, with a window that began before, between or after them."""
     filters = GlobSet({"": "/a"})
 
     def is_blocked(reported: Reported, after_txid: int) -> bool:
@@ -135,7 +135,7 @@ def test_own_writes_a_digest_ends_windows_as_its_events_do(*, is_armed: bool) ->
 
 @given(changes)
 def test_a_digest_says_neither_more_nor_less(reported: Reported) -> None:
-    """D1: within the limit, what is stale is what was stale, and no change is sent twice."""
+    """D1: within the limit the digest makes exactly the same paths stale, and repeats no change."""
     sent = digest(reported)
     everything, all_sent = stale(footprint(reported)), stale(footprint(sent))
     assert all_sent.covers(everything)
@@ -171,13 +171,13 @@ written = in_order(st.sampled_from(ENDING), max_size=14)
 
 
 def under_writes(windows: list[Window], reported: Iterable[tuple[int, Change]]) -> frozenset[str]:
-    """What is still under a two-step write."""
+    """Return the paths that are still in a two-step write."""
     return after(Before(GLOBS, False, EntryKind.MISSING, [], [], windows), reported).covered
 
 
 @given(WINDOWS, written)
 def test_own_writes_a_digest_ends_the_same_windows(windows: list[Window], reported: Reported) -> None:
-    """D2: what is left out of the openings, closings and appearances makes no difference to any window."""
+    """D2: the omitted openings, closings and appearances affect no window."""
     assert under_writes(windows, digest(reported)) == under_writes(windows, reported)
 
 
@@ -187,7 +187,7 @@ limits = st.integers(1, 8)
 
 
 def collapsed(reported: Reported, sent: Reported) -> set[str]:
-    """The directories that are said to be unknown though nobody said so."""
+    """Return the directories that the digest, but no change, declares unknown."""
     return {change.path for _, change in sent if isinstance(change, SubtreeUnknown)} - {
         change.path for _, change in reported if isinstance(change, SubtreeUnknown)
     }
@@ -195,7 +195,7 @@ def collapsed(reported: Reported, sent: Reported) -> set[str]:
 
 @given(changes, limits)
 def test_a_digest_keeps_its_limit_and_loses_nothing(reported: Reported, limit: int) -> None:
-    """D1: whatever is left out of it, what is stale is said; and nothing is said of what nothing was near to."""
+    """D1: whatever is omitted, every stale path is covered; no directory without a stale path below it is collapsed."""
     sent = digest(reported, limit)
     assert len(sent) <= limit
     assert stale(footprint(sent)).covers(stale(footprint(reported)))
@@ -212,7 +212,7 @@ def test_a_digest_keeps_its_limit_and_loses_nothing(reported: Reported, limit: i
 
 @given(changes, limits)
 def test_windows_get_nothing_that_did_not_happen_then(reported: Reported, limit: int) -> None:
-    """D2: each Appeared, Opened and Closed has the transaction that it came with, and those of a path their order."""
+    """D2: each Appeared, Opened and Closed keeps its transaction, and those of a path their order."""
     halves = [
         (txid, half)
         for txid, change in reported
@@ -237,7 +237,7 @@ def test_windows_get_nothing_that_did_not_happen_then(reported: Reported, limit:
 def test_a_cache_sent_a_small_digest_forgets_at_least_as_much(
     case: tuple[Before, Reported], limit: int
 ) -> None:
-    """Bounded, NoLateFill, ProvenGrant, OwnWrites; and what is outside the collapsed directories is kept."""
+    """Bounded, NoLateFill, ProvenGrant, OwnWrites; entries outside the collapsed directories are kept."""
     before, reported = case
     sent = digest(reported, limit)
     found, expected = after(before, sent), after(before, reported)
@@ -258,13 +258,13 @@ def test_a_cache_sent_a_small_digest_forgets_at_least_as_much(
 def test_own_writes_no_window_ends_early_for_a_digest(
     windows: list[Window], reported: Reported, limit: int
 ) -> None:
-    """D2: what is left out can only make a window last longer."""
+    """D2: omissions can only make a window last longer."""
     assert under_writes(windows, digest(reported, limit)) >= under_writes(windows, reported)
 
 
 @given(changes, limits)
 def test_what_waits_is_bounded_at_all_times(reported: Reported, limit: int) -> None:
-    """Memory: nobody may take for long, and edits go on."""
+    """Memory stays bounded if the digest is not taken for long while edits continue."""
     found = Digest(limit)
     for txid, change in reported:
         found.add(txid, change)
@@ -279,7 +279,7 @@ def test_what_waits_is_bounded_at_all_times(reported: Reported, limit: int) -> N
 
 
 def test_a_committed_job_becomes_one_change_of_its_directory() -> None:
-    """Ten thousand part files: one change, and the others keep theirs."""
+    """Ten thousand part files become one change; other directories keep their changes."""
     found = Digest(100)
     found.add(1, Touched("/user/ann/_SUCCESS"))
     for number in range(10_000):
@@ -299,7 +299,7 @@ def test_a_committed_job_becomes_one_change_of_its_directory() -> None:
 
 
 def test_what_lies_below_a_stale_directory_is_left_out_first() -> None:
-    """That costs nobody anything, and counts as nothing given up."""
+    """To omit them costs nothing, and does not count as collapsing."""
     found = Digest(2)
     reported: list[Change] = [Touched("/a/b/c"), Appeared("/a/b/d"), Touched("/b/c")]
     for txid, change in enumerate([*reported, SubtreeUnknown("/a"), Vanished("/a/e")]):
@@ -309,7 +309,7 @@ def test_what_lies_below_a_stale_directory_is_left_out_first() -> None:
 
 
 def test_windows_are_left_to_time_before_entries_go() -> None:
-    """Where most is said first; what was touched is still said."""
+    """Openings and closings are dropped first where most changes are; their paths stay touched."""
     found = Digest(5)
     for change in (
         Appeared("/a/x"),
@@ -330,7 +330,7 @@ def test_windows_are_left_to_time_before_entries_go() -> None:
 
 
 def test_the_largest_groups_of_siblings_give_way_first() -> None:
-    """Of equal ones the deepest: less is kept below it."""
+    """Of equal groups the deepest is collapsed first: fewer entries are below it."""
     reported = [
         (n, Touched(path))
         for n, path in enumerate(("/a/a", "/a/b", "/a/c", "/b/a", "/b/b", "/b/c/a", "/b/c/b"))
@@ -348,7 +348,7 @@ def test_the_largest_groups_of_siblings_give_way_first() -> None:
 
 
 def test_without_siblings_the_deepest_come_nearer() -> None:
-    """Until some are siblings; everything is the last resort."""
+    """Deep paths are replaced by ancestors until some are siblings. Everything unknown is the last resort."""
     reported: Reported = [(1, Touched("/a/b/c/d")), (2, Touched("/a/b/e/f")), (3, Touched("/x"))]
     assert digest(reported, 2) == [(2, SubtreeUnknown("/a/b")), (3, Touched("/x"))]
     assert [change for _, change in digest(reported, 1)] == [
@@ -357,7 +357,7 @@ def test_without_siblings_the_deepest_come_nearer() -> None:
 
 
 def test_a_directory_keeps_the_change_that_says_more_of_it() -> None:
-    """What comes or goes says more than that it is unknown below."""
+    """A created or deleted directory is more than an unknown subtree."""
     reported: Reported = [
         (1, Appeared("/a/b")),
         (2, Touched("/a/b/c")),
@@ -368,14 +368,14 @@ def test_a_directory_keeps_the_change_that_says_more_of_it() -> None:
 
 
 def test_everything_unknown_keeps_windows_if_there_is_room() -> None:
-    """They are told what ends them as long as that costs nothing."""
+    """The changes that end windows are sent while there is room for them."""
     reported: Reported = [(1, EverythingUnknown("x")), (2, Opened("/a")), (3, Closed("/a"))]
     assert digest(reported, 3) == reported
     assert digest(reported, 2) == reported[:1]
 
 
 def test_a_digest_takes_at_least_one_change() -> None:
-    """Even then it can say that everything is unknown."""
+    """A single change suffices to say that everything is unknown."""
     with pytest.raises(AssertionError):
         Digest(0)
     least = Digest(1)

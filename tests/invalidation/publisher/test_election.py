@@ -1,4 +1,4 @@
-"""One publisher leads, standbys follow it at once, and a leader of an earlier epoch writes nothing."""
+"""Election: one publisher leads, a standby takes over promptly, and a leader of an earlier epoch cannot write."""
 
 import asyncio
 
@@ -19,12 +19,12 @@ PATH = ZNODES.publisher
 
 
 def identity(host: str, life: str = "1") -> PublisherIdentity:
-    """Return a process."""
+    """Return the identity of a process."""
     return PublisherIdentity(id=life, host=host, pid=1, admin="127.0.0.1:9873")
 
 
 def znode(data: bytes, owner_session: int) -> Znode:
-    """Return what was found."""
+    """Return a lock as it was found."""
     return Znode(path=PATH, data=data, version=0, created_zxid=1, children=0, owner_session=owner_session)
 
 
@@ -51,7 +51,7 @@ A, B = identity("a"), identity("b")
     ],
 )
 def test_what_a_lock_means(found: Znode | None, expected: object) -> None:
-    """Whoever may be alive is waited for; whoever can't be is not."""
+    """A process that may be alive is waited for; one that cannot be is not."""
     assert standing(found, 7, A) == expected
 
 
@@ -64,21 +64,21 @@ class Fixture:
         self.counts = OutputStats()
 
     def candidate(self, who: PublisherIdentity) -> tuple[FakeSession, Election]:
-        """Return a process's session and its part in the election."""
+        """Return a process's session and its election."""
         session = self.zookeeper.session()
         return session, Election(session, ZNODES, who, self.counts)
 
 
 @pytest.fixture
 async def on() -> Fixture:
-    """Set it up."""
+    """A fixture whose nameservice's znode exists."""
     fixture = Fixture()
     await fixture.outsider.ensure(ZNODES.namespace)
     return fixture
 
 
 async def test_the_first_one_leads_and_the_second_is_standby(on: Fixture) -> None:
-    """Until the first resigns; then it leads at once."""
+    """When the first resigns, the second leads immediately."""
     session, first = on.candidate(A)
     await first.lead()
     assert (await session.get(PATH)).owner_session == session.session_id
@@ -100,7 +100,7 @@ async def test_the_first_one_leads_and_the_second_is_standby(on: Fixture) -> Non
 
 
 async def test_whoever_dies_is_followed_when_its_session_ends(on: Fixture) -> None:
-    """SIGKILL: the other host waits for ZooKeeper's word, and no longer."""
+    """SIGKILL: the other host waits until the session expires, and no longer."""
     session, first = on.candidate(A)
     await first.lead()
     on.zookeeper.disconnect(session)
@@ -111,14 +111,14 @@ async def test_whoever_dies_is_followed_when_its_session_ends(on: Fixture) -> No
 
 
 async def test_a_znode_that_is_no_lock_is_removed(on: Fixture) -> None:
-    """Whatever is below it."""
+    """A znode without an owner session is removed with its descendants."""
     await on.outsider.ensure(f"{PATH}/a/b")
     _, ours = on.candidate(A)
     await ours.lead()
 
 
 async def test_two_that_come_at_the_same_time(on: Fixture) -> None:
-    """One gets it, the other waits."""
+    """One gets the lock, the other waits."""
     _, first = on.candidate(A)
     _, second = on.candidate(B)
     async with asyncio.TaskGroup() as tasks:
@@ -132,7 +132,7 @@ async def test_two_that_come_at_the_same_time(on: Fixture) -> None:
 
 @pytest.mark.parametrize("fault", ["expired", "deleted", "taken"])
 async def test_a_lost_lock_is_noticed(on: Fixture, fault: str) -> None:
-    """At once: its watch tells."""
+    """The leader's watch fires immediately."""
     session, ours = on.candidate(A)
     await ours.lead()
     async with asyncio.TaskGroup() as tasks:
@@ -151,7 +151,7 @@ async def test_a_lost_lock_is_noticed(on: Fixture, fault: str) -> None:
 
 
 async def test_without_a_connection_it_is_not_kept(on: Fixture) -> None:
-    """Nobody knows who publishes then."""
+    """The connection's loss hides which process publishes."""
     session, ours = on.candidate(A)
     await ours.lead()
     on.zookeeper.disconnect(session)
@@ -161,19 +161,19 @@ async def test_without_a_connection_it_is_not_kept(on: Fixture) -> None:
 
 
 async def expect_loss(election: Election) -> None:
-    """Lead until that is lost."""
+    """Keep the lock until it is lost."""
     with pytest.raises(ChannelUnavailableError, match="no longer ours"):
         await election.keep()
 
 
 async def test_an_earlier_epoch_writes_nothing(on: Fixture) -> None:
-    """A leader that was paused has its fence from before: it fails, whatever its own lock looked like then (E2)."""
+    """E2: a leader that was paused still has its old fence, so its write fails even if its own lock seems intact."""
     session, first = on.candidate(A)
     await first.lead()
     fence = first.fence
     await session.commit([fence, SetData(ZNODES.namespace, b"1")])
     await session.commit([fence, SetData(ZNODES.namespace, b"2")])
-    await on.outsider.commit([Delete(PATH)])  # as its session's end would
+    await on.outsider.commit([Delete(PATH)])  # like the expiry of its session
     _, second = on.candidate(B)
     await second.lead()
     with pytest.raises(BadVersionError, match=r"\.epoch"):
@@ -185,7 +185,7 @@ async def test_an_earlier_epoch_writes_nothing(on: Fixture) -> None:
 
 
 async def test_each_leader_counts_the_epoch_up_once(on: Fixture) -> None:
-    """A leader that opens another run stays in its epoch, unless another client has written there."""
+    """A leader that starts another run keeps its epoch, unless another client has changed it."""
     session, ours = on.candidate(A)
     for _ in range(3):
         await ours.lead()
@@ -202,7 +202,7 @@ async def test_each_leader_counts_the_epoch_up_once(on: Fixture) -> None:
 
 
 async def test_an_election_of_unknown_outcome_is_looked_up(on: Fixture) -> None:
-    """The lock may be ours although the connection was lost under the call; then an epoch of ours begins."""
+    """The lock may be ours although the connection was lost during the call; then a new epoch begins."""
     session, ours = on.candidate(A)
     with pytest.raises(ChannelUnavailableError, match="has not been elected"):
         _ = ours.fence

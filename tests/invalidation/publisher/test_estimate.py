@@ -1,4 +1,4 @@
-"""What a glob would have matched of the past."""
+"""Estimator: which past events a glob would have matched."""
 
 import pytest
 
@@ -26,13 +26,13 @@ def page(first_txid: int, last_txid: int, *events: tuple[int, Event]) -> EditsPa
 
 
 def unlinks(first_txid: int, times_s: list[float], path: str = "/a/x") -> EditsPage:
-    """Return a page of removals of a path at these times."""
+    """Return a page of deletions of a path at these times."""
     events = ((txid, Unlink(path, int(at * 1000))) for txid, at in enumerate(times_s, first_txid))
     return page(first_txid, first_txid + len(times_s) - 1, *events)
 
 
 def test_what_matches_is_counted_by_events_and_transactions() -> None:
-    """Of a rename either path will do; the latest paths are named first."""
+    """Either path of a rename counts; the examples are the latest paths."""
     estimator = Estimator("/a/*", 0.0)
     directory = Create(kind=FileType.DIRECTORY, path="/a/new", ctime=1_000_000)
     estimator.take(page(11, 14, (11, directory), (13, Unlink("/b", 1_001_000))))
@@ -56,7 +56,7 @@ def test_what_matches_is_counted_by_events_and_transactions() -> None:
 
 
 def test_nothing_is_made_of_nothing() -> None:
-    """No edits, or none that say when they were."""
+    """There may be no edits, or no edit with a time."""
     estimator = Estimator("/a/*", 1.0)
     found = estimator.estimate()
     assert (found.transactions, found.per_s, found.share) == (0, None, 0.0)
@@ -70,7 +70,7 @@ def test_nothing_is_made_of_nothing() -> None:
 
 
 def test_what_the_limit_would_leave_out_is_counted() -> None:
-    """By the publisher's own rule: those of a minute at once, and then the rate."""
+    """The publisher's own rule decides: a burst of one minute's events, and then the rate."""
     estimator = Estimator("/a/*", 1.0)
     estimator.take(unlinks(1, [1000.0] * 100 + [1061.0] * 10))
     found = estimator.estimate()
@@ -82,7 +82,7 @@ def test_what_the_limit_would_leave_out_is_counted() -> None:
 
 
 def test_so_many_paths_are_named() -> None:
-    """Each once, the latest ones."""
+    """The examples are the latest paths, each once."""
     estimator = Estimator("/a/*", 0.0)
     for number in range(EXAMPLES + 5):
         estimator.take(unlinks(number + 1, [1000.0 + number], f"/a/{number}"))

@@ -1,4 +1,4 @@
-"""What waits to be published is bounded, and what does not fit is named."""
+"""EventBuffer: the events that wait for publication are bounded, and overflow is reported."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ FULL = "more than 8 events waited to be published (max_buffered_events)"
 def filled(
     *names: str, max_events: int = 8, may_drop: bool = True, counts: PublisherStats | None = None
 ) -> EventBuffer:
-    """Return a buffer to which filters have added, one event each, by transactions from 1 on."""
+    """Return a buffer after these filters have each added one event, in transactions from 1 on."""
     made = EventBuffer(max_events, counts or PublisherStats())
     for txid, name in enumerate(names, start=1):
         if made.misses(name):
@@ -39,12 +39,12 @@ def filled(
 
 
 def txids(events: Events) -> list[int]:
-    """Return the transactions of events."""
+    """Return the ids of the transactions."""
     return [each.txid for each in events.batches]
 
 
 def test_the_filter_with_the_most_loses_its_latest_events() -> None:
-    """The others lose none; from then on it misses all, until what waits is taken."""
+    """Other filters lose none. It then misses all events until the buffer is taken."""
     counts = PublisherStats()
     made = filled(*"bababaaaa", counts=counts)
     assert made.weight == 6
@@ -60,7 +60,7 @@ def test_the_filter_with_the_most_loses_its_latest_events() -> None:
 
 
 def test_a_transaction_that_does_not_fit_at_all_is_dropped() -> None:
-    """And nothing of it waits."""
+    """None of the transaction's events is buffered."""
     made = filled("b")
     made.add("a", batch(2, *["/a"] * 9), may_drop=True)
     events, dropped = made.take()
@@ -69,7 +69,7 @@ def test_a_transaction_that_does_not_fit_at_all_is_dropped() -> None:
 
 
 def test_nothing_is_dropped_unless_it_may_be() -> None:
-    """Whoever reads has to wait then."""
+    """Without `may_drop` the reader has to wait for room."""
     counts = PublisherStats()
     made = filled(*"aaaaaaaa", may_drop=False, counts=counts)
     assert made.is_full
@@ -79,7 +79,7 @@ def test_nothing_is_dropped_unless_it_may_be() -> None:
 
 
 def test_what_is_left_out_for_another_reason_keeps_it() -> None:
-    """Before it, more may be dropped; behind it, nothing may be added."""
+    """More events before it may be dropped; none may be added after it."""
     made = filled(*"aaaa")
     made.leave_out("a", batch(5, "/a"), "over its limit")
     made.leave_out("a", batch(6, "/a"), "over its limit")
@@ -91,7 +91,7 @@ def test_what_is_left_out_for_another_reason_keeps_it() -> None:
 
 
 def test_large_events_count_for_several() -> None:
-    """By their paths, ACL entries and attributes."""
+    """Paths, ACL entries and extended attributes add to their weight."""
     long, entry = (
         "/" + "x" * UNIT_BYTES,
         FileAclEntry(scope=AclScope.ACCESS, kind=AclKind.USER, name="joe", permissions="rwx"),
@@ -111,7 +111,7 @@ def test_large_events_count_for_several() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4)), max_size=60))
 def test_all_that_is_added_comes_out_or_is_named(added: list[tuple[str, int]]) -> None:
-    """B1 and B2: in order, up to the first that is missed, and then all is."""
+    """B1 and B2: in order, up to the first missed event, after which all are missed."""
     made = EventBuffer(8, PublisherStats())
     given_to: dict[str, list[int]] = {}
     for txid, (name, size) in enumerate(added, start=1):

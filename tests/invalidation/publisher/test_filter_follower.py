@@ -1,4 +1,4 @@
-"""The filters of HDFS are known soon after they change, and not asked for without need."""
+"""FilterFollower and FilterAdmission: changes of the filters in HDFS are seen soon, without needless reads."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ from tests.invalidation.virtual_time import clock, until
 
 @dataclass
 class Fixture:
-    """Filters in HDFS, and who follows them."""
+    """Filters in HDFS, and their follower."""
 
     filters: FakeFilters
     follower: FilterFollower
@@ -36,7 +36,7 @@ class Fixture:
 
 @asynccontextmanager
 async def following(*, broken: tuple[str, ...] = ()) -> AsyncIterator[Fixture]:
-    """Set up; filters are read again every 60 s."""
+    """Yield a fixture; all filters are read again every 60 s."""
     filters = FakeFilters(FakeNameNode())
     filters.put("f", "/f")
     for name in broken:
@@ -49,7 +49,7 @@ async def following(*, broken: tuple[str, ...] = ()) -> AsyncIterator[Fixture]:
 
 
 async def test_a_touch_has_them_read_soon() -> None:
-    """Several touches in a row cost few readings, and none is missed."""
+    """Several changes in a row take few reads, and none is missed."""
     async with following() as on:
         await asyncio.sleep(10)
         for number in range(50):
@@ -66,7 +66,7 @@ async def test_a_touch_has_them_read_soon() -> None:
 
 
 async def test_while_they_cannot_be_read_those_known_stay(caplog: pytest.LogCaptureFixture) -> None:
-    """Said once, tried again until it works, as seldom as one that keeps changing."""
+    """The failure is logged once. Reads are retried as seldom as those of a filter that keeps changing."""
     with caplog.at_level(logging.INFO):
         async with following() as on:
             await asyncio.sleep(10)
@@ -84,7 +84,7 @@ async def test_while_they_cannot_be_read_those_known_stay(caplog: pytest.LogCapt
 
 
 async def test_a_reading_that_was_cancelled_is_made_again() -> None:
-    """The next run of the publisher does not take it for done."""
+    """The next run of the publisher does not treat it as done."""
     filters = FakeFilters(FakeNameNode())
     filters.takes_s = 5.0
     follower = FilterFollower(filters, 60.0, clock)
@@ -95,7 +95,7 @@ async def test_a_reading_that_was_cancelled_is_made_again() -> None:
 
 
 async def test_a_broken_one_is_looked_at_again_soon(caplog: pytest.LogCaptureFixture) -> None:
-    """It may be unreadable for a moment only; one that stays broken is asked for less and less often."""
+    """It may be unreadable only briefly; one that stays broken is read less and less often."""
     with caplog.at_level(logging.WARNING):
         async with following(broken=("g",)) as on:
             await asyncio.sleep(1 + RETRY_S)
@@ -114,7 +114,7 @@ async def test_a_broken_one_is_looked_at_again_soon(caplog: pytest.LogCaptureFix
 
 
 async def test_a_change_of_one_filter_costs_the_reading_of_that_filter() -> None:
-    """What is known of the others stays; what was removed is gone."""
+    """The other known filters stay, and removed ones are dropped."""
     async with following() as on:
         on.filters.put("g", "/g")
         on.filters.put("h", "/h")
@@ -134,7 +134,7 @@ async def test_a_change_of_one_filter_costs_the_reading_of_that_filter() -> None
 async def test_an_owner_who_changes_a_filter_often_delays_no_other(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A bounded rate under any toggling; the others' changes are seen at once, its last one in the end."""
+    """The rate of reads is bounded. Others' changes are seen immediately, and its own last change eventually."""
     with caplog.at_level(logging.WARNING):
         async with following() as on:
             await asyncio.sleep(10)
@@ -158,7 +158,7 @@ async def test_an_owner_who_changes_a_filter_often_delays_no_other(
 
 
 async def test_after_a_gap_no_filter_is_read_before_all_are() -> None:
-    """GapFlush: one that is known alone would end all others."""
+    """GapFlush: a set with a single known filter would remove all others."""
     async with following() as on:
         await asyncio.sleep(10)
         on.follower.forget()
@@ -170,7 +170,7 @@ async def test_after_a_gap_no_filter_is_read_before_all_are() -> None:
 
 
 def test_each_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """And again when its reason is another one; of very many some are named."""
+    """It is logged again for another reason. Of very many filters only some are named."""
     admission = FilterAdmission(FilterSettings())
     stored = StoredFilters(
         filters={"f": Filter("f", "/*", "joe"), "g": Filter("g", "/g", "joe")}, broken={"bad": "why"}
@@ -192,7 +192,7 @@ def test_each_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_filter_that_is_broken_now_keeps_its_room() -> None:
-    """What is published of it is still matched; one that is gone from HDFS makes room."""
+    """Its published definition is still matched; a filter deleted from HDFS makes room."""
     admission = FilterAdmission(FilterSettings(max_filters=1))
     stored = StoredFilters(filters={"g": Filter("g", "/g", "joe")}, broken={"f": "why"})
     assert admission.admit(stored, {"f": published("f", "/f")}).broken.keys() == {"f", "g"}
@@ -201,7 +201,7 @@ def test_a_filter_that_is_broken_now_keeps_its_room() -> None:
 
 
 async def test_a_publisher_leaves_refused_filters_out() -> None:
-    """Until there is room; its status names them with the reason."""
+    """It takes one in when there is room; its status names the refused filters with the reason."""
     on = fake_cluster(admission=FilterSettings(max_filters=2))
     for number in range(3):
         on.filters.put(f"f{number}", f"/f{number}/*")
@@ -217,7 +217,7 @@ async def test_a_publisher_leaves_refused_filters_out() -> None:
 
 
 async def test_a_filter_that_others_may_write_is_out_of_force(on: FakeCluster) -> None:
-    """It is removed, with what is published of it, and comes back once it is good again."""
+    """It is removed with its records, and returns once the permissions are corrected."""
     on.filters.put("f", "/f/*")
     on.filters.put("g", "/g/*")
     async with on.publisher() as process:
@@ -235,7 +235,7 @@ async def test_a_filter_that_others_may_write_is_out_of_force(on: FakeCluster) -
 
 
 def test_an_untrusted_definition_that_is_broken_is_removed(caplog: pytest.LogCaptureFixture) -> None:
-    """What is published of it may have been written by the same hand; nor does it take another's room."""
+    """The same user may have written the published definition. It takes no other filter's room either."""
     admission = FilterAdmission(FilterSettings(max_filters=1))
     why = Distrust("/ may be written", "hdfs dfs -chmod go-w /")
     stored = StoredFilters(filters={"g": Filter("g", "/g", "joe")}, broken={"f": "why"}, untrusted={"f": why})

@@ -1,4 +1,4 @@
-"""What operators are shown of each filter."""
+"""FilterJournal: the figures that operators see of each filter."""
 
 from nncache.invalidation.channel.records import Dropped, Events, Stale
 from nncache.invalidation.publisher.filter_journal import (
@@ -15,22 +15,22 @@ TWO = positions({"f": "/f", "g": "/g"}, 10)
 
 
 def publication(txid: int, **filters: Events | Dropped) -> Publication:
-    """Return one that tells caches nothing."""
+    """Return a publication without changes for caches."""
     return Publication(txid=txid, content=Stale(()), filters=filters)
 
 
 def events(*txids: int) -> Events:
-    """Return an event for each transaction, two for the first one."""
+    """Return an event for each transaction, and two for the first."""
     return Events(tuple(batch(txid, *("/f",) * (1 + (txid == txids[0]))) for txid in txids))
 
 
 def id_of(name: str) -> str:
-    """Return the id of a filter of the sample."""
+    """Return the id of a filter in TWO."""
     return TWO[name].filter.id
 
 
 def test_events_are_counted_for_each_filter() -> None:
-    """With the records that carried them, and the last one."""
+    """The figures include the number of records, and the last transaction and its time."""
     journal = FilterJournal()
     journal.published(publication(13, f=events(11, 13)), TWO, 1.0)
     journal.published(publication(14, f=events(14), g=events(14)), TWO, 2.0)
@@ -39,14 +39,14 @@ def test_events_are_counted_for_each_filter() -> None:
 
 
 def test_a_record_that_tells_of_a_gap_holds_no_event() -> None:
-    """What was missed may have matched or not."""
+    """The missed transactions may have matched or not."""
     journal = FilterJournal()
     journal.published(publication(13, f=Dropped(11, 13, "purged")), TWO, 1.0)
     assert journal.of(id_of("f")) == FilterFigures()
 
 
 def test_a_filter_that_begins_again_is_another_one() -> None:
-    """Nor is anything kept of a filter that is gone."""
+    """Its figures restart, and those of a removed filter are dropped."""
     journal = FilterJournal()
     journal.published(publication(14, f=events(14), g=events(14)), TWO, 2.0)
     again = published("f", "/other", id="new")
@@ -60,7 +60,7 @@ def test_a_filter_that_begins_again_is_another_one() -> None:
 
 
 def test_the_latest_changes_are_remembered() -> None:
-    """With the glob that is in force, or was; of a damaged filter none is known."""
+    """Each has the filter's present or last glob; a damaged filter's is unknown."""
     journal = FilterJournal()
     for number in range(CHANGES):
         journal.changed(FilterChange(removed=(f"damaged{number}",)), {}, {}, float(number))
@@ -72,7 +72,7 @@ def test_the_latest_changes_are_remembered() -> None:
 
 
 def test_what_becomes_of_each_filter() -> None:
-    """One that is removed and added is restarted."""
+    """A filter that is both removed and added is restarted."""
     change = FilterChange(
         removed=("b", "a"),
         added=(published("b"), published("c")),

@@ -1,4 +1,4 @@
-"""FilterLimits: so many events a second for each filter, whatever the others do."""
+"""FilterLimits: events per second for each filter, independently of the others."""
 
 import pytest
 from hypothesis import given
@@ -8,14 +8,14 @@ from nncache.invalidation.publisher.filter_limits import BACKLOG_S, BURST_S, Fil
 
 
 def begun(per_s: float = 1.0) -> FilterLimits:
-    """Return limits after all edits were read, at 0."""
+    """Return limits after all edits up to 0 were read."""
     made = FilterLimits(per_s, 0.0)
     made.read(0.0, 0.0)
     return made
 
 
 def test_a_minutes_events_may_come_at_once() -> None:
-    """Then it is over, whatever another filter does, until a second's worth has come."""
+    """Then the filter exceeds its limit until the rate has refilled it; other filters are not affected."""
     limits = begun()
     assert [limits.admit("f", 1) for _ in range(61)] == [True] * 60 + [False]
     assert (limits.over, limits.per_s) == (1, 1.0)
@@ -29,7 +29,7 @@ def test_a_minutes_events_may_come_at_once() -> None:
 
 
 def test_a_large_transaction_is_paid_within_a_minute() -> None:
-    """It is whole or not at all, and none costs more than a burst."""
+    """It is admitted completely or not at all, and costs at most one burst."""
     limits = begun()
     assert limits.admit("f", 1)
     assert limits.admit("f", 1_000_000)
@@ -39,7 +39,7 @@ def test_a_large_transaction_is_paid_within_a_minute() -> None:
 
 
 def test_edits_that_are_read_late_are_of_a_longer_time() -> None:
-    """After an outage a filter within its limit misses nothing; what was saved up is gone when all is read."""
+    """After an outage a filter within its limit misses nothing; the surplus expires once all edits are read."""
     limits = begun()
     limits.read(100.0, None)
     assert all(limits.admit("f", 1) for _ in range(150))
@@ -50,21 +50,21 @@ def test_edits_that_are_read_late_are_of_a_longer_time() -> None:
 
 
 def test_a_process_that_begins_knows_of_no_time_before() -> None:
-    """The first edits may be of the last ten minutes."""
+    """A backlog of the last ten minutes is allowed for, and no earlier time."""
     limits = FilterLimits(1.0, 1000.0)
     limits.read(1000.0, None)
     assert sum(limits.admit("f", 1) for _ in range(1000)) == BURST_S + BACKLOG_S
 
 
 def test_without_a_limit_there_is_none() -> None:
-    """0 is off."""
+    """A rate of 0 disables the limit."""
     limits = begun(0.0)
     assert all(limits.admit("f", 1000) for _ in range(1000))
     assert limits.over == 0
 
 
 def test_filters_that_are_gone_are_forgotten() -> None:
-    """By id: a filter that begins again has a bucket of its own."""
+    """Limits are kept by id: a filter that begins again has a new bucket."""
     limits = begun()
     limits.admit("f", 60)
     limits.admit("f", 1)
@@ -79,7 +79,7 @@ def test_filters_that_are_gone_are_forgotten() -> None:
 @pytest.mark.parametrize("is_late", [False, True])
 @given(st.lists(st.tuples(st.floats(0, 20), st.integers(1, 200)), max_size=60), st.floats(0.5, 50))
 def test_the_rate_is_bounded(is_late: bool, steps: list[tuple[float, int]], per_s: float) -> None:
-    """F1: over any time that begins when all was read, whether or not the rest is read late."""
+    """F1: over any time that begins when all edits were read, also if later edits are read late."""
     limits, now, admitted = begun(per_s), 0.0, 0
     largest = max((events for _, events in steps), default=0)
     for pause_s, events in steps:
@@ -91,7 +91,7 @@ def test_the_rate_is_bounded(is_late: bool, steps: list[tuple[float, int]], per_
 
 
 def test_it_says_as_of_when_all_was_read() -> None:
-    """Nothing is known of the time before it began; what is not known changes nothing."""
+    """The time before the start counts as a backlog; an unknown time changes nothing."""
     limits = FilterLimits(1.0, 1000.0)
     assert limits.all_read_at == 1000.0 - BACKLOG_S
     limits.read(1001.0, 1000.5)

@@ -1,4 +1,4 @@
-"""The published filters become those of HDFS, and keep their chains where they can."""
+"""plan_filters: the published filters become those of HDFS, and keep their chains where possible."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ from tests.invalidation.virtual_time import until
 
 
 def stored(*filters: Filter, **broken: str) -> StoredFilters:
-    """Return what a reading of HDFS brought."""
+    """Return the result of reading HDFS."""
     return StoredFilters(filters={each.name: each for each in filters}, broken=broken)
 
 
@@ -40,7 +40,7 @@ def plan(
     wants: StoredFilters | None,
     damaged: dict[str, PublishedFilter | None] | None = None,
 ) -> FilterChange:
-    """Return the change after transaction 7; new ids are new-1 and so on."""
+    """Return the change after transaction 7, with new ids new-1, new-2 and so on."""
     ids: Iterator[int] = count(1)
     return plan_filters(has, damaged or {}, wants, since_txid=7, new_id=lambda: f"new-{next(ids)}")
 
@@ -56,12 +56,12 @@ def new(name: str, glob: str, number: int, **facts: object) -> PublishedFilter:
     ids=["equal", "broken, or never good", "HDFS cannot be read"],
 )
 def test_nothing_changes_without_need(wants: StoredFilters | None) -> None:
-    """Equal filters keep id and beginning; one bad definition costs nobody anything, nor does safe mode."""
+    """Equal filters keep their id and start; neither a broken definition nor safe mode changes published filters."""
     assert plan({"f": published("f", "/f")}, wants).is_empty
 
 
 def test_filters_come_and_go() -> None:
-    """A new one begins where publications end; each gets an id of its own."""
+    """A new filter begins after the last publication; each gets an id of its own."""
     change = plan(
         {"old": published("old")}, stored(Filter("b", "/b", "joe", ("amy",)), Filter("a", "/a", "joe"))
     )
@@ -74,7 +74,7 @@ def test_filters_come_and_go() -> None:
     ("wanted", "id_"), [(Filter("f", "/g", "joe"), "new-1"), (Filter("f", "/f", "amy"), "id-f")]
 )
 def test_another_glob_or_owner_is_announced_in_the_same_stream(wanted: Filter, id_: str) -> None:
-    """A glob has an id of its own, for caches; the stream goes on where it is."""
+    """Another glob gets another id, for caches; the stream continues."""
     has = published("f", "/f", since_txid=3)
     change = plan({"f": has}, stored(wanted))
     after = replace(has, id=id_, path_glob=wanted.path_glob, owner=wanted.owner, replaces=has.terms)
@@ -83,7 +83,7 @@ def test_another_glob_or_owner_is_announced_in_the_same_stream(wanted: Filter, i
 
 
 def test_unpublished_change_is_merged_with_the_next() -> None:
-    """Modified twice in a row it is announced once; modified back it is not announced."""
+    """Two modifications in a row are announced once; a modification that is reverted is not announced."""
     first, reported = published("f", "/f"), published("f", "/f").terms
     (second,) = plan({"f": first}, stored(Filter("f", "/g", "joe"))).modified
     (third,) = plan({"f": second}, stored(Filter("f", "/h", "joe"))).modified
@@ -93,7 +93,7 @@ def test_unpublished_change_is_merged_with_the_next() -> None:
 
 
 def test_a_filter_that_was_made_again_is_another_one() -> None:
-    """Unless it is the same in all: what was published is nothing for another owner, nor of another glob."""
+    """Unless the new filter is equal, earlier records are of another glob, or for another owner."""
     has = published("f", "/f", file_id=7)
     for glob, owner in (("/g", "joe"), ("/f", "amy")):
         change = plan({"f": has}, stored(Filter("f", glob, owner, file_id=8)))
@@ -103,14 +103,14 @@ def test_a_filter_that_was_made_again_is_another_one() -> None:
 
 
 def test_other_subscribers_are_the_same_filter() -> None:
-    """They change in place."""
+    """Subscribers are updated in the definition; the filter keeps its id and chain."""
     has = published("f", "/f", since_txid=3)
     change = plan({"f": has}, stored(Filter("f", "/f", "joe", ("amy",))))
     assert change == FilterChange(updated=(replace(has, allowed_subscribers=("amy",)),))
 
 
 def test_damaged_filters_begin_anew() -> None:
-    """As HDFS has them; as they are published, if HDFS can't tell; else not at all until it can."""
+    """They begin as HDFS defines them, or as published while HDFS is unreadable. Without either they wait."""
     has = published("f", "/f")
     anew = FilterChange(removed=("f",), added=(new("f", "/f", 1),))
     assert plan({}, stored(Filter("f", "/f", "joe")), {"f": None}) == anew
@@ -121,7 +121,7 @@ def test_damaged_filters_begin_anew() -> None:
 
 
 def test_positions_follow_a_change() -> None:
-    """New ones begin at their beginning, updated ones go on where they are."""
+    """New filters begin at their start; updated ones keep their position."""
     has = {name: FilterPosition(published(name), 5) for name in ("f", "g", "h", "i")}
     updated = published("g", owner="amy")
     change = FilterChange(removed=("f", "h"), added=(new("h", "/h", 1),), updated=(updated,))
@@ -133,7 +133,7 @@ def test_positions_follow_a_change() -> None:
 
 
 def test_a_record_says_how_a_filter_was_modified() -> None:
-    """It is named by the last transaction published: if that has a record already, the next one says it."""
+    """It names the last published transaction; if that already has a record, the next record announces it."""
     modified = replace(published("f"), owner="amy", replaces=published("f").terms)
     known = replace(modified, replaces=None)
     change = FilterChange(modified=(modified,))
@@ -148,7 +148,7 @@ def test_a_record_says_how_a_filter_was_modified() -> None:
 
 
 async def test_definitions_that_others_have_planted_are_removed(on: FakeCluster) -> None:
-    """Bounded: nobody makes records for them, so no cache may go on believing them; the others go on as they are."""
+    """Bounded: they get no records, so no cache may trust them. Other filters are not affected."""
     async with on.publishing():
         before = on.published_filters()
         planted = replace(before["f"], name="planted", id="theirs", path_glob="/**")
@@ -168,7 +168,7 @@ async def test_definitions_that_others_have_planted_are_removed(on: FakeCluster)
 
 
 async def test_filters_follow_hdfs(on: FakeCluster) -> None:
-    """Within a second of each change, while nothing else happens."""
+    """Each change comes into force within a second on an otherwise idle cluster."""
     async with on.publishing() as process:
         steps: tuple[tuple[Callable[[], None], Callable[[], bool], int], ...] = (
             (lambda: on.filters.put("g", "/g"), lambda: "g" in on.published_filters(), 1),
@@ -195,7 +195,7 @@ async def test_filters_follow_hdfs(on: FakeCluster) -> None:
 
 
 async def test_subscribers_learn_of_a_modification_at_its_transaction(on: FakeCluster) -> None:
-    """In their stream, which goes on: what comes behind that transaction is of the new glob, nothing else is."""
+    """It is in their stream, which continues: only later transactions match the new glob."""
     async with on.publishing():
         first = on.namenode.unlink("/f")
         await on.published(first)
@@ -219,7 +219,7 @@ async def test_subscribers_learn_of_a_modification_at_its_transaction(on: FakeCl
 
 @pytest.mark.parametrize(("path", "content"), [("/g", 1), ("/else", 0)])
 async def test_where_no_record_can_say_it_the_next_one_does(on: FakeCluster, path: str, content: int) -> None:
-    """Whoever writes that: until then it stands in the definition."""
+    """Any publisher may write that record; until then the definition has the notice."""
     async with on.publishing():
         on.filters.takes_s = 1.0
         on.filters.put("f", "/g")
@@ -247,7 +247,7 @@ async def test_where_no_record_can_say_it_the_next_one_does(on: FakeCluster, pat
 
 
 async def test_a_modified_filter_has_its_new_owners_acls() -> None:
-    """For the records that it has, too."""
+    """The ACLs of its existing records change too."""
     on = protected_cluster()
     async with on.publishing():
         txid = on.namenode.unlink("/f")
@@ -259,7 +259,7 @@ async def test_a_modified_filter_has_its_new_owners_acls() -> None:
 
 
 async def test_published_filters_stay_while_hdfs_gives_none(on: FakeCluster) -> None:
-    """Safe mode, no DataNode: tried again, and told when it works."""
+    """In safe mode or without a DataNode the read is retried until it succeeds."""
     async with on.publisher():
         await on.with_filter()
     on.filters.fault = MalformedReplyError("no DataNode")
@@ -276,7 +276,7 @@ async def test_published_filters_stay_while_hdfs_gives_none(on: FakeCluster) -> 
 
 
 async def test_a_thousand_filters_at_once(on: FakeCluster) -> None:
-    """They come and go in few multis, and each gets what matches it."""
+    """They are added and removed in few multis, and each gets its matching events."""
     async with on.publisher() as process:
         await on.published()
         for number in range(1000):

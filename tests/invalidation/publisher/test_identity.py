@@ -1,4 +1,4 @@
-"""Who publishes."""
+"""The identity of a publisher."""
 
 import pytest
 
@@ -8,16 +8,26 @@ US = PublisherIdentity(id="1", host="a", pid=1, admin="127.0.0.1:9873")
 
 
 def test_an_identity_survives_the_wire() -> None:
-    """What one process writes another reads."""
+    """A process can parse what another one writes."""
     assert parse_identity(encode_identity(US)) == US
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"\xff", b'{"host":"a","pid":1,"admin":"b"}', b"[]"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{}",
+        b"\xff",
+        b'{"host":"a","pid":1,"admin":"b"}',
+        b"[]",
+        pytest.param(b'{"x":' + b"[" * 5_000, id="deep"),
+    ],
+)
 def test_what_nobody_of_ours_wrote_is_nobody(data: bytes) -> None:
-    """A foreign znode at our place is waited for like any other."""
+    """The owner of a foreign znode at our path is waited for like a publisher."""
     assert parse_identity(data) is None
 
 
 def test_a_person_can_read_it() -> None:
-    """For the log of whoever waits."""
+    """A standby logs the leader's identity."""
     assert str(US) == "process 1 on a (its pages are at 127.0.0.1:9873)"

@@ -1,4 +1,4 @@
-"""When filters are read again and when records are published."""
+"""FilterPacer and RecordPacer: when filters are read again, and when records are published."""
 
 import math
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ REREAD_S = 600.0
 
 
 def pacer() -> FilterPacer:
-    """Return one that has read all just so long ago that nothing is left of that."""
+    """Return a pacer that read all filters long enough ago that their pauses are over."""
     made = FilterPacer(REREAD_S)
     assert made.take(-CALM_S) == (ALL,)
     made.read((ALL,), -CALM_S, ())
@@ -40,12 +40,12 @@ def pacer() -> FilterPacer:
 
 @pytest.fixture(name="made")
 def made_() -> FilterPacer:
-    """Return such a one."""
+    """A pacer whose last read of all filters has no effect any more."""
     return pacer()
 
 
 def readings(made: FilterPacer, until: float, *names: str, every_s: float) -> list[tuple[float, str]]:
-    """Return when what was read, if these known filters are touched all the time and each due reading is made."""
+    """Return times and names of reads, while these known filters change continuously and each due read is made."""
     found: list[tuple[float, str]] = []
     for tick in range(int(until / every_s)):
         now = tick * every_s
@@ -58,7 +58,7 @@ def readings(made: FilterPacer, until: float, *names: str, every_s: float) -> li
 
 
 def test_all_are_read_first_and_then_seldom() -> None:
-    """F3: a part of them says nothing of the others."""
+    """F3: a partial read says nothing about the others."""
     made = FilterPacer(REREAD_S)
     made.invalidate(["f"])
     assert made.due_at() == -math.inf
@@ -68,7 +68,7 @@ def test_all_are_read_first_and_then_seldom() -> None:
 
 
 def test_a_change_after_quiet_is_due_at_once_and_alone(made: FilterPacer) -> None:
-    """It costs the reading of that filter; touched twice it is read once."""
+    """Only that filter is read, and only once for two changes."""
     assert made.invalidate(["f"])
     assert not made.invalidate(["f"])
     assert made.due_at() <= 0.0
@@ -79,7 +79,7 @@ def test_a_change_after_quiet_is_due_at_once_and_alone(made: FilterPacer) -> Non
 
 
 def test_a_touch_while_it_is_read_counts(made: FilterPacer) -> None:
-    """F2: the reading may have seen what was before it."""
+    """F2: the read may have seen the earlier state."""
     made.invalidate(["f"])
     taken = made.take(0.0)
     made.invalidate(["f"])
@@ -89,7 +89,7 @@ def test_a_touch_while_it_is_read_counts(made: FilterPacer) -> None:
 
 
 def test_what_could_not_be_read_stays_touched(made: FilterPacer) -> None:
-    """F2: one name, or all."""
+    """F2: this holds for a single name, and for all."""
     made.invalidate(["f"])
     made.failed(made.take(0.0), 0.0)
     assert made.due_at() == MIN_PAUSE_S
@@ -100,7 +100,7 @@ def test_what_could_not_be_read_stays_touched(made: FilterPacer) -> None:
 
 
 def test_what_could_not_be_read_gives_way(made: FilterPacer) -> None:
-    """It may be why the others beside it could not be read."""
+    """It may be the reason why the others could not be read."""
     names = [f"f{number}" for number in range(AT_ONCE)]
     made.invalidate(names)
     made.failed(made.take(0.0), 0.0)
@@ -109,7 +109,7 @@ def test_what_could_not_be_read_gives_way(made: FilterPacer) -> None:
 
 
 def test_one_that_keeps_changing_is_read_less_and_less_often(made: FilterPacer) -> None:
-    """And delays nobody else: another one is read at once."""
+    """Another filter is still read immediately."""
     found = [now for now, _ in readings(made, 300.0, "f", every_s=0.1)]
     pauses = [after - before for before, after in pairwise(found)]
     assert pauses[:4] == pytest.approx([0.2, 0.4, 0.8, 1.6], abs=0.11)
@@ -120,7 +120,7 @@ def test_one_that_keeps_changing_is_read_less_and_less_often(made: FilterPacer) 
 
 
 def test_whose_pause_has_become_the_longest_is_reported_once() -> None:
-    """For the log."""
+    """The publisher logs it."""
     made, now = pacer(), 0.0
     slowed = []
     for _ in range(12):
@@ -133,7 +133,7 @@ def test_whose_pause_has_become_the_longest_is_reported_once() -> None:
 
 
 def test_after_a_calm_time_it_is_as_at_first(made: FilterPacer) -> None:
-    """And nothing is remembered of it."""
+    """Nothing is remembered of a filter after a calm time."""
     last_at, _ = readings(made, 100.0, "f", every_s=0.1)[-1]
     made.take(last_at + MAX_PAUSE_S)
     made.read(("f",), last_at + MAX_PAUSE_S, ())
@@ -154,7 +154,7 @@ def test_after_a_calm_time_it_is_as_at_first(made: FilterPacer) -> None:
 def test_no_toggling_brings_more_readings_than_the_bound(
     most_s: float, calm_s: float, waits_s: list[float]
 ) -> None:
-    """F1, over every window of that length."""
+    """F1 holds in every window of that length."""
     pause, now, found = Pause(most_s=most_s, calm_s=calm_s), 0.0, []
     for wait_s in waits_s:
         now = max(now + wait_s, pause.due_at)
@@ -166,7 +166,7 @@ def test_no_toggling_brings_more_readings_than_the_bound(
 
 
 def test_all_owners_together_are_bounded_and_each_is_served(made: FilterPacer) -> None:
-    """However many filters keep changing: so many a reading, and a pause between readings."""
+    """However many filters keep changing, a read has a limited number of names, and reads have pauses."""
     names = [f"f{number}" for number in range(301)]
     found = readings(made, 60.0, *names, every_s=0.1)
     assert len(found) <= 60 / 2.0 * AT_ONCE + 5 * AT_ONCE
@@ -176,7 +176,7 @@ def test_all_owners_together_are_bounded_and_each_is_served(made: FilterPacer) -
 
 
 def test_a_calm_one_comes_before_all_that_keep_changing(made: FilterPacer) -> None:
-    """Its owner does not wait for theirs."""
+    """The owner of a calm filter does not wait for owners of busy ones."""
     names = [f"f{number}" for number in range(2 * AT_ONCE)]
     readings(made, 30.0, *names, every_s=0.1)
     made.invalidate([*names, "g"])
@@ -185,9 +185,9 @@ def test_a_calm_one_comes_before_all_that_keep_changing(made: FilterPacer) -> No
 
 
 def delays(names_per_s: int, *, known: tuple[str, ...] = ()) -> list[float]:
-    """Return how long filter g waited, changed at some moments of a round, while new names come all the time.
+    """Return how long filter g waited after a change at various times of a round, while new names keep coming.
 
-    Each of them is a story of its own.
+    Each time is a separate story.
     """
     found = []
     for story in range(5):
@@ -207,7 +207,7 @@ def delays(names_per_s: int, *, known: tuple[str, ...] = ()) -> list[float]:
 
 
 def test_new_names_delay_no_known_filter_by_more_than_a_round() -> None:
-    """However many somebody makes: g, which was there before, is read with the next of them."""
+    """However many names are created, g, an existing filter, is read with the next of them."""
     for names_per_s in (20, 200):
         found = delays(names_per_s, known=("g",))
         assert len(found) == 5
@@ -215,7 +215,7 @@ def test_new_names_delay_no_known_filter_by_more_than_a_round() -> None:
 
 
 def test_a_new_name_waits_for_those_before_it(made: FilterPacer) -> None:
-    """And for none that came later."""
+    """A new name does not wait for later ones."""
     made.invalidate(f"before{number}" for number in range(NEW_AT_ONCE))
     made.invalidate(["g"])
     made.invalidate(f"after{number}" for number in range(NEW_AT_ONCE))
@@ -229,7 +229,7 @@ def test_a_new_name_waits_for_those_before_it(made: FilterPacer) -> None:
 
 
 def test_what_was_broken_and_is_not_touched_comes_last(made: FilterPacer) -> None:
-    """Nobody waits for it."""
+    """No change waits for a broken filter without edits."""
     made.invalidate(["broken"])
     made.read(made.take(0.0), 0.0, ("broken",))
     made.invalidate(["g"])
@@ -237,7 +237,7 @@ def test_what_was_broken_and_is_not_touched_comes_last(made: FilterPacer) -> Non
 
 
 def test_while_all_wait_to_be_read_no_single_one_is(made: FilterPacer) -> None:
-    """F3: what is known of the others would be lost."""
+    """F3: a single read would lose the knowledge of the other filters."""
     made.forget()
     made.read(made.take(0.0), 0.0, ())
     made.forget()
@@ -249,7 +249,7 @@ def test_while_all_wait_to_be_read_no_single_one_is(made: FilterPacer) -> None:
 
 
 def test_a_broken_one_is_read_again_less_and_less_often() -> None:
-    """It may be unreadable for a moment only, which no edit tells; at the latest with all others."""
+    """It may be unreadable only briefly, without an edit; at the latest it is read with all others."""
     made, now, found = pacer(), 0.0, []
     made.invalidate(["f"])
     for _ in range(12):
@@ -267,7 +267,7 @@ def test_a_broken_one_is_read_again_less_and_less_often() -> None:
 
 
 def test_one_that_all_readings_find_broken_is_read_again(made: FilterPacer) -> None:
-    """It was not touched before; once it is gone there is nothing to read."""
+    """It has not changed before; once it is deleted there is nothing to read."""
     made.forget()
     made.read(made.take(0.0), 0.0, ("f",))
     assert made.due_at() == RETRY_S
@@ -276,7 +276,7 @@ def test_one_that_all_readings_find_broken_is_read_again(made: FilterPacer) -> N
 
 
 def test_a_broken_one_that_is_not_remembered_is_none_of_all(made: FilterPacer) -> None:
-    """All are read again after `reread_s`, not as soon and as often as one that is broken."""
+    """All are read again after `reread_s`, not as soon and as often as a broken filter."""
     names = {f"f{number}" for number in range(MAX_PACED)}
     made.invalidate([*names, "one more"])
     now = 0.0
@@ -296,7 +296,7 @@ def test_a_broken_one_that_is_not_remembered_is_none_of_all(made: FilterPacer) -
 
 
 def test_too_many_to_remember_are_all(made: FilterPacer) -> None:
-    """Bounded in memory."""
+    """The memory for names is bounded, so that an overflow reads all filters."""
     made.invalidate(f"f{number}" for number in range(MAX_PACED))
     assert made.take(0.0) != (ALL,)
     made.invalidate(["one more"])
@@ -304,7 +304,7 @@ def test_too_many_to_remember_are_all(made: FilterPacer) -> None:
 
 
 def test_new_names_are_read_together_after_known_ones(made: FilterPacer) -> None:
-    """A file of thousands of filters is in force within a few readings; known ones are bounded as ever."""
+    """A file of thousands of filters comes into force in a few reads; reads of known filters stay bounded."""
     known = [f"known{number}" for number in range(2 * AT_ONCE)]
     made.invalidate(f"new{number}" for number in range(NEW_AT_ONCE + 1))
     made.invalidate(known)
@@ -317,7 +317,7 @@ def test_new_names_are_read_together_after_known_ones(made: FilterPacer) -> None
 
 
 def test_a_new_name_that_keeps_changing_is_new_no_more(made: FilterPacer) -> None:
-    """Whether it is a filter or not, it is among those that are bounded."""
+    """Whether or not it is a filter, its reads are bounded like those of known filters."""
     names = [f"new{number}" for number in range(2 * AT_ONCE)]
     made.invalidate(names)
     assert len(made.take(0.0)) == 2 * AT_ONCE
@@ -327,7 +327,7 @@ def test_a_new_name_that_keeps_changing_is_new_no_more(made: FilterPacer) -> Non
 
 
 def play(pacer: RecordPacer, happens_at: Iterable[float]) -> list[tuple[float, list[float]]]:
-    """Publish transactions that concern a filter as the pacer says; return each record's time and content."""
+    """Publish transactions that concern a filter when the pacer allows it; return each record's time and content."""
     records: list[tuple[float, list[float]]] = []
     pending: list[float] = []
     for at in [*happens_at, float("inf")]:
@@ -350,7 +350,7 @@ def record_pacer(**settings: float) -> RecordPacer:
 
 
 def test_a_change_after_a_quiet_time_is_published_at_once() -> None:
-    """Also the first of all, and also after a burst."""
+    """The first change of all, and the first after a burst, are published immediately too."""
     busy = [5.0 + 0.001 * number for number in range(5000)]
     records = play(record_pacer(), [0.0, 3.0, *busy, 30.0])
     assert latencies(records)[:2] == [0.0, 0.0]
@@ -359,13 +359,13 @@ def test_a_change_after_a_quiet_time_is_published_at_once() -> None:
 
 @pytest.mark.parametrize("per_s", [10, 20])
 def test_a_steady_trickle_is_published_change_by_change(per_s: int) -> None:
-    """Ten to twenty matching events a second are each published within 50 ms."""
+    """Ten to twenty matching events per second are each published within 50 ms."""
     records = play(record_pacer(), (number / per_s for number in range(60 * per_s)))
     assert max(latencies(records)) <= 0.05
 
 
 def test_a_trickle_after_a_burst_is_fast_again() -> None:
-    """The spacing falls back, though in the largest spacing there are several of 20 a second."""
+    """The spacing shrinks again, although 20 changes per second put several into one spacing at its largest."""
     burst = [0.001 * number for number in range(5000)]
     records = play(record_pacer(), [*burst, *(5.0 + number / 20 for number in range(400))])
     assert max(latencies(records[-300:])) <= 0.05
@@ -373,21 +373,21 @@ def test_a_trickle_after_a_burst_is_fast_again() -> None:
 
 @pytest.mark.parametrize("per_s", [200, 300, 1000, 3000])
 def test_a_job_that_commits_many_files_costs_few_records(per_s: int) -> None:
-    """10 s of load cost at most 60 records, and nothing waits for longer than the largest spacing."""
+    """10 s of load take at most 60 records, and no change waits longer than the largest spacing."""
     records = play(record_pacer(), (number / per_s for number in range(10 * per_s)))
     assert len(records) <= 60
     assert max(latencies(records)) <= MAX_SPACING_S + 1e-9
 
 
 def test_between_trickle_and_load_the_budget_decides() -> None:
-    """Fifty changes a second: twenty records a second, after the burst."""
+    """Fifty changes per second: twenty records per second after the burst."""
     records = play(record_pacer(), (number / 50 for number in range(3000)))
     assert len(records) <= 60 * 20 + 20 * BURST_S + 1
     assert max(latencies(records)) <= MAX_SPACING_S
 
 
 def test_coverage_alone_keeps_its_interval() -> None:
-    """What concerns no filter is told twice a second, at once after a quiet time."""
+    """Coverage without relevant changes is published twice a second, and immediately after a quiet time."""
     paced = record_pacer()
     assert paced.due_at(is_relevant=False) <= 0.0
     paced.published(0.0, transactions=0, writes=1)
@@ -396,7 +396,7 @@ def test_coverage_alone_keeps_its_interval() -> None:
 
 
 def test_other_writes_count() -> None:
-    """Many changed filters leave less for records."""
+    """Many changed filters leave less of the rate for records."""
     paced = record_pacer()
     paced.wrote(40, 0.0)
     assert paced.due_at(is_relevant=True) == pytest.approx(0.05)
@@ -409,7 +409,7 @@ def test_other_writes_count() -> None:
     st.lists(st.tuples(st.floats(0, 2), st.integers(1, 3)), max_size=50),
 )
 def test_the_write_rate_is_bounded(per_s: float, wishes: list[tuple[float, int]]) -> None:
-    """W1, for any pattern of wishes."""
+    """W1 holds for any pattern of requests."""
     paced = record_pacer(max_write_ops_per_s=per_s)
     now, made = 0.0, list[tuple[float, int]]()
     for pause_s, writes in wishes:

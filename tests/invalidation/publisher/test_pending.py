@@ -1,4 +1,4 @@
-"""PendingBatch: everything that matches, once, with the filters in force when it was read."""
+"""PendingBatch: every matching event once, by the filters in force when it was read."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ def pending(
     counts: PublisherStats | None = None,
     **globs: str,
 ) -> PendingBatch:
-    """Return an pending after this transaction."""
+    """Return a pending batch after this transaction."""
     return PendingBatch(
         txid,
         positions(globs, since),
@@ -41,7 +41,7 @@ def pending(
 
 
 def pending_at(filters: Mapping[str, FilterPosition]) -> PendingBatch:
-    """Return one after transaction 10, with filters that are further on."""
+    """Return a pending batch after transaction 10, with filters at later positions."""
     return PendingBatch(
         10,
         filters,
@@ -54,14 +54,14 @@ def pending_at(filters: Mapping[str, FilterPosition]) -> PendingBatch:
 
 
 def taken(made: PendingBatch) -> Publication:
-    """Return what waits, which must be something."""
+    """Take the publication, which must exist."""
     publication = made.take()
     assert publication is not None
     return publication
 
 
 def test_what_was_read_is_taken_once() -> None:
-    """A1: for caches, and for each filter that matches; what matches nothing moves the coverage alone."""
+    """A1: caches and each matching filter get it once. A transaction without a match only advances the coverage."""
     counts = PublisherStats()
     made = pending(counts=counts, f="/a/*", g="/a/1")
     assert made.take() is None
@@ -84,7 +84,7 @@ def test_what_was_read_is_taken_once() -> None:
 
 
 def test_a_change_may_concern_caches_and_no_subscriber() -> None:
-    """What can be below the path matters to a cache."""
+    """The cache may have entries below the path."""
     made = pending(f="/a/*/x")
     made.add(read(11, batch(11, "/a")))
     assert made.transactions == 1
@@ -92,7 +92,7 @@ def test_a_change_may_concern_caches_and_no_subscriber() -> None:
 
 
 def test_a_change_without_an_event_is_for_caches_alone() -> None:
-    """Filters are about inotify events."""
+    """Filters match only inotify events."""
     made = pending(f="/a/*")
     policy, elsewhere = SubtreeUnknown("/a/1"), SubtreeUnknown("/b")
     made.add(read(12, EventBatch(11, (), (policy,)), EventBatch(12, (), (elsewhere,))))
@@ -117,7 +117,7 @@ def test_an_unknown_transaction_is_missed_by_all_filters() -> None:
 
 
 def test_what_a_filter_has_already_is_left_out() -> None:
-    """A crash between a filter's records and those for caches: replayed for caches alone (idempotent)."""
+    """After a crash between a filter's records and those for caches, the replay is for caches only (idempotent)."""
     made = pending(10, since=12, f="/a")
     made.add(read(13, batch(12, "/a"), batch(13, "/a")))
     publication = taken(made)
@@ -128,7 +128,7 @@ def test_what_a_filter_has_already_is_left_out() -> None:
 
 
 def test_many_changes_are_collapsed() -> None:
-    """One record names a bounded number of paths."""
+    """One record has a limited number of paths."""
     made = pending(f="/a/*", max_changes=3)
     made.add(read(110, *(batch(txid, f"/a/{txid}") for txid in range(11, 111))))
     publication = taken(made)
@@ -141,7 +141,7 @@ def test_many_changes_are_collapsed() -> None:
 
 
 def test_what_is_missed_is_dropped_for_all() -> None:
-    """GapFlush: each filter from its own position on, and not if it has all of it."""
+    """GapFlush: each filter gets a notice from its own position on, unless it already has all of it."""
     made = pending_at(positions({"f": "/a"}, 8) | positions({"g": "/a"}, 14) | positions({"h": "/a"}, 20))
     assert made.drop(20, "purged") == Publication(
         txid=20,
@@ -153,7 +153,7 @@ def test_what_is_missed_is_dropped_for_all() -> None:
 
 
 def test_nothing_is_dropped_or_changed_while_something_waits() -> None:
-    """A2: what was matched with one set of filters is published before the set changes."""
+    """A2: everything matched with one set of filters is published before the set changes."""
     made = pending(f="/a")
     made.add(read(11, batch(11, "/a")))
     with pytest.raises(AssertionError, match="published before"):
@@ -169,7 +169,7 @@ def test_nothing_is_dropped_or_changed_while_something_waits() -> None:
 
 
 def test_too_much_is_not_read_ahead() -> None:
-    """The events that wait are bounded; the NameNode keeps the others."""
+    """The number of waiting events is limited; the NameNode keeps the others."""
     made = pending(f="/a")
     made.add(read(11, batch(11, *["/a"] * MAX_EVENTS)))
     assert made.events_waiting == MAX_EVENTS
@@ -179,7 +179,7 @@ def test_too_much_is_not_read_ahead() -> None:
 
 
 def test_what_has_no_room_is_left_out() -> None:
-    """From the first transaction on that came when it was full; nothing is, where filters may lose events."""
+    """Edits are left out from the first one that finds the buffer full; none are, where filters may lose events."""
     made = pending(f="/a")
     half = ["/a"] * (MAX_EVENTS // 2)
     found = read(16, *(batch(txid, *half) for txid in range(11, 15)), batch(15, "/else"))
@@ -193,12 +193,12 @@ def test_what_has_no_room_is_left_out() -> None:
 
 
 def test_a_flood_costs_its_own_filter_alone() -> None:
-    """What a filter has too much of is named, to the end of the publication; all others have what they match."""
+    """The excess of a filter is reported, up to the end of the publication; all others get all their events."""
     limits, counts = FilterLimits(1.0, 0.0), PublisherStats()
     made = pending(limits=limits, counts=counts, f="/a/*", g="/a/1")
     limits.read(0.0, 0.0)
     made.add(read(12, batch(11, *["/a/2"] * 60), batch(12, "/a/1")))
-    limits.read(30.0, None)  # the bucket has something again, within the publication
+    limits.read(30.0, None)  # the bucket has refilled in part, within the publication
     made.add(read(14, batch(13, "/a/2", "/a/2"), batch(14, "/else")))
     reason = "the filter matches more than 1 events a second (max_events_per_s_per_filter)"
     publication = taken(made)
@@ -241,7 +241,7 @@ TIMES = MetadataUpdate(path=f"{PATH}/f", kind=MetadataKind.TIMES)
     ],
 )
 def test_changes_of_the_filters_in_hdfs_are_seen(event: Event | str, touched: set[str]) -> None:
-    """Below a filter's directory that filter, at or above theirs all; a reading sets access times and is no change."""
+    """Changes in a filter's directory affect that filter, at or above the common one all; access times do not count."""
     made = pending()
     made.add(read(12, batch(11, event), batch(12, "/else")))
     assert made.take_stale() == touched
@@ -249,7 +249,7 @@ def test_changes_of_the_filters_in_hdfs_are_seen(event: Event | str, touched: se
 
 
 def test_the_source_of_a_change_keeps_its_kind() -> None:
-    """A change of the status alone is told as such."""
+    """A change of only the status is published as Touched."""
     made = pending(f="/a")
     made.add(read(11, batch(11, MetadataUpdate(path="/a", kind=MetadataKind.TIMES))))
     publication = taken(made)
@@ -257,7 +257,7 @@ def test_the_source_of_a_change_keeps_its_kind() -> None:
 
 
 def test_the_next_publication_says_how_a_filter_changed() -> None:
-    """In a record of the filter's own where it has no events, at the last transaction of that publication."""
+    """A filter without events gets a record of its own at the last transaction of the publication."""
     reported = published("f", "/f").terms
     for name, records_txid in (("f", 13), ("g", 12), ("h", 14)):
         made = pending(f="/f", g="/g", h="/h")
@@ -269,7 +269,7 @@ def test_the_next_publication_says_how_a_filter_changed() -> None:
         made.take()
         assert made.filters[name] == replace(position, txid=records_txid)
     made = pending(f="/f")
-    ahead = replace(made.filters["f"], txid=14)  # a publication was cut short
+    ahead = replace(made.filters["f"], txid=14)  # as after an interrupted publication
     made.change_filters({"f": replace(ahead, filter=replace(ahead.filter, replaces=reported))})
     for through_txid, records_txid, is_reported in ((13, 14, False), (14, 14, False), (15, 15, True)):
         made.add(read(through_txid))

@@ -1,4 +1,4 @@
-"""The publisher as a whole, on fakes: whatever happens, nobody misses an event without being told."""
+"""The publisher as a whole, on fakes: whatever happens, no subscriber misses an event without a notice."""
 
 import asyncio
 import gc
@@ -26,7 +26,7 @@ from tests.invalidation.virtual_time import clock, until
 
 
 async def test_a_change_is_published_within_milliseconds(on: FakeCluster) -> None:
-    """After a quiet time: the poll's interval, and one multi."""
+    """After a quiet time it takes the poll interval and one multi."""
     async with on.publishing() as process:
         for _ in range(20):
             await asyncio.sleep(1.234)
@@ -44,7 +44,7 @@ async def test_a_change_is_published_within_milliseconds(on: FakeCluster) -> Non
 
 
 async def test_an_idle_publisher_writes_nothing(on: FakeCluster) -> None:
-    """And asks ZooKeeper next to nothing."""
+    """It hardly reads from ZooKeeper either."""
     async with on.publishing() as process:
         await asyncio.sleep(1)
         writes, calls = on.zookeeper.writes, process.session.stats().calls
@@ -57,7 +57,7 @@ async def test_an_idle_publisher_writes_nothing(on: FakeCluster) -> None:
     "globs", [("/out/_SUCCESS",), ("/out",), ("/out/*",), ("/out/_SUCCESS", "/out", "/out/*")]
 )
 async def test_a_job_of_ten_thousand_files_costs_few_writes(on: FakeCluster, globs: tuple[str, ...]) -> None:
-    """Bounded by time: at most 100 transactions of ZooKeeper, and every event is told all the same."""
+    """ZooKeeper gets at most 100 transactions, because they are paced; every event is published nevertheless."""
     async with on.publisher():
         for number, glob in enumerate(globs):
             await on.with_filter(f"f{number}", glob)
@@ -80,7 +80,7 @@ async def test_a_job_of_ten_thousand_files_costs_few_writes(on: FakeCluster, glo
 
 
 async def test_a_successor_goes_on_where_a_killed_one_stopped(on: FakeCluster) -> None:
-    """Nothing is lost and nothing told twice, wherever SIGKILL came."""
+    """No event is lost or repeated, whenever SIGKILL arrived."""
     async with on.publisher():
         await on.with_filter()
     chain = on.cache_records()[0].link.chain
@@ -99,7 +99,7 @@ async def test_a_successor_goes_on_where_a_killed_one_stopped(on: FakeCluster) -
 
 
 async def test_a_crash_between_two_multis_of_a_publication(on: FakeCluster) -> None:
-    """Filters that have their records already are not told again, and `.cache` has claimed nothing."""
+    """Filters that already have their records get no second ones, and `.cache` has not covered the transaction."""
     async with on.publisher() as process:
         for name in ("f", "g", "h"):
             await on.with_filter(name, "/d/*")
@@ -115,7 +115,7 @@ async def test_a_crash_between_two_multis_of_a_publication(on: FakeCluster) -> N
 
 
 async def test_a_second_publisher_takes_over(on: FakeCluster) -> None:
-    """It waits, says for whom, and goes on with the same chains."""
+    """It waits, names the leader, and later continues the same chains."""
     async with on.publisher("a") as first, on.publisher("b") as second:
         await on.with_filter()
         await asyncio.sleep(10)
@@ -136,7 +136,7 @@ async def test_a_second_publisher_takes_over(on: FakeCluster) -> None:
 
 
 async def test_zookeeper_may_be_away_for_minutes(on: FakeCluster, caplog: pytest.LogCaptureFixture) -> None:
-    """Afterwards everything is published, in order; the readiness page and the log say what is wrong meanwhile."""
+    """Afterwards all events are published in order; until then readiness page and log name the cause."""
     async with on.publishing() as process:
         on.zookeeper.disconnect()
         txids = []
@@ -155,7 +155,7 @@ async def test_zookeeper_may_be_away_for_minutes(on: FakeCluster, caplog: pytest
 
 @pytest.mark.parametrize("away", ["fails over", "restarts", "is cut off"])
 async def test_another_active_namenode_is_no_gap(away: str) -> None:
-    """The chains go on: what was durable is in the new one's log."""
+    """The chains continue: the new NameNode's log has everything durable."""
     on = fake_cluster(FakeNameNode("nn2", active=False))
     old, new = on.namenodes
     new.log = old.log
@@ -184,7 +184,7 @@ async def test_another_active_namenode_is_no_gap(away: str) -> None:
 async def test_who_may_not_read_the_edits_says_so_and_lets_others_try(
     on: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An administrator has to help; another host may be better off."""
+    """Only an administrator can help; the publisher of another host may be permitted."""
     caplog.set_level(logging.ERROR)
     on.namenode.refusal = remote_error(ACCESS_CONTROL, "Superuser privilege is required")
     async with on.publisher() as process:
@@ -199,7 +199,7 @@ async def test_who_may_not_read_the_edits_says_so_and_lets_others_try(
 
 
 async def test_who_cannot_publish_lets_others_try(on: FakeCluster) -> None:
-    """A host that alone does not reach the NameNode gives the place up in time, but not for a moment's outage."""
+    """A host that alone cannot reach the NameNode resigns after a while, but not for a short outage."""
     async with on.publishing() as process:
         on.namenode.answers_jmx = on.namenode.is_reachable = False
         on.namenode.cut()
@@ -213,7 +213,7 @@ async def test_who_cannot_publish_lets_others_try(on: FakeCluster) -> None:
 
 
 async def test_silence_is_reported(on: FakeCluster) -> None:
-    """The readiness page says what is not happening."""
+    """The readiness page says what has not happened for too long."""
     async with on.publisher() as process:
         assert process.publisher.situation() == "publishing has not begun yet"
         await on.published()
@@ -231,8 +231,8 @@ async def test_silence_is_reported(on: FakeCluster) -> None:
 async def test_of_a_run_that_has_ended_nothing_is_kept(
     on: FakeCluster, kind: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its filters take megabytes, and no daemon collects what errors and frames keep by each other."""
-    caplog.set_level(logging.CRITICAL)  # what is logged here is kept with its error
+    """Its filters take megabytes, and daemons do not collect the reference cycles of errors and frames."""
+    caplog.set_level(logging.CRITICAL)  # captured records would keep the error alive
 
     def runs() -> int:
         return sum(isinstance(each, Run | PendingBatch) for each in gc.get_objects())
@@ -265,7 +265,7 @@ async def test_of_a_run_that_has_ended_nothing_is_kept(
 async def test_a_fault_of_ours_is_logged_and_survived(
     on: FakeCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A publisher that dies closes every proxy's gate."""
+    """Without a publisher every proxy's gate closes."""
 
     def fail() -> None:
         raise ZeroDivisionError
@@ -279,12 +279,12 @@ async def test_a_fault_of_ours_is_logged_and_survived(
 
 
 def test_the_built_in_output_has_a_short_name() -> None:
-    """The default of the setting is one of them."""
+    """The default of the setting is a short name."""
     assert load_output_class(PublisherSettings().output_stream) is ZooKeeperInotifyEventOutputStream
 
 
 @pytest.mark.parametrize("part", ["removed", "added", "updated", "modified"])
 def test_a_change_of_nothing_is_empty(part: str) -> None:
-    """Any part makes it one."""
+    """A single part makes a change non-empty."""
     assert FilterChange().is_empty
     assert not FilterChange(**{part: ("f",)}).is_empty  # type: ignore[arg-type]  # what is in it does not matter

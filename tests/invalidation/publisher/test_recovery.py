@@ -1,4 +1,4 @@
-"""What is sound is gone on from; what is not starts again; what is not ours is left alone."""
+"""recover: sound chains continue, damaged ones restart, and foreign znodes are left alone."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ def stream(path: str, data: bytes, *children: str) -> FoundStream:
 
 
 def definition(filter_: PublishedFilter) -> Znode:
-    """Return a filter's definition."""
+    """Return the znode of a filter's definition."""
     return znode(ZNODES.definition(filter_.name), encode_published_filter(filter_), version=2)
 
 
@@ -46,13 +46,13 @@ SOUND: Mapping[str, Any] = {
 
 
 def made_out(counts: OutputStats | None = None, **changed: object) -> tuple[PublishedState, WritePlan | None]:
-    """Return what is made out of a sound tree in which some things are otherwise."""
+    """Return the state recovered from a sound tree with some changes."""
     found = FoundTree(**(dict(SOUND) | changed))
     return recover(ZNODES, found, 8, counts or OutputStats())
 
 
 def test_a_sound_tree_is_gone_on_from() -> None:
-    """Chain, generation, positions and versions are those found."""
+    """It continues the chain, generation, positions and versions of the tree."""
     counts = OutputStats()
     state, tree = made_out(counts)
     position = FilterPosition(published("f", since_txid=2), 7)
@@ -84,7 +84,7 @@ def test_a_sound_tree_is_gone_on_from() -> None:
     ],
 )
 def test_without_a_sound_stream_for_caches_all_begins_anew(changed: dict[str, Any]) -> None:
-    """Nobody knows what was covered; the definitions are kept as far as they can be read."""
+    """The coverage is unknown. Readable definitions are kept."""
     counts = OutputStats()
     state, tree = made_out(counts, **changed)
     filters = {} if "definitions" in changed else {"f": published("f", since_txid=2)}
@@ -94,7 +94,7 @@ def test_without_a_sound_stream_for_caches_all_begins_anew(changed: dict[str, An
 
 @pytest.mark.parametrize("cache", [None, stream(CACHE, b"", "9", "10")])
 def test_what_was_given_up_is_no_damage(cache: FoundStream | None) -> None:
-    """Nothing there yet, or a new beginning that was not finished."""
+    """The tree is empty, or an unfinished restart has emptied `.cache`."""
     counts = OutputStats()
     state, tree = made_out(counts, cache=cache)
     assert (state.txid, tree, counts.corrupt_znodes) == (None, None, 0)
@@ -119,7 +119,7 @@ def test_what_was_given_up_is_no_damage(cache: FoundStream | None) -> None:
     ],
 )
 def test_a_filter_goes_on_where_its_znodes_agree(found: FoundStream | None, *, is_sound: bool) -> None:
-    """Else it starts again: nobody knows what it missed."""
+    """Otherwise it restarts: the events that it missed are unknown."""
     counts = OutputStats()
     state, tree = made_out(counts, streams={} if found is None else {"f": found})
     filter_ = published("f", since_txid=2)
@@ -130,13 +130,13 @@ def test_a_filter_goes_on_where_its_znodes_agree(found: FoundStream | None, *, i
 
 
 def test_a_definition_that_cannot_be_read_is_damage() -> None:
-    """Whatever its stream says."""
+    """The filter is damaged whatever the state of its stream."""
     state, _ = made_out(definitions={"f": znode("/inotify/ns/.filters/f", b"{")})
     assert (state.filters, state.damaged) == ({}, {"f": None})
 
 
 def test_a_stream_without_its_definition_is_damage() -> None:
-    """Readers may have read its definition before that was lost: the filter is taken out of the set."""
+    """Readers may have read the definition before it was lost, so the filter is taken out of force."""
     counts = OutputStats()
     state, _ = made_out(counts, definitions={})
     assert (state.filters, state.damaged) == ({}, {"f": None})
@@ -144,7 +144,7 @@ def test_a_stream_without_its_definition_is_damage() -> None:
 
 
 def test_what_others_put_there_is_counted() -> None:
-    """And left alone."""
+    """Foreign znodes are counted and stay."""
     counts = OutputStats()
     state, _ = made_out(
         counts,
@@ -158,6 +158,6 @@ def test_what_others_put_there_is_counted() -> None:
 
 
 def test_the_newest_record_is_found_by_its_number() -> None:
-    """Names are no numbers to ZooKeeper."""
+    """ZooKeeper does not order names as numbers."""
     assert newest_of(["9", "10", "else"]) == 10
     assert newest_of(["else"]) is None

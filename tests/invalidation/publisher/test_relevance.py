@@ -1,4 +1,4 @@
-"""Which changes concern a cache, and which events a subscriber."""
+"""Relevance: which changes concern a cache, and which events concern a subscriber."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ BELOW, SIBLING, ELSEWHERE = MATCH + "/x", DIRECTORY + "/part-0", "/user/joe/tmp"
 def test_what_comes_or_goes_or_is_written_concerns_its_place(
     made: type[Appeared | Vanished | Opened | Closed],
 ) -> None:
-    """A place is a path, its parent and all below; what is written there may be a two-step write's."""
+    """The change concerns the path, its parent and all descendants; a write may be part of a two-step write."""
     concerning = {
         path
         for path in (MATCH, DIRECTORY, ABOVE, BELOW, SIBLING, ELSEWHERE, "/")
@@ -47,7 +47,7 @@ def test_what_comes_or_goes_or_is_written_concerns_its_place(
 
 
 def test_what_is_touched_concerns_its_path_alone() -> None:
-    """A status has changed, and nothing else."""
+    """Only the status of the path has changed."""
     assert concerns(Touched(MATCH), GLOBS)
     assert not any(concerns(Touched(path), GLOBS) for path in (DIRECTORY, ABOVE, BELOW, SIBLING, "/"))
 
@@ -56,13 +56,13 @@ def test_what_is_touched_concerns_its_path_alone() -> None:
 def test_what_reaches_below_concerns_what_could_match_there(
     made: type[AccessChanged | SubtreeUnknown],
 ) -> None:
-    """Rights are kept at directories on the way to matching paths."""
+    """Grants are kept at the directories above matching paths."""
     assert all(concerns(made(path), GLOBS) for path in (MATCH, DIRECTORY, ABOVE, "/"))
     assert not any(concerns(made(path), GLOBS) for path in (BELOW, SIBLING, ELSEWHERE))
 
 
 def test_a_move_concerns_both_places() -> None:
-    """Either may be the one that matches; when everything is unknown it concerns everybody."""
+    """Either place may match. A change of everything concerns every cache."""
     assert concerns(Moved(MATCH, ELSEWHERE), GLOBS)
     assert concerns(Moved(ELSEWHERE, DIRECTORY), GLOBS)
     assert not concerns(Moved(ELSEWHERE, SIBLING), GLOBS)
@@ -70,7 +70,7 @@ def test_a_move_concerns_both_places() -> None:
 
 
 def test_changes_stay_in_order_with_their_transactions() -> None:
-    """What is left out leaves no trace."""
+    """Omitted changes do not affect the order and ids of the others."""
     reported: list[tuple[int, Change]] = [
         (3, Touched(MATCH)),
         (3, Touched(ABOVE)),
@@ -101,7 +101,7 @@ SETS = (
 def test_what_does_not_concern_a_cache_changes_nothing_in_it(
     chosen: str, kind: EntryKind, is_per_path: bool
 ) -> None:
-    """Every change of every path, against a cache that is full of entries, rights, questions and windows."""
+    """Every change of every path, against a cache full of entries, grants, questions and windows."""
     everybody = [(path, caller) for path in PATHS for caller in CALLERS]
     windows = [Window(path, 0, None) for path in PATHS]
     before = Before(chosen.split(), is_per_path, kind, [(*each, kind) for each in everybody], everybody, [])
@@ -121,10 +121,10 @@ def test_what_does_not_concern_a_cache_changes_nothing_in_it(
 def test_a_cache_sent_what_concerns_it_is_as_if_it_were_sent_all(
     case: tuple[Before, list[tuple[int, Change]]],
 ) -> None:
-    """Bounded, NoLateFill, ProvenGrant, OwnWrites: the same entries, rights, questions and answers.
+    """Bounded, NoLateFill, ProvenGrant, OwnWrites: the same entries, grants, questions and answers.
 
-    Of the windows that are about ancestors alone those may last longer that are ended by a CLOSE of their path, where
-    the ancestor has not appeared: it was there all the time.
+    A window that only concerns ancestors may last longer if a CLOSE of its path ends it, and the ancestor has not
+    appeared because it existed all the time.
     """
     before, reported = case
     everything, narrowed = after(before, reported), after(before, narrow(reported, before.filters))
@@ -139,7 +139,7 @@ def test_a_cache_sent_what_concerns_it_is_as_if_it_were_sent_all(
 
 
 def test_own_writes_relevance_ends_windows_of_new_directories() -> None:
-    """OwnWrites, and no longer than need be: pollers of a new directory are not forwarded for ten minutes."""
+    """OwnWrites, without needless delay: polls of a new directory are not forwarded for ten minutes."""
     before = Before(["/a/*/b"], False, EntryKind.FILE, [], [], [Window("/a/a/c/x/y", 7, "/a/a")])
     made = [(8, Appeared("/a/a")), (8, Appeared("/a/a/c")), (8, Appeared("/a/a/c/x/y"))]
     reported = list(narrow(made, GlobSet({"": "/a/*/b"})))
@@ -150,7 +150,7 @@ def test_own_writes_relevance_ends_windows_of_new_directories() -> None:
 
 @pytest.mark.parametrize(("glob", "path"), [("/a", "/a/b"), ("/a/b", "/a/b"), ("/a/b/c", "/a/b")])
 def test_own_writes_relevance_ends_a_window_of_one_place(glob: str, path: str) -> None:
-    """OwnWrites: a file's directory, the file itself, or what would be below it."""
+    """OwnWrites: the place is a file's directory, the file itself, or a path below it."""
     before = Before([glob], False, EntryKind.FILE, [], [], [Window(path, 7, None)])
     assert after(before, ()).covered == {glob}
     reported = narrow([(8, Opened(path)), (9, Closed(path))], before.filters)
@@ -161,7 +161,7 @@ def test_own_writes_relevance_ends_a_window_of_one_place(glob: str, path: str) -
 
 
 def test_a_filter_gets_the_events_that_match_in_order() -> None:
-    """Plain matches, each as a full event; what matches two filters goes to both."""
+    """Each match is a complete event; an event that matches two filters goes to both."""
     create = Create(kind=FileType.FILE, path="/a/x", owner="joe")
     batch = EventBatch(7, (create, Append("/b/x"), Close("/a/x", 3), Unlink("/c")))
     assert matched(batch, GlobSet({"a": "/a/*", "x": "/*/x", "d": "/d"})) == {
@@ -185,13 +185,13 @@ def test_a_filter_gets_the_events_that_match_in_order() -> None:
     ],
 )
 def test_either_path_of_a_rename_will_do(event: Event, names: set[str]) -> None:
-    """It is told once to each filter; a path that HDFS does not have matches nothing, and breaks nothing."""
+    """Each filter gets the event once. A path that HDFS cannot have matches nothing, and raises nothing."""
     batch = EventBatch(7, (event,))
     assert matched(batch, GlobSet({"a": "/a/*", "b": "/b/*"})) == dict.fromkeys(names, batch)
 
 
 def twin_matches(glob: str, event: Event) -> bool:
-    """Ask one glob about each path of an event."""
+    """Match each path of an event against one glob."""
     for path in (event.source, event.destination) if isinstance(event, Rename) else (event.path,):
         try:
             if compile_glob(glob).matches(canonical(path)):
@@ -203,7 +203,7 @@ def twin_matches(glob: str, event: Event) -> bool:
 
 @given(globs, st.lists(events | st.builds(Rename, few_paths, few_paths) | st.builds(Unlink, few_paths)))
 def test_a_filter_gets_what_its_naive_twin_finds(chosen: list[str], found: list[Event]) -> None:
-    """Each glob alone, each event alone."""
+    """The twin matches each glob and each event separately."""
     named = {str(number): glob for number, glob in enumerate(chosen)}
     expected = {
         name: EventBatch(7, kept)

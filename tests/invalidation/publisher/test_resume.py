@@ -1,4 +1,4 @@
-"""A run goes on where the records end, and tells what was missed before it does (GapFlush)."""
+"""A run resumes after the last records, and first reports missed edits (GapFlush)."""
 
 import asyncio
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ UNREADABLE = MissingEventsError("not a page", GapKind.UNREADABLE)
 
 
 class Fixture:
-    """A source, an output, and what brings them together."""
+    """A source, an output, and the Resumption that connects them."""
 
     def __init__(self) -> None:
         ids = count(1)
@@ -55,7 +55,7 @@ class Fixture:
 
 
 def assemble(txid: int, filters: Mapping[str, FilterPosition]) -> PendingBatch:
-    """Return an pending."""
+    """Return a pending batch."""
     return PendingBatch(
         txid,
         filters,
@@ -68,7 +68,7 @@ def assemble(txid: int, filters: Mapping[str, FilterPosition]) -> PendingBatch:
 
 
 async def fixture(*, is_known: bool = True) -> Fixture:
-    """Set up a process that has left STATE behind itself, unless it has just begun."""
+    """Return a process that has published STATE, or one that has just started."""
     made = Fixture()
     if is_known:
         await made.resumption.begin(STATE)
@@ -78,13 +78,13 @@ async def fixture(*, is_known: bool = True) -> Fixture:
 
 
 def dropped(first: int, last: int, reason: str) -> Publication:
-    """Return what tells of a gap, after STATE."""
+    """Return the publication of a gap after STATE."""
     filters = {"f": Dropped(first, last, reason), "g": Dropped(max(first, 13), last, reason)}
     return Publication(txid=last, content=Dropped(first, last, reason), filters=filters)
 
 
 async def test_it_goes_on_where_the_records_end() -> None:
-    """Nothing is written for that."""
+    """Resuming writes nothing."""
     on = await fixture()
     resumed = await on.resumption.begin(STATE)
     assert resumed.is_continuous
@@ -94,7 +94,7 @@ async def test_it_goes_on_where_the_records_end() -> None:
 
 
 async def test_edits_that_another_process_has_read_are_not_seen_here() -> None:
-    """It published meanwhile: the filters in HDFS may have changed without a sign to us."""
+    """The other process published in between: the filters in HDFS may have changed unnoticed by this one."""
     on = await fixture()
     resumed = await on.resumption.begin(STATE)
     assert resumed.is_continuous
@@ -106,7 +106,7 @@ async def test_edits_that_another_process_has_read_are_not_seen_here() -> None:
 
 
 async def test_where_nothing_is_published_it_begins_at_the_present_end() -> None:
-    """At a transaction that can't be lost any more: its number could be given to another."""
+    """It begins at a durable transaction: another id could be reused for another edit."""
     on = await fixture()
     on.source.script = [EditsRead((), 30, None, is_durable=False), read(31, batch(31, "/f"))]
     resumed = await on.resumption.begin(PublishedState(txid=None))
@@ -117,7 +117,7 @@ async def test_where_nothing_is_published_it_begins_at_the_present_end() -> None
 
 
 async def test_damaged_filters_begin_anew_before_anything_else() -> None:
-    """Those that can't be read are taken out: caches that knew them must not count on them."""
+    """Unreadable ones are removed, because caches may still trust them."""
     on = await fixture()
     damaged = {"d": published("d", "/d"), "e": None}
     resumed = await on.resumption.begin(PublishedState(txid=10, filters=STATE.filters, damaged=damaged))
@@ -128,7 +128,7 @@ async def test_damaged_filters_begin_anew_before_anything_else() -> None:
 
 @pytest.mark.parametrize("left", [STATE, PublishedState(txid=10, filters=positions({"f": "/f"}))])
 async def test_a_changed_set_makes_every_proxy_read_it(left: PublishedState) -> None:
-    """P3: a filter of which nothing is left may still be counted on by caches that have read it."""
+    """P3: caches that have read a lost filter may still trust it."""
     on = await fixture(is_known=left is not STATE)
     await on.resumption.begin(left)
     assert on.output.reported == [FilterChange()]
@@ -137,7 +137,7 @@ async def test_a_changed_set_makes_every_proxy_read_it(left: PublishedState) -> 
 
 
 async def test_other_owners_or_subscribers_need_no_reading() -> None:
-    """As when the write that changed them was carried out and its answer was lost: a cache looks at globs and ids."""
+    """A write's reply may have been lost. Caches read only globs and ids."""
     on = await fixture()
     found = {
         name: replace(position, filter=replace(position.filter, owner="amy", allowed_subscribers=("bob",)))
@@ -149,7 +149,7 @@ async def test_other_owners_or_subscribers_need_no_reading() -> None:
 
 
 async def test_purged_edits_are_dropped_for_all() -> None:
-    """As often as it happens; then it goes on with the first that can be read."""
+    """Each purge is reported; then the publisher continues at the first readable transaction."""
     on = await fixture()
     again = MissingEventsError("purged again", GapKind.PURGED, first_txid=21, last_txid=25)
     on.source.starts = [PURGED, again]
@@ -165,7 +165,7 @@ async def test_purged_edits_are_dropped_for_all() -> None:
 
 
 async def test_a_log_that_went_back_begins_all_anew() -> None:
-    """The filters stay as they were published, under new ids."""
+    """The filters stay as published, under new ids."""
     on = await fixture()
     on.source.starts, on.source.script = [WENT_BACK], [read(7)]
     resumed = await on.resumption.begin(STATE)
@@ -178,7 +178,7 @@ async def test_a_log_that_went_back_begins_all_anew() -> None:
 
 
 async def test_a_present_end_that_is_not_read_ends_the_attempt() -> None:
-    """Else a leader would wait for it for ever: another process may be luckier, and this one says what is wrong."""
+    """Otherwise a leader would wait for ever: another process may succeed, and this one reports the reason."""
     on = await fixture()
     began_at = clock()
     with pytest.raises(ChannelUnavailableError, match="could not be read for 30 s"):
@@ -189,7 +189,7 @@ async def test_a_present_end_that_is_not_read_ends_the_attempt() -> None:
 
 @pytest.mark.parametrize("error", [UNREADABLE, UnreadableEditsError("event 99")])
 async def test_unreadable_edits_are_given_up_in_time(error: Exception) -> None:
-    """They may be readable in a moment; not for ever, though, or nothing would be published again."""
+    """They may become readable soon, but waiting for ever would stop all publications."""
     on = await fixture()
     for _ in range(2):
         on.source.starts = [error]
@@ -206,7 +206,7 @@ async def test_unreadable_edits_are_given_up_in_time(error: Exception) -> None:
 
 
 async def test_a_life_that_has_waited_already_counts() -> None:
-    """Its next one gives them up at once, unless they can be read again."""
+    """The next run skips them immediately, unless they are readable again."""
     on = await fixture()
     on.resumption.found_unreadable()
     assert (await on.resumption.begin(STATE)).is_continuous
@@ -221,7 +221,7 @@ async def test_a_life_that_has_waited_already_counts() -> None:
     [MissingEventsError("another one is active"), ChannelUnavailableError("none"), NotPermittedError("no")],
 )
 async def test_everything_else_ends_the_attempt(error: Exception) -> None:
-    """Nothing is lost by it, so nothing is told."""
+    """Such an attempt has lost nothing, so it reports nothing."""
     on = await fixture()
     on.source.starts = [error]
     with pytest.raises(type(error)):
@@ -230,7 +230,7 @@ async def test_everything_else_ends_the_attempt(error: Exception) -> None:
 
 
 async def test_a_gap_that_cannot_be_published_is_found_again() -> None:
-    """The position is what is published, and nothing else."""
+    """Only the published position counts."""
     on = await fixture()
     on.source.starts, on.output.faults = [PURGED], [ChannelUnavailableError("no ZooKeeper")]
     with pytest.raises(ChannelUnavailableError):
@@ -241,8 +241,9 @@ async def test_a_gap_that_cannot_be_published_is_found_again() -> None:
     assert on.output.reported == [dropped(11, 20, "purged")]
 
 
-async def test_a_corrupt_edit_of_a_feed_is_given_up(on: FakeCluster) -> None:
-    """A publisher that met it again in each run would publish nothing any more."""
+@pytest.mark.parametrize("data", [b"[{", b'[{"type":"UNLINK","x":' + b"[" * 5_000], ids=["cut", "deep"])
+async def test_a_corrupt_edit_of_a_feed_is_given_up(on: FakeCluster, data: bytes) -> None:
+    """Otherwise a publisher would meet the edit in each run, and publish nothing more."""
     feed = FakeFeed(on.zookeeper)
     on.namenode.log = feed.log
     on.other_source = lambda: FeedEdits(
@@ -253,7 +254,7 @@ async def test_a_corrupt_edit_of_a_feed_is_given_up(on: FakeCluster) -> None:
         async with on.publishing():
             on.zookeeper.disconnect()
             before, txid, last_txid = (on.namenode.unlink("/f") for _ in range(3))
-            feed.commit(SetData(ROOT + feed_znodes.edit(1, txid - 1), b"[{"))
+            feed.commit(SetData(ROOT + feed_znodes.edit(1, txid - 1), data))
             on.zookeeper.connect()
             await on.published()
             found = on.records("f")[-1].content
@@ -267,7 +268,7 @@ async def test_a_corrupt_edit_of_a_feed_is_given_up(on: FakeCluster) -> None:
 
 @pytest.mark.parametrize("what", ["definition", "definition and stream"])
 async def test_a_filter_that_somebody_deleted_is_taken_out_of_force(on: FakeCluster, what: str) -> None:
-    """P3: caches that have read it count on it, until a record of another generation tells them to look again."""
+    """P3: caches that have read the filter trust it until a record of another generation makes them read again."""
     async with on.publisher():
         await on.with_filter("f", "/f/*")
     known, former = on.generation(), on.published_filters()["f"]
@@ -276,7 +277,7 @@ async def test_a_filter_that_somebody_deleted_is_taken_out_of_force(on: FakeClus
         deletions.append(Delete(ZNODES.stream("f")))
     await on.outsider.commit(deletions)
     changed = on.namenode.unlink("/f/x")
-    on.filters.takes_s = 0.5  # the edits are read before it is known that the filter is wanted
+    on.filters.takes_s = 0.5  # the edits are read before the filter is known to be wanted
     async with on.publisher():
         await on.published()
         (record,) = (each for each in on.cache_records() if each.link.previous < changed <= each.link.txid)

@@ -1,4 +1,4 @@
-"""Reading, matching and writing keep out of each other's way, and lose nothing between them."""
+"""Run: reading, matching and writing do not block one another, and lose nothing between them."""
 
 import asyncio
 import logging
@@ -60,7 +60,7 @@ class Fixture:
         self.run = self.next_run(self.source, is_continuous=is_continuous)
 
     def next_run(self, source: ScriptedSource, *, is_continuous: bool) -> Run:
-        """Return a run that goes on with what is pending."""
+        """Return a run that continues with the pending batch."""
         return Run(
             Resumed(pending=self.pending, is_continuous=is_continuous),
             source=source,
@@ -83,7 +83,7 @@ class Fixture:
 
 @asynccontextmanager
 async def running(*script: EditsRead | Exception | float, **how: Any) -> AsyncIterator[Fixture]:
-    """Have a run follow this script until the block ends."""
+    """Play a script as the edits of a run, while the block runs."""
     fixture = Fixture(*script, **how)
     async with asyncio.TaskGroup() as tasks:
         living = tasks.create_task(fixture.run.run())
@@ -94,16 +94,16 @@ async def running(*script: EditsRead | Exception | float, **how: Any) -> AsyncIt
 async def ended(
     *script: EditsRead | Exception | float, fault: Exception | None = None
 ) -> tuple[Fixture, Exception]:
-    """Return a run that has ended by itself, and why."""
+    """Return a run that has ended by itself, and the error that ended it."""
     fixture = Fixture(*script)
     fixture.output.faults = [] if fault is None else [fault]
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - the test looks at it
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - the test checks it
         await fixture.run.run()
     return fixture, caught.value
 
 
 async def test_one_page_of_edits_does_not_space_records_out() -> None:
-    """A mkdirs with its parents is several transactions at once; ten a second wait for nothing."""
+    """A mkdirs with its parents is several transactions at a time; ten per second are not delayed."""
     late_s: list[float] = []
     pages = (
         read(last, *(batch(txid, "/f") for txid in range(last - 3, last + 1))) for last in range(14, 94, 4)
@@ -117,7 +117,7 @@ async def test_one_page_of_edits_does_not_space_records_out() -> None:
 
 
 async def test_what_comes_while_writing_goes_into_the_next_record() -> None:
-    """Reading goes on; records are spaced out under load."""
+    """Reading continues; under load records are spaced out."""
     script = [part for txid in range(11, 61) for part in (read(txid, batch(txid, "/f")), 0.001)]
     async with running(5.0, *script) as on:
         on.output.takes_s = 0.1
@@ -129,7 +129,7 @@ async def test_what_comes_while_writing_goes_into_the_next_record() -> None:
 
 
 async def test_coverage_alone_is_published_seldom() -> None:
-    """Once per interval while nothing concerns a filter, and never when nothing was read."""
+    """It is published once per interval while no change concerns a filter, and never without new edits."""
     script = [part for txid in range(11, 1011) for part in (read(txid, batch(txid, "/else")), 0.01)]
     async with running(*script) as on:
         await asyncio.sleep(15)
@@ -142,7 +142,7 @@ async def test_coverage_alone_is_published_seldom() -> None:
 
 @pytest.mark.parametrize("error", [ENDED, NotPermittedError("no")])
 async def test_what_was_read_is_published_before_the_end(error: Exception) -> None:
-    """L2: also when reading ends in the same moment."""
+    """L2: this holds even if reading ends at the same moment."""
     on, why = await ended(5.0, read(11, batch(11, "/f")), read(12, batch(12, "/f")), error)
     assert why is error
     assert on.covered[-1] == 12
@@ -157,7 +157,7 @@ async def test_silence_ends_a_life() -> None:
 
 
 async def test_a_write_that_fails_ends_a_life() -> None:
-    """What was carried out is found out by the next one."""
+    """The next run finds out what was written."""
     fault = ChannelUnavailableError("lost")
     on, why = await ended(5.0, read(11, batch(11, "/f")), 1.0, read(12), fault=fault)
     assert why is fault
@@ -177,7 +177,7 @@ async def test_no_more_is_read_than_can_wait() -> None:
 
 
 async def test_catching_up_yields_to_others_and_waits_for_room() -> None:
-    """However many transactions come in one go: some are matched per iteration, and no more than can wait."""
+    """A read may have any number of transactions: few are matched per loop iteration, and no more than can wait."""
     many = read(2010, *(batch(txid, *["/f"] * 50) for txid in range(11, 2011)))
     async with running(many) as on:
         on.output.takes_s = 1.0
@@ -198,7 +198,7 @@ async def test_catching_up_yields_to_others_and_waits_for_room() -> None:
 
 
 async def test_a_flood_is_dropped_while_edits_are_read_as_they_come() -> None:
-    """Nobody else lags for it: what does not fit is named, and reading goes on."""
+    """No other filter lags: the overflow is reported, and reading continues."""
     giant = ["/f"] * MAX_EVENTS
     first, *others = (EditsRead((batch(txid, *giant),), txid, 1e9) for txid in range(11, 16))
     async with running(1.0, first, 1.0, *others) as on:
@@ -215,7 +215,7 @@ async def test_a_flood_is_dropped_while_edits_are_read_as_they_come() -> None:
 
 
 async def test_a_new_filter_begins_where_the_publications_end() -> None:
-    """L1: what was read before is published with the old set, what comes later is matched with the new one."""
+    """L1: edits read before are published with the old set, later ones are matched with the new set."""
     script = [part for txid in range(11, 16) for part in (read(txid, batch(txid, "/g")), 0.005)]
     async with running(5.0, *script) as on:
         await asyncio.sleep(5)
@@ -240,7 +240,7 @@ async def test_a_new_filter_begins_where_the_publications_end() -> None:
 
 
 async def test_a_change_undone_before_its_write_is_dropped() -> None:
-    """What waits is published first; a change of nothing would have each cache read all filters again."""
+    """Waiting edits are published first; an empty change would make each cache read all filters again."""
     async with running(5.0, read(11, batch(11, "/f")), 0.1, read(12, batch(12, "/f"))) as on:
         on.output.takes_s = 1.0
         await asyncio.sleep(5.5)
@@ -262,7 +262,7 @@ async def test_a_change_undone_before_its_write_is_dropped() -> None:
 
 
 async def test_the_filters_are_read_when_their_directory_changes() -> None:
-    """And after a gap, in which it may have changed."""
+    """They are also read after a gap, in which they may have changed."""
     async with running(5.0, read(11, batch(11, "/apps/nncache/filters/g"))) as on:
         await until(lambda: on.follower.reads == 1)
         await asyncio.sleep(10)
@@ -271,7 +271,7 @@ async def test_the_filters_are_read_when_their_directory_changes() -> None:
 
 @pytest.mark.parametrize(("is_continuous", "reads"), [(True, 1), (False, 2)])
 async def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool, reads: int) -> None:
-    """In the gap they may have changed; without one the edits would tell."""
+    """They may have changed in the gap; without a gap the edits would show it."""
     first = Fixture(1.0, ENDED)
     with pytest.raises(MissingEventsError):
         await first.run.run()
@@ -282,7 +282,7 @@ async def test_a_life_after_a_gap_reads_the_filters_again(*, is_continuous: bool
 
 
 async def test_a_change_of_the_filters_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """By name, with what became of each."""
+    """The line names the filters by kind of change."""
     caplog.set_level(logging.INFO)
     async with running() as on:
         await asyncio.sleep(1)
@@ -301,8 +301,8 @@ async def test_a_change_of_the_filters_is_logged(caplog: pytest.LogCaptureFixtur
 
 
 async def test_what_is_over_a_limit_is_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
-    """By the filter's name, with the setting; the records say it each time."""
-    much = EditsRead((batch(11, *["/f"] * 99),), 11, 1005.0)  # all that there is: no time before counts
+    """The line has the filter's name and the setting; each record has the reason."""
+    much = EditsRead((batch(11, *["/f"] * 99),), 11, 1005.0)  # everything up to then: no earlier time counts
     pauses_s = {12: 5.0, 13: 5.0, 14: 25.0, 15: 25.0, 16: 15.0, 17: 5.0}
     script = [part for txid, s in pauses_s.items() for part in (s, read(txid, batch(txid, "/f")))]
     async with running(5.0, much, *script, per_s=0.01) as on:
@@ -319,7 +319,7 @@ async def test_what_is_over_a_limit_is_logged_once_a_minute(caplog: pytest.LogCa
 
 
 async def test_a_time_without_edits_saves_up_no_more_than_a_burst() -> None:
-    """All was read meanwhile, though nothing came of it."""
+    """All edits were read in that time, although none came."""
     idle = [part for at in range(1005, 1205, 20) for part in (EditsRead((), 10, float(at)), 20.0)]
     flood = (read(11, batch(11, *["/f"] * 60)), read(12, batch(12, "/f")), read(13, batch(13, "/f")))
     async with running(5.0, *idle, *flood, per_s=0.02) as on:

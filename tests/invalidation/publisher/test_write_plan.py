@@ -1,4 +1,4 @@
-"""WritePlan: what is written is in order, guarded by `.cache`, and small enough."""
+"""WritePlan: writes are ordered, guarded by `.cache`, and small enough."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ HUGE = "/" + "x" * 200_000
 
 
 def tree(*names: str, counts: OutputStats | None = None, max_records: int = 3) -> WritePlan:
-    """Return a tree at transaction 10, `.cache` of version 5, filters of version 4 in generation 2."""
+    """Return a plan at transaction 10: `.cache` has version 5, `.filters` version 4 and generation 2."""
     made = WritePlan(
         ZNODES,
         max_records,
@@ -69,19 +69,19 @@ def filter_record(name: str, previous: int, txid: int, content: Events | Dropped
 
 
 def planned(made: WritePlan, txid: int, **filters: Events | Dropped) -> list[Sequence[Operation]]:
-    """Return the multis that publish these and nothing for caches."""
+    """Return the multis that publish these records of filters, and no change for caches."""
     return list(made.plan_publication(Publication(txid=txid, content=Stale(()), filters=filters)))
 
 
 def records_of_f(multis: Iterable[Sequence[Operation]]) -> list[FilterRecord]:
-    """Return the records of filter f that these add."""
+    """Return the records of filter f that these multis create."""
     created = [each for multi in multis for each in multi if isinstance(each, Create) and "/f/" in each.path]
     assert all(fits(each.data) for each in created)
     return [parse_filter_record(each.path, each.data) for each in created]
 
 
 def test_a_publication_is_one_multi() -> None:
-    """Records, values and the removal of what is too old, all or nothing; versions guard it (T1, T2)."""
+    """Records, values and the deletion of old records are atomic, guarded by versions (T1, T2)."""
     made, counts = tree("f", counts=(counted := OutputStats())), counted
     content = Stale(((12, Vanished("/f")),))
     events = Events((batch(12, "/f"),))
@@ -109,7 +109,7 @@ def test_a_publication_is_one_multi() -> None:
 
 
 def test_what_is_too_large_for_one_multi_goes_before() -> None:
-    """The filters' records first, each multi under a check of `.cache`, and `.cache` last (P2)."""
+    """The filters' records come first, each multi with a check of `.cache`, and `.cache` last (P2)."""
     names = [f"f{number}" for number in range(6)]
     made = tree(*names)
     events = Events((batch(12, HUGE),))
@@ -125,14 +125,14 @@ def test_what_is_too_large_for_one_multi_goes_before() -> None:
 
 
 def test_many_filters_take_several_multis() -> None:
-    """A thousand filters that all match are 2,000 operations and more."""
+    """A thousand matching filters need more than 2,000 operations."""
     names = [f"f{number}" for number in range(1000)]
     multis = planned(tree(*names), 12, **dict.fromkeys(names, Events((batch(12, "/f"),))))
     assert [len(operations) for operations in multis] == [2000 - 1, 2 + 3]
 
 
 def test_a_record_that_is_too_large_is_split() -> None:
-    """Nothing is dropped that can be told in two records of the same filter."""
+    """Nothing is dropped that fits in two records of the same filter."""
     made = tree("f", max_records=100)
     batches = tuple(batch(txid, HUGE) for txid in range(11, 16))
     multis = planned(made, 15, f=Events(batches))
@@ -145,7 +145,7 @@ def test_a_record_that_is_too_large_is_split() -> None:
 
 
 def test_many_events_are_split_by_their_number() -> None:
-    """A record is not encoded over and over to find out what fits."""
+    """A record is not encoded repeatedly to find what fits."""
     made = tree("f", max_records=100)
     (multi,) = planned(made, 2510, f=Events(tuple(batch(txid, "/f") for txid in range(11, 2511))))
     records = [op.path for op in multi if isinstance(op, Create)]
@@ -153,7 +153,7 @@ def test_many_events_are_split_by_their_number() -> None:
 
 
 def test_a_too_large_transaction_is_dropped_for_its_filter() -> None:
-    """Ten thousand events of one concat can't be told apart: the subscriber hears that they are missing."""
+    """The ten thousand events of a CONCAT cannot be split: the subscriber gets a notice of the gap."""
     counts = OutputStats()
     made = tree("f", counts=counts)
     giant = batch(12, *[f"/{number}/{'x' * 100}" for number in range(10_000)])
@@ -168,7 +168,7 @@ def test_a_too_large_transaction_is_dropped_for_its_filter() -> None:
 
 
 def test_too_many_long_paths_make_everything_unknown() -> None:
-    """A record for caches that is too large costs them what they have, never a stale answer."""
+    """A record for caches that is too large flushes them, but leaves no stale answer."""
     counts = OutputStats()
     made = tree(counts=counts)
     content = Stale(tuple((11, Vanished(f"{HUGE}{number}")) for number in range(5)))
@@ -180,7 +180,7 @@ def test_too_many_long_paths_make_everything_unknown() -> None:
 
 
 def test_a_smaller_number_of_records_is_reached_in_steps() -> None:
-    """One multi stays bounded also when the setting was 10,000 before."""
+    """A multi stays bounded even if the setting was 10,000 before."""
     made = WritePlan(
         ZNODES,
         2,
@@ -197,7 +197,7 @@ def test_a_smaller_number_of_records_is_reached_in_steps() -> None:
 
 
 def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
-    """T3: definitions, streams and generation in one multi, which also moves the version of `.cache`."""
+    """T3: definitions, streams and generation change in one multi, which also increments the version of `.cache`."""
     made = tree("old", "same", "other")
     made.add_place("orphan")
     fresh, again = (
@@ -248,7 +248,7 @@ def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
 
 
 def test_other_owners_or_subscribers_keep_the_generation() -> None:
-    """T1 all the same. A cache looks at globs and ids alone, and reads all definitions when the generation moves."""
+    """T1 holds nevertheless. A cache needs only globs and ids, and reads all definitions for a new generation."""
     made = tree("f", "g")
     updated = published("f", owner="amy")
     (multi,) = made.plan_filters(FilterChange(updated=(updated,)))
@@ -262,7 +262,7 @@ def test_other_owners_or_subscribers_keep_the_generation() -> None:
 
 
 def test_a_modified_filter_has_a_record_that_says_so() -> None:
-    """With its definition, and with the generation if a cache has to know."""
+    """The record comes with its definition, and with a new generation if caches must know."""
     reported, has = published("f").terms, published("f")
     for modified in (replace(has, id="new", path_glob="/g"), replace(has, owner="amy")):
         plan = tree("f")
@@ -278,7 +278,7 @@ def test_a_modified_filter_has_a_record_that_says_so() -> None:
 
 
 def test_where_it_can_have_none_the_next_publication_has_one() -> None:
-    """Whatever that brings for the filter: events, which may be split, a gap, or nothing."""
+    """That publication may have events for the filter, which may be split, a gap, or nothing."""
     reported, known = published("f").terms, published("f", owner="amy")
     huge = Events(tuple(batch(txid, HUGE, HUGE) for txid in (11, 12)))
     for content, txids in ((None, [14]), (huge, [11, 12]), (Dropped(11, 13, "why"), [13])):
@@ -300,7 +300,7 @@ def test_where_it_can_have_none_the_next_publication_has_one() -> None:
 
 
 def test_a_stream_that_is_ahead_says_it_behind_its_last_record() -> None:
-    """Its publication was cut short: only a record that follows those of the stream can be read."""
+    """Its publication was interrupted: readers can only read a record that follows those of the stream."""
     reported, known = published("f").terms, published("f", owner="amy")
     for txids, previous, txid in (((11, 12, 13), 12, 13), ((15,), 12, 15)):
         plan = tree()
@@ -315,7 +315,7 @@ def test_a_stream_that_is_ahead_says_it_behind_its_last_record() -> None:
 
 
 def test_what_can_not_be_deleted_is_out_of_force_all_the_same() -> None:
-    """T3: the generation tells it; the znode stays and is known to be there."""
+    """T3: the generation announces it; the znode stays, and is remembered."""
     made = tree("f", "g")
     definition, stream = f"{FILTERS}/f", "/inotify/ns/g"
     (multi,) = made.plan_filters(FilterChange(removed=("f", "g")), (definition, stream))
@@ -332,7 +332,7 @@ def test_what_can_not_be_deleted_is_out_of_force_all_the_same() -> None:
 
 
 def test_places_of_others_are_known_by_their_paths() -> None:
-    """A beginning finds them; what is in no filter's place is nothing to it."""
+    """A restart finds them; paths outside the places of filters are ignored."""
     made = tree()
     made.add_places((f"{FILTERS}/f", "/inotify/ns/g", f"{CACHE}/7"))
     assert made.definition_names() == {"f"}
@@ -341,13 +341,13 @@ def test_places_of_others_are_known_by_their_paths() -> None:
 
 
 def test_a_change_of_nothing_has_the_set_read_again() -> None:
-    """The generation counts up."""
+    """An empty change increments the generation."""
     (multi,) = tree("f").plan_filters(FilterChange())
     assert multi == (SetData(CACHE, b"10", 5), SetData(FILTERS, b"3", 4))
 
 
 def test_a_damaged_filter_may_lack_znodes() -> None:
-    """What is not there is not deleted."""
+    """Missing znodes are not deleted."""
     made = tree()
     made.add_definition("f", 0)
     assert made.definition_names() == {"f"}
@@ -357,7 +357,7 @@ def test_a_damaged_filter_may_lack_znodes() -> None:
 
 
 def test_many_changed_filters_take_several_multis() -> None:
-    """Each leaves a set that is in force as it is, of its own generation."""
+    """Each multi leaves a consistent set with a generation of its own."""
     added = tuple(published(f"f{number}", since_txid=10) for number in range(1500))
     multis = list(tree().plan_filters(FilterChange(added=added)))
     assert [len(multi) for multi in multis] == [2000, 2 + 2 * 501]
@@ -387,14 +387,14 @@ def znode(version: int) -> Znode:
 def test_the_writing_of_others_is_noticed(
     before: int, found: int | None, after: int | None, *, is_tampered: bool
 ) -> None:
-    """Whatever we write ourselves while we look is no such thing."""
+    """Our own writes during the check do not count."""
     versions = {} if after is None else {"/f": after}
     paths = tampered({"/f": before}, [None if found is None else znode(found)], versions)
     assert paths == (("/f",) if is_tampered else ())
 
 
 def test_it_knows_the_paths_of_all_that_is_its_own() -> None:
-    """Records of caches, and of each filter in force its definition, its stream and its records."""
+    """The records for caches; and each filter's definition, stream and records."""
     made = tree("f", "g")
     made.add_place("foreign")
     made.add_definition("foreign", 1)
@@ -425,20 +425,20 @@ def test_the_acls_of_what_is_made_count() -> None:
     ("unit_bytes", "expected"), [(100_000, [9, 1]), (MAX_BYTES * 2, [1] * 10), (10, [10])]
 )
 def test_units_stay_whole(unit_bytes: int, expected: list[int]) -> None:
-    """As few multis as the order allows; one that is too large alone is left to ZooKeeper to refuse."""
+    """There are as few multis as the order allows. ZooKeeper refuses a unit that is too large alone."""
     units = [[Create(f"/{number}", b"x" * unit_bytes)] for number in range(10)]
     assert [len(multi) for multi in pack(units)] == expected
 
 
 def test_operations_are_counted() -> None:
-    """With what will be added to each multi."""
+    """The operations reserved in each multi count too."""
     units = [[Delete("/a"), Delete("/b")]] * MAX_OPERATIONS
     assert {len(multi) for multi in pack(units, reserved=[Check("/", 1)])} == {MAX_OPERATIONS - 2, 4}
     assert pack([]) == []
 
 
 def test_acls_count() -> None:
-    """Of what is made; to write a znode brings none."""
+    """The ACL of each created znode adds to the size; a SetData has none."""
     large = MAX_BYTES // 3
     units: list[list[Operation]] = [[Create(f"/{number}", b""), SetData("/x", b"")] for number in range(5)]
     assert [len(each) for each in pack(units)] == [10]

@@ -1,4 +1,4 @@
-"""A publisher's znodes have their ACLs; wrong ones are repaired and logged."""
+"""A publisher's znodes have their ACLs; wrong ACLs are repaired and logged."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ TOP = ZNODES.namespace
 
 
 async def test_znodes_with_other_acls_are_repaired_and_named(caplog: pytest.LogCaptureFixture) -> None:
-    """One that is right, one that is open, one that is gone, and one of which we may see nothing: told once."""
+    """A znode may have the right ACL, be open, missing, or unreadable for us; each problem is logged once."""
     server, counts = FakeZooKeeper(clock), OutputStats()
     ours = server.session(OURS)
     await ours.commit(
@@ -44,7 +44,7 @@ async def test_znodes_with_other_acls_are_repaired_and_named(caplog: pytest.LogC
 
 
 async def test_an_acl_that_was_set_meanwhile_stays(caplog: pytest.LogCaptureFixture) -> None:
-    """Who was quicker knows more, such as the next publisher."""
+    """The client that was faster knows more, for example the next publisher."""
 
     class Quicker(FakeSession):
         async def set_acl(self, path: str, acl: Acl, version: int) -> None:
@@ -63,7 +63,7 @@ async def test_an_acl_that_was_set_meanwhile_stays(caplog: pytest.LogCaptureFixt
 async def test_many_are_counted_and_a_few_named(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tree of an older release has thousands; what was logged is remembered up to a bound."""
+    """The tree of an older release has thousands; the memory of what was logged is limited."""
     monkeypatch.setattr(znode_acls, "MAX_LOGGED", 30)
     server, counts = FakeZooKeeper(clock), OutputStats()
     ours = server.session(OURS)
@@ -79,7 +79,7 @@ async def test_many_are_counted_and_a_few_named(
 
 
 def open_all(tree: FakeTree) -> dict[str, Acl]:
-    """Open all znodes to everybody; return what their ACLs were."""
+    """Open all znodes to everyone, and return their former ACLs."""
     before = {path: tree.acl(path).acl for path in tree.paths}
     for path in before:
         tree.set_acl(path, OPEN, ANY_VERSION)
@@ -87,7 +87,7 @@ def open_all(tree: FakeTree) -> dict[str, Acl]:
 
 
 async def test_a_publisher_repairs_opened_acls_at_its_start(caplog: pytest.LogCaptureFixture) -> None:
-    """Everything, records too; so it does with the tree of a release that knew no ACLs."""
+    """It repairs all znodes, records included, also in the tree of a release without ACLs."""
     on = protected_cluster()
     async with on.publishing():
         on.namenode.unlink("/f")
@@ -103,7 +103,7 @@ async def test_a_publisher_repairs_opened_acls_at_its_start(caplog: pytest.LogCa
 
 
 async def test_a_login_closes_a_tree_made_without_one(on: FakeCluster) -> None:
-    """And what subscribers could read they still can."""
+    """Subscribers can still read what they could read before."""
     async with on.publishing():
         on.namenode.unlink("/f")
         await on.published()
@@ -123,11 +123,11 @@ async def test_a_login_closes_a_tree_made_without_one(on: FakeCluster) -> None:
 
 
 async def test_a_presence_whose_acl_was_set_says_nothing_about_us() -> None:
-    """Else whoever an administrator lets in there would be let in everywhere."""
+    """Otherwise anyone whom an administrator admits at that znode would be admitted everywhere."""
     on = protected_cluster()
     async with on.publishing() as process:
         on.zookeeper.tree.set_acl(ZNODES.publisher, OPEN, ANY_VERSION)
-        on.zookeeper.lose_next_commit(after=False)  # the run ends, the presence stays
+        on.zookeeper.lose_next_commit(after=False)  # the run ends, but the znode stays
         on.namenode.unlink("/f")
         runs = process.publisher.stats().runs
         await until(lambda: process.publisher.stats().runs > runs)
@@ -139,7 +139,7 @@ async def test_a_presence_whose_acl_was_set_says_nothing_about_us() -> None:
 async def test_changed_subscribers_hold_at_every_znode_within_a_second(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Those of before too, by an owner's change in HDFS; no run ends for it."""
+    """An owner's change in HDFS also affects existing znodes, and ends no run."""
     caplog.set_level(logging.WARNING)
     on = protected_cluster()
     ann = on.zookeeper.session(frozenset({("sasl", "ann@R")}))
@@ -182,7 +182,7 @@ CLOSED: Acl = (AclEntry("auth", "", ALL),)
 
 
 async def test_created_znodes_have_the_acl_of_their_path() -> None:
-    """Also what is made on the way to it; an ACL that is given is kept."""
+    """Ancestors that `ensure` creates have theirs too; an explicit ACL is kept."""
     server = FakeZooKeeper(clock)
     async with ProtectedSession(server.session(US), lambda path: OPEN if path == "/open" else CLOSED) as ours:
         await ours.wait_connected(1.0)
@@ -205,7 +205,7 @@ async def test_created_znodes_have_the_acl_of_their_path() -> None:
 
 
 async def test_no_znode_is_ever_open_to_strangers() -> None:
-    """Filters come, change and go, records are trimmed, streams begin again; nothing is readable meanwhile."""
+    """Filters are added, changed and removed, records trimmed, streams restarted: no znode is readable in between."""
     on = protected_cluster()
     stranger = on.zookeeper.session(frozenset({("sasl", "eve"), ("digest", "eve:x")}))
     async with on.publishing() as process:

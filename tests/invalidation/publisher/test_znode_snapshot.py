@@ -1,4 +1,4 @@
-"""The tree as it is, whatever its size."""
+"""read_tree: the tree as it is, whatever its size."""
 
 import asyncio
 
@@ -17,14 +17,14 @@ ZNODES = Znodes("/inotify", "ns")
 
 
 async def made(zookeeper: FakeSession, *paths: str) -> FoundTree:
-    """Return what is found of these znodes, each of which holds its own path."""
+    """Create these znodes, each with its own path as data, and return the tree found."""
     await zookeeper.ensure(ZNODES.namespace)
     await zookeeper.commit([Create(f"{ZNODES.namespace}/{path}", path.encode()) for path in paths])
     return await read_tree(zookeeper, ZNODES)
 
 
 async def test_an_empty_tree_is_read() -> None:
-    """Nothing is published yet."""
+    """Nothing has been published yet."""
     async with FakeZooKeeper(clock).session() as zookeeper:
         assert await made(zookeeper) == FoundTree(children=())
 
@@ -53,7 +53,7 @@ async def test_all_that_can_be_gone_on_from_is_read() -> None:
 
 
 async def test_what_is_hidden_or_too_large_is_damaged() -> None:
-    """It comes without its data, so that it is restarted or removed; nothing else suffers, nor does the memory."""
+    """It is returned without data, so that it is restarted or removed; neither other znodes nor memory suffer."""
     server = FakeZooKeeper(clock)
     async with server.session() as zookeeper:
         await made(zookeeper, ".filters", ".filters/f", ".filters/g", ".filters/h", "f", "f/7", "g")
@@ -71,7 +71,7 @@ async def test_what_is_hidden_or_too_large_is_damaged() -> None:
 
 
 async def test_a_thousand_filters_are_read_in_little_time() -> None:
-    """Calls overlap; a filter without records costs no list of its children."""
+    """Calls overlap, and a filter without records needs no listing of its children."""
     server = FakeZooKeeper(clock)
     async with server.session() as zookeeper:
         names = [f"f{number}" for number in range(1000)]
@@ -85,7 +85,7 @@ async def test_a_thousand_filters_are_read_in_little_time() -> None:
 
 
 async def test_a_write_that_arrives_meanwhile_is_no_damage() -> None:
-    """O3: of a writer whose run has ended; a value older than its newest record would begin all streams anew."""
+    """O3: the write is of an ended run. A value older than its newest record would restart all streams."""
     server = FakeZooKeeper(clock)
     async with server.session() as zookeeper, server.session() as late:
         await made(zookeeper, ".cache", ".cache/9", ".filters")
@@ -99,7 +99,7 @@ async def test_a_write_that_arrives_meanwhile_is_no_damage() -> None:
 
 
 async def test_a_tree_that_somebody_else_goes_on_writing_is_not_taken() -> None:
-    """O2: two cannot publish; whoever comes later tries again later."""
+    """O2: two must not publish; the later one retries."""
     server = FakeZooKeeper(clock)
     async with server.session() as zookeeper, server.session() as other:
         await made(zookeeper, ".cache", ".filters")

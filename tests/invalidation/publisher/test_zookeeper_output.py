@@ -1,4 +1,4 @@
-"""The tree in ZooKeeper: begun so that a crash in the middle is found, and never another namespace's."""
+"""The output in ZooKeeper: a crash during a restart is detected, and another namespace's tree is never used."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -32,7 +32,7 @@ POOL = "BP-1"
 
 
 class Fixture:
-    """A ZooKeeper, and outputs over it."""
+    """A ZooKeeper, and outputs on it."""
 
     def __init__(self) -> None:
         self.zookeeper = FakeZooKeeper(clock)
@@ -41,7 +41,7 @@ class Fixture:
     def output(
         self, session: FakeSession | None = None, nameservice: str = "ns1"
     ) -> ZooKeeperInotifyEventOutputStream:
-        """Return an output of a process of its own."""
+        """Return an output of a new process."""
         setup = OutputSetup(
             nameservice=nameservice,
             publisher=PublisherSettings(max_records_per_filter=4),
@@ -62,24 +62,24 @@ class Fixture:
         return output
 
     async def reopened(self) -> PublishedState:
-        """Return what a successor finds."""
+        """Return the state that a successor finds."""
         return await self.output().open(US, POOL)
 
 
 @pytest.fixture
 async def on() -> Fixture:
-    """Set it up."""
+    """A fixture with an empty ZooKeeper."""
     return Fixture()
 
 
 def events(txid: int, *names: str) -> Publication:
-    """Return a publication of one transaction, for these filters."""
+    """Return the publication of one transaction, for these filters."""
     content = Stale(((txid, Vanished("/f")),))
     return Publication(txid=txid, content=content, filters=dict.fromkeys(names, Events((batch(txid, "/f"),))))
 
 
 async def test_a_beginning_can_be_read_at_once(on: Fixture) -> None:
-    """Also on an idle cluster: a first record says which chain it is."""
+    """This also holds on an idle cluster: the first record names the chain."""
     output = await on.begun(10)
     assert on.zookeeper.tree.read(ZNODES.namespace).data == POOL.encode()
     assert on.zookeeper.tree.read(ZNODES.cache).data == b"10"
@@ -92,7 +92,7 @@ async def test_a_beginning_can_be_read_at_once(on: Fixture) -> None:
 
 
 async def test_a_successor_finds_what_was_published(on: Fixture) -> None:
-    """Positions and filters, from ZooKeeper alone; records go on in their chains."""
+    """It reads positions and filters from ZooKeeper alone, and continues the chains."""
     output = await on.begun(10, "f", "g")
     assert await output.publish(events(12, "f")) == 1
     f, g = published("f", since_txid=10), published("g", since_txid=10)
@@ -108,7 +108,7 @@ async def test_a_successor_finds_what_was_published(on: Fixture) -> None:
 
 
 async def test_two_that_both_believe_to_publish_do_not_mix(on: Fixture) -> None:
-    """O2: who was elected before gets an error, whatever it writes and whether or not the other has written."""
+    """O2: every write of the one elected earlier fails, whether or not the other one has written."""
     first, second = await on.begun(10, "f"), on.output()
     await second.open(US, POOL)
     writes: tuple[Callable[[ZooKeeperInotifyEventOutputStream, int], Awaitable[int]], ...] = (
@@ -129,7 +129,7 @@ async def test_two_that_both_believe_to_publish_do_not_mix(on: Fixture) -> None:
 
 
 async def test_a_part_of_a_publication_that_comes_too_late_is_refused(on: Fixture) -> None:
-    """T1: a multi with filters' records alone is guarded as well, also from one that was elected in the same epoch."""
+    """T1: a multi with only filters' records is guarded too, even within one epoch."""
     first, second = await on.begun(10, "f", "g", "h"), on.output()
     await on.outsider.commit([SetData(ZNODES.cache, b"10")])
     much = Events((batch(11, "/" + "x" * 400_000),))
@@ -142,7 +142,7 @@ async def test_a_part_of_a_publication_that_comes_too_late_is_refused(on: Fixtur
 
 
 async def test_a_removed_filter_leaves_nothing(on: Fixture) -> None:
-    """Its records, what others have put there, and an old stream of the same name that is in the way."""
+    """Its records, strangers' znodes, and an old stream of that name which is in the way are deleted."""
     output = await on.begun(10, "f")
     await output.publish(events(11, "f"))
     await on.outsider.ensure(f"{ZNODES.stream('f')}/foreign/deep")
@@ -157,7 +157,7 @@ async def test_a_removed_filter_leaves_nothing(on: Fixture) -> None:
 
 
 async def test_all_begins_anew(on: Fixture) -> None:
-    """Nothing of the old chains is left; what is foreign and not in the way stays."""
+    """Nothing of the old chains is left; foreign znodes elsewhere stay."""
     output = await on.begun(10, "f")
     await output.publish(events(12, "f"))
     await on.outsider.ensure(f"{ZNODES.cache}/foreign/deep")
@@ -173,7 +173,7 @@ async def test_all_begins_anew(on: Fixture) -> None:
 
 
 async def test_a_crash_while_all_begins_anew_is_found(on: Fixture) -> None:
-    """At any of its writes: the next run starts again as well, or it was complete."""
+    """After a crash before any of its writes, the next run restarts too, unless nothing was written yet."""
 
     async def count_writes(on: Fixture) -> int:
         output, before = await on.begun(10, "f", "g"), on.zookeeper.writes
@@ -196,7 +196,7 @@ async def test_a_crash_while_all_begins_anew_is_found(on: Fixture) -> None:
 
 
 class Connected(FakeSession):
-    """A session that is there at once."""
+    """A session that is connected from the start."""
 
     def __init__(self, server: FakeZooKeeper) -> None:
         super().__init__(server)
@@ -209,7 +209,7 @@ class CrashingSession(Connected):
     commits_left = 1000
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Carry out a transaction, while it lives."""
+        """Carry out a transaction, unless the process is dead."""
         if self.commits_left == 0:
             raise ConnectionLostError("dead")
         self.commits_left -= 1
@@ -217,7 +217,7 @@ class CrashingSession(Connected):
 
 
 async def test_another_namespace_is_refused(on: Fixture) -> None:
-    """What it publishes would make caches answer for other files; the message says what to do."""
+    """Its records would make caches answer for other files; the message says what to do."""
     await on.begun(10)
     before = on.zookeeper.tree.paths
     with pytest.raises(
@@ -228,14 +228,14 @@ async def test_another_namespace_is_refused(on: Fixture) -> None:
 
 
 async def test_a_place_without_a_namespace_is_taken(on: Fixture) -> None:
-    """Somebody who waits for a publisher may have made it."""
+    """A client that waits for a publisher may have created the znode."""
     await on.outsider.ensure(ZNODES.namespace)
     await on.begun(10)
     assert on.zookeeper.tree.read(ZNODES.namespace).data == POOL.encode()
 
 
 async def test_without_a_connection_nothing_is_opened(on: Fixture) -> None:
-    """And without having opened nothing is published."""
+    """An output that is not open publishes nothing."""
     output = on.output()
     with pytest.raises(ChannelUnavailableError):
         await output.publish(events(11))
@@ -249,7 +249,7 @@ async def test_without_a_connection_nothing_is_opened(on: Fixture) -> None:
 
 
 async def test_giving_up_lets_another_publish(on: Fixture) -> None:
-    """The end of the process does, too; without either the presence stays."""
+    """The end of the process does so too; otherwise the znode of the publisher stays."""
     output = await on.begun(10)
     await output.close(give_up=False)
     assert on.zookeeper.tree.exists(ZNODES.publisher)
@@ -275,7 +275,7 @@ async def test_giving_up_lets_another_publish(on: Fixture) -> None:
     ],
 )
 async def test_the_writing_of_others_is_noticed(on: Fixture, damage: Operation) -> None:
-    """Also while nothing is published: readers can't wait for the next run."""
+    """They are noticed even while nothing is published: readers cannot wait for the next run."""
     output = await on.begun(10, "f")
     async with asyncio.TaskGroup() as tasks:
         keeping = tasks.create_task(expect_end(output))
@@ -290,7 +290,7 @@ async def test_the_writing_of_others_is_noticed(on: Fixture, damage: Operation) 
 
 
 class SlowSession(Connected):
-    """A session whose commits after the first few take so long that a look falls between them."""
+    """A session whose later commits take so long that a check happens between them."""
 
     quick = 1000
 
@@ -303,7 +303,7 @@ class SlowSession(Connected):
 
 
 async def test_our_own_definitions_on_their_way_out_are_not_planted(on: Fixture) -> None:
-    """A change of several multis leaves them there until the last."""
+    """A change of several multis leaves them in place until the last one."""
     session = SlowSession(on.zookeeper)
     output = on.output(session)
     await output.open(US, POOL)
@@ -321,13 +321,13 @@ async def test_our_own_definitions_on_their_way_out_are_not_planted(on: Fixture)
 
 
 async def expect_end(output: ZooKeeperInotifyEventOutputStream) -> None:
-    """Keep the right to publish until it ends."""
+    """Keep the right to publish until it is lost."""
     with pytest.raises(ChannelUnavailableError, match=r"another client|no longer ours"):
         await output.keep()
 
 
 async def test_nothing_to_watch_is_no_tampering(on: Fixture) -> None:
-    """Before a beginning there is nothing of ours."""
+    """Before the first write there are no znodes of ours."""
     output = on.output()
     await output.open(US, POOL)
     with pytest.raises(TimeoutError):
@@ -338,7 +338,7 @@ async def test_nothing_to_watch_is_no_tampering(on: Fixture) -> None:
 
 
 async def test_what_others_put_below_an_old_record_goes_with_it(on: Fixture) -> None:
-    """A record has no children of ours; trimming it goes on, and in the same writes as ever."""
+    """Our records have no children; trimming continues, without additional writes."""
     output = await on.begun(10, "f")
     await output.publish(events(11, "f"))
     for path in (f"{ZNODES.record(ZNODES.cache, 11)}/x", f"{ZNODES.record(ZNODES.stream('f'), 11)}/x"):
@@ -354,7 +354,7 @@ async def test_a_record_with_hidden_children_stays(
     on: Fixture,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Publishing goes on, in this run and the next; it is logged once."""
+    """Publishing continues, in this run and the next; each process logs it once."""
     output = await on.begun(10, "f")
     await output.publish(events(11, "f"))
     record = ZNODES.record(ZNODES.cache, 11)
@@ -375,7 +375,7 @@ async def test_a_record_with_hidden_children_stays(
 async def test_a_new_nameservice_beside_others_is_logged_once(
     on: Fixture, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is taken all the same: it may be meant. The log lists those that there were."""
+    """It is used nevertheless, since that may be intended. The log lists the existing ones."""
     await on.output().open(US, POOL)
     assert caplog.messages == []
     await on.outsider.commit([Create("/HDFSInotifyRoot/.x", b""), Create("/HDFSInotifyRoot/prod", b"BP-2")])

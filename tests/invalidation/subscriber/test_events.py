@@ -1,4 +1,4 @@
-"""The subscribers' stream: every event of one filter, in order, each once; and what is missing is said."""
+"""The subscribers' stream: every event of one filter, once and in order; missing events are reported."""
 
 import asyncio
 from dataclasses import replace
@@ -33,14 +33,14 @@ from tests.invalidation.virtual_time import clock
 
 @pytest.fixture
 async def stream(fake_cluster: FakeCluster) -> FilterInotifyEventInputStream:
-    """One that has said where it begins."""
+    """A stream that has yielded its starting position."""
     made = follow(fake_cluster)
     await anext(made)
     return made
 
 
 async def test_events_come_from_now_on(fake_cluster: FakeCluster) -> None:
-    """Those of other filters don't."""
+    """Other filters' events are not in the stream."""
     fake_cluster.unlink("/joe/before")
     stream = follow(fake_cluster)
     assert await anext(stream) == Position(11)
@@ -50,7 +50,7 @@ async def test_events_come_from_now_on(fake_cluster: FakeCluster) -> None:
 
 
 async def test_events_come_from_behind_a_transaction_on(fake_cluster: FakeCluster) -> None:
-    """From inside a record only the rest of it."""
+    """If the position is within a record, only the rest of it is yielded."""
     fake_cluster.unlink("/joe/a", "/joe/b", "/joe/c")
     fake_cluster.unlink("/joe/d")
     stream = follow(fake_cluster, 12)
@@ -58,7 +58,7 @@ async def test_events_come_from_behind_a_transaction_on(fake_cluster: FakeCluste
 
 
 async def test_a_position_that_nothing_followed_yet_is_good(fake_cluster: FakeCluster) -> None:
-    """The filter's last record is older, but everything up to there is published."""
+    """The filter's last record is older, but everything up to the position is published."""
     fake_cluster.unlink("/joe/a")
     fake_cluster.unlink("/ann/a")
     stream = follow(fake_cluster, 12)
@@ -77,7 +77,7 @@ async def test_a_position_that_nothing_followed_yet_is_good(fake_cluster: FakeCl
 
 
 async def test_a_modified_filter_is_reported_before_its_next_events(fake_cluster: FakeCluster) -> None:
-    """At the last transaction of the old glob; from inside a record it was reported already."""
+    """The notice has the last transaction of the old glob; from a later position it is not repeated."""
     before, after = FilterTerms("/joe/*", "joe"), FilterTerms("/ann/*", "ann")
     reported = FilterModified(11, "/joe/*", "joe", "/ann/*", "ann")
     assert (reported.txid, reported.events) == (11, ())
@@ -111,7 +111,7 @@ async def test_a_modified_filter_is_reported_before_its_next_events(fake_cluster
 
 
 async def test_trimmed_records_are_a_gap_with_a_name(fake_cluster: FakeCluster) -> None:
-    """GapFlush: which transactions are missing is known; another stream goes on behind them."""
+    """GapFlush: the error names the missing transactions; another stream continues after them."""
     for _ in range(fake_cluster.press.max_records + 3):
         fake_cluster.unlink("/joe/a")
     stream = follow(fake_cluster, 11)
@@ -125,7 +125,7 @@ async def test_trimmed_records_are_a_gap_with_a_name(fake_cluster: FakeCluster) 
 
 
 async def test_a_slow_subscriber_learns_what_it_has_missed(fake_cluster: FakeCluster) -> None:
-    """GapFlush: also when it reads while records are being trimmed."""
+    """GapFlush: this also holds if records are trimmed while it reads."""
 
     async def flow() -> None:
         for number in range(3000):
@@ -138,7 +138,7 @@ async def test_a_slow_subscriber_learns_what_it_has_missed(fake_cluster: FakeClu
 
     async def subscribe() -> None:
         while True:
-            stream = follow(fake_cluster)  # from now on: right behind a gap the next one would be certain
+            stream = follow(fake_cluster)  # from now on: directly after a gap the next one would be certain
             try:
                 async for item in stream:
                     seen.update({item.through_txid} if isinstance(item, ReceivedEvents) else ())
@@ -162,7 +162,7 @@ async def test_a_slow_subscriber_learns_what_it_has_missed(fake_cluster: FakeClu
 async def test_what_was_dropped_is_a_gap_behind_what_came_before(
     stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
 ) -> None:
-    """GapFlush: in its place; another stream goes on behind it."""
+    """GapFlush: the gap keeps its place; another stream continues after it."""
     fake_cluster.server.disconnect()
     fake_cluster.unlink("/joe/a")
     fake_cluster.namenode.unlink("/joe/b")
@@ -182,7 +182,7 @@ async def test_what_was_dropped_is_a_gap_behind_what_came_before(
 async def test_a_corrupt_record_is_a_gap(
     stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
 ) -> None:
-    """GapFlush: the stream goes on behind it."""
+    """GapFlush: the stream continues after it."""
     fake_cluster.unlink("/joe/a")
     fake_cluster.press.put(f"{ZNODES.stream('joe')}/11", b"{}")
     with pytest.raises(MissingEventsError) as caught:
@@ -196,7 +196,7 @@ async def test_a_corrupt_record_is_a_gap(
 async def test_a_filter_removed_is_a_gap_and_then_unknown(
     stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
 ) -> None:
-    """Whoever subscribed to it learns so."""
+    """A subscriber gets a gap first, and then UnknownFilterError."""
     fake_cluster.press.change_filters({"ann": "/ann/*"})
     with pytest.raises(MissingEventsError, match="gone"):
         await anext(stream)
@@ -208,7 +208,7 @@ async def test_a_filter_removed_is_a_gap_and_then_unknown(
 async def test_a_filter_made_anew_is_a_gap(
     stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
 ) -> None:
-    """GapFlush: same name, same glob, but nobody matched it in between."""
+    """GapFlush: name and glob are the same, but events in between were not matched."""
     fake_cluster.server.disconnect()
     fake_cluster.press.change_filters({})
     fake_cluster.unlink("/joe/a")
@@ -229,7 +229,7 @@ async def test_a_filter_made_anew_is_a_gap(
 async def test_a_log_that_went_back_is_a_gap(
     stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
 ) -> None:
-    """GapFlush: the transactions that follow are others than those of the same numbers before."""
+    """GapFlush: later transactions reuse the ids of lost ones."""
     fake_cluster.unlink("/joe/a", "/joe/b")
     assert await anext(stream) == received(12, "/joe/a", "/joe/b")
     fake_cluster.namenode.restart(lost=4)
@@ -248,7 +248,7 @@ async def test_a_log_that_went_back_is_a_gap(
 async def test_lost_connections_are_survived(
     stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
 ) -> None:
-    """What was published meanwhile comes, in order and once."""
+    """All events published in between arrive once and in order."""
     for step in range(60):
         names = [f"/joe/n{step}x{number}" for number in range(1 + step % 5)]
         for name in names:
@@ -261,7 +261,7 @@ async def test_lost_connections_are_survived(
 
 
 async def test_a_cancelled_wait_has_lost_nothing(fake_cluster: FakeCluster) -> None:
-    """S3: however often whoever iterates gives up and asks again."""
+    """S3: however often the reader cancels a read and repeats it."""
     fake_cluster.press.max_records = 100
     stream = follow(fake_cluster)
     seen: list[SubscriptionItem] = []
@@ -280,7 +280,7 @@ async def test_a_cancelled_wait_has_lost_nothing(fake_cluster: FakeCluster) -> N
 
 
 async def test_what_is_away_is_named(fake_cluster: FakeCluster) -> None:
-    """No such filter, nothing published, no right to read, a definition that cannot be read."""
+    """The filter, all publications, the right to read or a readable definition may be missing."""
     for name in ("ann", "a/b", "..", ".cache", ""):
         with pytest.raises(UnknownFilterError, match=r"there are: joe$"):
             await anext(follow(fake_cluster, name=name))
@@ -305,7 +305,7 @@ async def test_what_is_away_is_named(fake_cluster: FakeCluster) -> None:
 async def test_an_event_takes_two_round_trips_after_its_watch(
     stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
 ) -> None:
-    """The value, and the record that it names."""
+    """One reads the value, the other the record that it names."""
     for _ in range(3):
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(stream), 0.3)
@@ -318,7 +318,7 @@ async def test_an_event_takes_two_round_trips_after_its_watch(
 async def test_a_record_of_nothing_moves_the_position(
     stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
 ) -> None:
-    """Whoever resumes need not read it again."""
+    """A reader that resumes need not read it again."""
     fake_cluster.namenode.unlink("/x")
     fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(()), 11))
     assert await anext(stream) == ReceivedEvents((), 11)
@@ -330,7 +330,7 @@ async def test_a_record_of_nothing_moves_the_position(
 async def test_a_silent_zookeeper_is_an_outage_and_no_gap(
     stream: FilterInotifyEventInputStream, fake_cluster: FakeCluster
 ) -> None:
-    """Told when it has been silent for too long by our own clock; when it is over the stream goes on."""
+    """It is raised after a timeout on our own clock; later the stream continues."""
     fake_cluster.server.disconnect()
     silent_at = clock()
     fake_cluster.unlink("/joe/a")
@@ -366,7 +366,7 @@ async def test_a_publisher_away_for_long_is_an_outage(
 
 
 async def test_a_publisher_whose_presence_is_hidden_is_there(fake_cluster: FakeCluster) -> None:
-    """An ACL refuses what is there, and nothing else; it is looked at seldom, since no watch can be set."""
+    """An ACL can only refuse an existing znode. It is read rarely, since no watch can be set."""
     fake_cluster.server.tree.forbidden.add(ZNODES.publisher)
     stream = follow(fake_cluster)
     await anext(stream)

@@ -1,4 +1,4 @@
-"""Where a subscriber's stream may begin: where everything that follows is known to be in it, and nowhere else."""
+"""A subscriber's stream may begin only where all later events are known to be in it."""
 
 import pytest
 
@@ -9,23 +9,23 @@ from nncache.invalidation.subscriber.starting_point import NoStart, find_start
 PUBLISHED = PublishedFilter(
     name="joe", id="now", path_glob="/joe/*", since_txid=100, owner="joe", allowed_subscribers=()
 )
-"""Matched behind 100; the last record is one of 150, and everything up to 170 is published."""
+"""The filter matches from 101 on; its last record is of 150, and everything up to 170 is published."""
 
 
 def start(position: int | None, chain: str | None = None) -> int | NoStart:
-    """Find the start of a stream of this filter."""
+    """Return the start of a stream of this filter, or why there is none."""
     return find_start(PUBLISHED, 150, position=position, chain=chain, through_txid=170)
 
 
 def test_without_a_position_it_begins_at_the_end() -> None:
-    """Events from now on: those of transactions behind the last record."""
+    """The stream has the events of transactions after the last record."""
     assert start(None) == 150
 
 
 @pytest.mark.parametrize("chain", [None, "now"])
 @pytest.mark.parametrize("position", [100, 101, 149, 150, 151, 170])
 def test_a_position_in_the_stream_is_a_start(position: int, chain: str | None) -> None:
-    """Also one behind the last record, as far as it is known that nothing matched since."""
+    """A position after the last record is one too, if nothing is known to have matched since."""
     assert start(position, chain) == position
 
 
@@ -47,7 +47,7 @@ def test_a_position_in_the_stream_is_a_start(position: int, chain: str | None) -
 def test_what_is_missing_is_named_and_where_it_goes_on(
     position: int, chain: str | None, first_txid: int | None, kind: GapKind, go_on_after: int
 ) -> None:
-    """GapFlush: its transactions may be those of a log that is no more."""
+    """GapFlush: the position may belong to a log that no longer exists."""
     found = start(position, chain)
     assert isinstance(found, NoStart)
     failure = found.failure
@@ -56,5 +56,5 @@ def test_what_is_missing_is_named_and_where_it_goes_on(
 
 
 def test_a_filter_made_again_at_the_position_goes_on_there() -> None:
-    """Nothing was published between its two runs: nothing is missing."""
+    """Nothing was published between its two runs, so nothing is missing."""
     assert start(100, "before") == 100

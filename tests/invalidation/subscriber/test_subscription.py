@@ -1,4 +1,4 @@
-"""A subscription goes on past what ends a stream, and raises it once. (Told as lines: tests/commands.)"""
+"""A subscription continues after the end of a stream, whose reason it raises once. (As lines: tests/commands.)"""
 
 import asyncio
 import copy
@@ -15,7 +15,7 @@ from tests.invalidation.virtual_time import clock
 
 
 def subscription(fake_cluster: FakeCluster, name: str = "joe", from_txid: int | None = None) -> Subscription:
-    """Return one of the filter that is there."""
+    """Return a subscription to a filter."""
     return Subscription(fake_cluster.session, ZNODES, name, clock, from_txid, outage_s=6.0)
 
 
@@ -28,7 +28,7 @@ async def paths(following: Subscription) -> list[str]:
 
 
 async def test_it_goes_on_behind_a_gap(fake_cluster: FakeCluster) -> None:
-    """The gap is raised once, with its transactions; position and chain are those to go on from."""
+    """The error has the transactions of the gap; position and chain are those to continue from."""
     following = subscription(fake_cluster)
     assert await anext(following) == Position(10)
     fake_cluster.namenode.unlink("/joe/a")
@@ -43,7 +43,7 @@ async def test_it_goes_on_behind_a_gap(fake_cluster: FakeCluster) -> None:
 
 
 async def test_a_wait_may_be_cancelled(fake_cluster: FakeCluster) -> None:
-    """Nothing is skipped, also while it waits for the publisher."""
+    """Nothing is skipped, even while the publisher is missing."""
     following = subscription(fake_cluster)
     await anext(following)
     with pytest.raises(TimeoutError):
@@ -64,7 +64,7 @@ async def test_a_wait_may_be_cancelled(fake_cluster: FakeCluster) -> None:
 
 
 async def test_what_is_unknown_is_asked_for_again_after_a_pause(fake_cluster: FakeCluster) -> None:
-    """A filter may be added meanwhile."""
+    """A filter may be added while a subscription to it retries."""
     following = subscription(fake_cluster, "ann")
     for _ in range(2):
         with pytest.raises(UnknownFilterError):
@@ -78,7 +78,7 @@ async def test_what_is_unknown_is_asked_for_again_after_a_pause(fake_cluster: Fa
 async def test_it_goes_on_over_a_server_that_is_behind(
     fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it has read over another one is no position in another log."""
+    """A position read from another server does not mean another log."""
     server, following = fake_cluster.server, subscription(fake_cluster)
     await anext(following)
     behind, ahead = copy.deepcopy(server.tree), server.tree
@@ -86,14 +86,14 @@ async def test_it_goes_on_over_a_server_that_is_behind(
     assert await paths(following) == ["/joe/a"]
 
     async def catch_up(_path: str) -> None:
-        """Have the server carry out what was committed before."""
+        """Let the server catch up with earlier commits."""
         server.tree = ahead
 
     monkeypatch.setattr(fake_cluster.session, "sync", catch_up)
     server.tree = behind
     assert await anext(subscription(fake_cluster, from_txid=txid)) == Position(txid)
     server.tree = behind
-    server.expire(fake_cluster.session)  # whose next one begins there
+    server.expire(fake_cluster.session)  # the next session begins at the server that is behind
     async with asyncio.TaskGroup() as tasks:
         reading = tasks.create_task(paths(following))
         await asyncio.sleep(REREAD_S)

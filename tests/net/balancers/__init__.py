@@ -1,1 +1,1 @@
-"""Load balancers in front."""
+"""Load balancers in front of the proxy."""

@@ -1,4 +1,4 @@
-"""Whose word about a client's address counts."""
+"""From which load balancers a client's address is accepted."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ BALANCERS = Balancers(BalancerSettings(real_ip_from=("10.0.0.0/8", "fd00::/8")))
 
 
 def client_of(*values: str, name: str = "X-Forwarded-For") -> str:
-    """Return who has sent a request with these fields, by way of a balancer."""
+    """Return the client of a request with these fields that a balancer has forwarded."""
     fields = "".join(f"{name}: {value}\r\n" for value in values)
     head = f"GET /webhdfs/v1/f?op=GETFILESTATUS HTTP/1.1\r\nHost: nn\r\n{fields}\r\n"
     return BALANCERS.client_of(head.encode(), BALANCER)
@@ -31,13 +31,13 @@ def client_of(*values: str, name: str = "X-Forwarded-For") -> str:
     ],
 )
 def test_a_balancer_is_known_by_its_address(address: str, *, is_trusted: bool) -> None:
-    """Also where a socket that serves both families writes it."""
+    """This includes the mapped form (::ffff:) that a dual-stack socket reports."""
     assert BALANCERS.trusts(address) is is_trusted
     assert BALANCERS.speak_in_requests_of(address) is is_trusted
 
 
 def test_without_settings_none_is_believed() -> None:
-    """Nor is one that sends the other header believed in its requests."""
+    """A balancer that uses the PROXY protocol is not trusted in header fields either."""
     assert not Balancers(BalancerSettings()).speak_in_requests_of(BALANCER)
     settings = BalancerSettings(real_ip_from=(BALANCER,), real_ip_header="proxy_protocol")
     by_header = Balancers(settings)
@@ -73,12 +73,12 @@ def test_without_settings_none_is_believed() -> None:
     ],
 )
 def test_the_last_that_is_no_balancer_is_the_client(values: tuple[str, ...], client: str) -> None:
-    """What a client has written stands before what balancers have added; what cannot be read ends the search."""
+    """The client's own entries precede those of the balancers; an entry that is not an address ends the search."""
     assert client_of(*values) == client
 
 
 def test_the_name_of_the_field_counts_as_a_whole() -> None:
-    """In any case; no other field, nor a part of the target or of another value."""
+    """The name matches in any case; no other field matches, nor a part of the target or of a value."""
     assert client_of("192.0.2.7", name="x-forwarded-for") == "192.0.2.7"
     for name in (
         "X-Forwarded-For-Too",
@@ -92,7 +92,7 @@ def test_the_name_of_the_field_counts_as_a_whole() -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_have_a_client(head: bytes) -> None:
-    """No bytes raise an error. What a client writes changes nothing; with an end of a line the head is refused."""
+    """No bytes raise an error. The client's own bytes change nothing; with a line end the head is refused."""
     client = BALANCERS.client_of(
         b"GET / HTTP/1.1\r\nX-Forwarded-For: " + head + b", 192.0.2.7\r\n\r\n", BALANCER
     )
@@ -101,7 +101,7 @@ def test_any_bytes_have_a_client(head: bytes) -> None:
 
 
 def test_a_long_list_of_balancers_is_not_gone_through() -> None:
-    """A client in their network may send thousands, which took 0.1 s of the event loop."""
+    """A client in the balancers' network may send thousands of entries, which took 0.1 s of the event loop."""
     hops = [f"10.0.{number // 250}.{1 + number % 250}" for number in range(7_000)]
     assert client_of(", ".join(("192.0.2.7", *hops))) == hops[-MAX_HOPS]
     assert client_of(", ".join(("192.0.2.7", *hops[1 - MAX_HOPS :]))) == "192.0.2.7"

@@ -1,4 +1,4 @@
-"""Connections with a header of the PROXY protocol before them, on real sockets."""
+"""Connections that begin with a PROXY protocol header, on real sockets."""
 
 import asyncio
 import socket
@@ -20,7 +20,7 @@ OTHER = "127.0.0.8"
 
 
 class Served:
-    """What was served: addresses of clients, and the bytes that stood behind the header."""
+    """The served connections: the client's address, and the bytes after the header."""
 
     def __init__(self, *, timeout_s: float = HANG_S) -> None:
         settings = BalancerSettings(real_ip_from=(BALANCER,), real_ip_header="proxy_protocol")
@@ -52,7 +52,7 @@ class Served:
 
 @asynccontextmanager
 async def served(*, timeout_s: float = HANG_S) -> AsyncIterator[Served]:
-    """A listener that runs."""
+    """Run a listener."""
     found = Served(timeout_s=timeout_s)
     async with asyncio.timeout(3 * HANG_S), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(found.listener.run())
@@ -64,7 +64,7 @@ async def served(*, timeout_s: float = HANG_S) -> AsyncIterator[Served]:
 
 
 async def ended(sock: socket.socket) -> bytes:
-    """Return what comes until the other end closes."""
+    """Return the next byte, or b"" once the peer has closed."""
     with sock:
         try:
             return await asyncio.get_running_loop().sock_recv(sock, 1)
@@ -74,7 +74,7 @@ async def ended(sock: socket.socket) -> bytes:
 
 @pytest.mark.parametrize("is_slow", [False, True], ids=["in one piece", "byte by byte"])
 async def test_exactly_the_header_is_taken(*, is_slow: bool) -> None:
-    """The client is the one that it names, or the balancer itself; what stands behind it is the client's."""
+    """The client is the address in the header, or the balancer itself; the bytes after it are the client's."""
     loop = asyncio.get_running_loop()
     async with served() as found:
         for header, client in RIGHT[::3] if is_slow else RIGHT:
@@ -89,7 +89,7 @@ async def test_exactly_the_header_is_taken(*, is_slow: bool) -> None:
 
 
 async def test_what_is_no_balancer_is_not_believed() -> None:
-    """A header of its own is part of what it asks, and is refused there."""
+    """A header from another client is part of its request, and is refused there."""
     async with served() as found:
         header = b"PROXY TCP4 192.0.2.7 10.0.0.9 51234 9871\r\n"
         for data in (header + BEHIND, BEHIND):
@@ -101,7 +101,7 @@ async def test_what_is_no_balancer_is_not_believed() -> None:
 
 @pytest.mark.parametrize("data", [BEHIND, b"PROXY TCP4 192.0.2.7", b"PROXY TCP9 "])
 async def test_a_balancer_without_a_header_is_not_served(data: bytes) -> None:
-    """Else all of its clients would pass for one. It is counted, and the log says what to do."""
+    """Otherwise all its clients would share one address. The connection is counted, and the log says what to do."""
     async with served() as found:
         sock = await found.connect()
         await asyncio.get_running_loop().sock_sendall(sock, data)
@@ -113,7 +113,7 @@ async def test_a_balancer_without_a_header_is_not_served(data: bytes) -> None:
 
 
 async def test_a_header_that_does_not_come_is_not_waited_for() -> None:
-    """Nor one of which a part came."""
+    """A header that is incomplete times out as well."""
     async with served(timeout_s=0.05) as found:
         for part in (b"", b"PROXY "):
             sock = await found.connect()
@@ -134,7 +134,7 @@ async def test_a_check_that_only_connects_is_no_fault() -> None:
 
 
 async def test_so_many_are_waited_for_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those beyond are closed; the others, and who comes after them, are served."""
+    """Connections beyond the limit are closed; those that wait, and later ones, are served."""
     monkeypatch.setattr("nncache.net.balancers.listener.MAX_PENDING", 2)
     async with served() as found:
         kept = [await found.connect() for _ in range(2)]
@@ -147,7 +147,7 @@ async def test_so_many_are_waited_for_and_no_more(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_who_was_accepted_is_served_after_the_stop() -> None:
-    """And no other is accepted."""
+    """No other connection is accepted."""
     async with served() as found:
         with await found.connect() as sock:
             await asyncio.get_running_loop().sock_sendall(sock, b"PROXY")

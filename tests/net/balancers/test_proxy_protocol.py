@@ -1,4 +1,4 @@
-"""Headers of the PROXY protocol, by the examples and bounds of HAProxy's proxy-protocol.txt."""
+"""PROXY protocol headers: the examples and limits of HAProxy's proxy-protocol.txt."""
 
 from contextlib import suppress
 
@@ -45,7 +45,7 @@ RIGHT = [
 
 @pytest.mark.parametrize(("header", "client"), RIGHT)
 def test_a_header_is_read_whole_and_not_a_byte_more(header: bytes, client: str) -> None:
-    """Whatever stands behind it; while it is not complete, more is asked for."""
+    """The bytes after it do not matter. An incomplete header returns None."""
     assert read_proxy_header(header + BEHIND) == ProxyHeader(client, len(header))
     assert read_proxy_header(header) == ProxyHeader(client, len(header))
     for end in range(len(header)):
@@ -79,14 +79,14 @@ def test_a_header_is_read_whole_and_not_a_byte_more(header: bytes, client: str) 
     ],
 )
 def test_what_is_none_is_refused_as_soon_as_that_is_known(data: bytes) -> None:
-    """Other protocols, wrong addresses, what is longer than it may be."""
+    """This covers other protocols, invalid addresses and headers that are too long."""
     with pytest.raises(ProxyHeaderError):
         read_proxy_header(data)
 
 
 @given(st.binary(max_size=300), st.sampled_from((b"", b"PROXY ", b"PROXY TCP4 ", SIGNATURE)))
 def test_any_bytes_are_a_header_or_none_or_too_few(data: bytes, start: bytes) -> None:
-    """Nothing else is raised, and no more is read than is there."""
+    """No other exception is raised, and the length never exceeds the data."""
     with suppress(ProxyHeaderError):
         header = read_proxy_header(start + data)
         assert header is None or header.length <= len(start + data)

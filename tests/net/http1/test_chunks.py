@@ -1,4 +1,4 @@
-"""Bodies in chunks, however they are cut."""
+"""Chunked bodies, however TCP splits them."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ BEHIND = st.sampled_from([b"", b"\r\n", b"GET / HTTP/1.1\r\n\r\n", b"0\r\n\r\n"]
 
 
 def taken(pieces: list[bytes]) -> tuple[bytes, bytes, bool]:
-    """Take one piece after the other."""
+    """Feed the pieces one by one; return the body, the bytes after it, and whether it has ended."""
     chunks, text, behind = Chunks(), b"", b""
     for piece in pieces:
         if chunks.is_over:
@@ -29,7 +29,7 @@ def taken(pieces: list[bytes]) -> tuple[bytes, bytes, bool]:
 def test_chunks_are_the_same_however_tcp_cuts_them(
     parts: list[bytes], extension: bytes, size: str, trailers: bytes, behind: bytes, data: st.DataObject
 ) -> None:
-    """One body, its end, and what stands behind it; of extensions and trailers nothing is left."""
+    """The body, its end and the bytes after it are equal; extensions and trailers are dropped."""
     sizes = [(size % len(part)).encode() for part in parts]
     chunks = [b"%b%b\r\n%b\r\n" % (size, extension, part) for size, part in zip(sizes, parts, strict=True)]
     raw = b"".join((*chunks, b"0", extension, b"\r\n", trailers, b"\r\n", behind))
@@ -42,7 +42,7 @@ def test_chunks_are_the_same_however_tcp_cuts_them(
 
 @given(BODIES, st.integers(min_value=1))
 def test_a_body_that_breaks_off_does_not_end(parts: list[bytes], missing: int) -> None:
-    """However much of it is there."""
+    """This holds wherever it breaks off."""
     raw = b"".join([b"%x;e\r\n%b\r\n" % (len(part), part) for part in parts]) + b"0\r\nT: v\r\n\r\n"
     _, _, is_over = taken([raw[: len(raw) - 1 - missing % len(raw)]])
     assert not is_over
@@ -77,7 +77,7 @@ def test_a_body_that_breaks_off_does_not_end(parts: list[bytes], missing: int) -
 )
 @pytest.mark.parametrize("step", [1, 10_000])
 def test_what_two_readers_could_take_for_two_things_is_refused(raw: bytes, step: int) -> None:
-    """As soon as it shows, in one piece or byte by byte."""
+    """The error is raised as soon as possible, in one piece or byte by byte."""
     with pytest.raises(ChunksError):
         taken([raw[at : at + step] for at in range(0, len(raw), step)])
 
@@ -94,7 +94,7 @@ def test_what_two_readers_could_take_for_two_things_is_refused(raw: bytes, step:
     ],
 )
 def test_a_body_in_one_piece_is_read_as_one_in_many(text: bytes, body: bytes) -> None:
-    """Most replies are one chunk."""
+    """Most replies have a single chunk."""
     for size in (len(text), 1, 2):
         chunks, read = Chunks(), b""
         for at in range(0, len(text), size):
@@ -105,7 +105,7 @@ def test_a_body_in_one_piece_is_read_as_one_in_many(text: bytes, body: bytes) ->
 
 
 def test_a_piece_that_ends_like_a_body_may_be_a_part_of_one() -> None:
-    """What a chunk holds is not looked into."""
+    """The data of a chunk is not parsed."""
     chunks = Chunks()
     assert chunks.take(b"9\r\nab\r\n0\r\n\r\n") == (b"ab\r\n0\r\n\r\n", b"")
     assert not chunks.is_over
@@ -123,7 +123,7 @@ def test_a_piece_that_ends_like_a_body_may_be_a_part_of_one() -> None:
     ],
 )
 def test_one_chunk_alone_is_taken_at_once(data: bytes, body: bytes | None) -> None:
-    """Anything else is for `Chunks`."""
+    """Any other body returns None, and is left to `Chunks`."""
     assert only_chunk(data, 1) == body
     if body is not None:
         assert taken([data[1:]]) == (body, b"", True)

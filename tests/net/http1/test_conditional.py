@@ -1,4 +1,4 @@
-"""What conditional fields ask for, and whether an answer meets it."""
+"""Conditional request fields, and whether a reply meets them."""
 
 import pytest
 from hypothesis import given
@@ -32,7 +32,7 @@ OTHER = etag_of(b"other")
     ],
 )
 def test_conditions_are_read_from_the_fields(fields: Headers, conditions: Conditions | None) -> None:
-    """RFC 7240, section 2: the first wait counts; RFC 9110, section 13.1.2: tags compare weakly."""
+    """RFC 7240, section 2: the first wait counts. RFC 9110, section 13.1.2: tags compare weakly."""
     assert conditions_of(fields, max_wait_s=60) == conditions
 
 
@@ -54,21 +54,21 @@ def test_conditions_are_read_from_the_fields(fields: Headers, conditions: Condit
 def test_an_answer_meets_the_conditions_or_is_known(
     known: frozenset[bytes] | None, status: int, *, is_met: bool, is_304: bool
 ) -> None:
-    """Without a tag the end of a 404 is waited for; a 404 is never a 304, and only a tag of ours makes one."""
+    """Without a tag the wait is for the end of a 404. A 404 never becomes a 304; only a tag of the proxy's own does."""
     conditions = Conditions(known, 5)
     assert conditions.is_met(status, BODY) is is_met
     assert conditions.is_not_modified(status, BODY) is is_304
 
 
 def test_a_tag_is_of_the_bytes() -> None:
-    """A strong validator (RFC 9110, section 8.8.1): other bytes have another one."""
+    """An ETag is a strong validator (RFC 9110, section 8.8.1): other bytes have another tag."""
     assert TAG == etag_of(b"body") != etag_of(b"Body")
     assert TAG.startswith(b'"')
     assert TAG.endswith(b'"')
 
 
 def test_of_very_many_tags_a_few_are_kept() -> None:
-    """Those that can be ours; what is kept of a request is said with what its objects take."""
+    """Only tags that the proxy can have sent are kept; `kept_bytes` covers the memory of the objects."""
     tags = [etag_of(b"%d" % number) for number in range(1_000)]
     field = (b"If-None-Match", b",".join([b"aaa", *tags]))
     conditions = conditions_of((field, field), max_wait_s=60)
@@ -79,7 +79,7 @@ def test_of_very_many_tags_a_few_are_kept() -> None:
 
 @given(st.lists(st.binary(max_size=40) | st.sampled_from([TAG, b"W/" + TAG, b"*", b" " + OTHER])))
 def test_what_is_kept_of_any_field_is_bounded(parts: list[bytes]) -> None:
-    """Each is one that was sent, and can be ours."""
+    """Each kept tag was in the field, and is one that the proxy can have sent."""
     value = b",".join(parts)
     conditions = conditions_of(((b"If-None-Match", value),), max_wait_s=60)
     assert conditions is not None

@@ -1,4 +1,4 @@
-"""A head is taken whole, however TCP cuts it, and read as one strict reader of RFC 9112 would, or refused."""
+"""Heads are taken whole, however TCP splits them, and parsed as a strict reader of RFC 9112 would, or refused."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ POST = b"POST / HTTP/1.1\r\nHost: nn\r\n"
 
 
 def read(head: bytes, max_bytes: int = 1_000, max_fields: int = 10) -> Head:
-    """Read a head; the empty line is added."""
+    """Parse a head; the empty line is added."""
     return read_head(head + b"\r\n", max_bytes=max_bytes, max_fields=max_fields)
 
 
@@ -73,14 +73,14 @@ def read(head: bytes, max_bytes: int = 1_000, max_fields: int = 10) -> Head:
     ],
 )
 def test_what_two_readers_could_take_for_two_things_is_refused(head: bytes, fault: Fault) -> None:
-    """And what is beyond a limit."""
+    """A head beyond a limit is refused as well."""
     with pytest.raises(HeadError) as refusal:
         read(head)
     assert refusal.value.fault is fault
 
 
 def test_a_refusal_names_a_request_whose_line_is_readable() -> None:
-    """For the access log."""
+    """The access log shows method and target."""
     with pytest.raises(HeadError, match="malformed") as refusal:
         read(b"PUT /a HTTP/1.1\r\nA\r\n")
     assert (refusal.value.method, refusal.value.target) == ("PUT", "/a")
@@ -129,7 +129,7 @@ def test_a_refusal_names_a_request_whose_line_is_readable() -> None:
     ],
 )
 def test_what_clients_send_is_read(head: bytes, read_as: Head) -> None:
-    """Names, values and their order as they came, but for blanks around a value, equal hosts and `Upgrade`."""
+    """Names, values and their order are kept, apart from whitespace around a value, equal hosts and `Upgrade`."""
     assert read(head) == read_as
 
 
@@ -139,19 +139,19 @@ def test_what_clients_send_is_read(head: bytes, read_as: Head) -> None:
     )
 )
 def test_only_bytes_beyond_ascii_are_encoded(target: str) -> None:
-    """Verbatim: everything else of a target travels as it came."""
+    """Verbatim: every other byte of the target is forwarded unchanged."""
     encoded = "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in target.encode())
     assert read(b"GET /" + target.encode() + b" HTTP/1.0\r\n").target == "/" + encoded
 
 
 def agent_head(agent: str, *more: str) -> bytes:
-    """Return the head of a kind of client."""
+    """Return the head of a client with this User-Agent."""
     fields = ("Host: nn", f"User-Agent: {agent}", *more)
     return ("GET / HTTP/1.1\r\n" + "".join(f"{each}\r\n" for each in fields) + "\r\n").encode()
 
 
 def is_known(head: bytes) -> bool:
-    """Read a head; whether its fields were known before."""
+    """Parse a head; return whether its field block was known before."""
     before = is_known_block(head.partition(b"\r\n")[2])
     read_head(head, max_bytes=8192, max_fields=100)
     return before
@@ -159,7 +159,7 @@ def is_known(head: bytes) -> bool:
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_blocks_in_use_stay_whatever_else_is_sent(times: int) -> None:
-    """Also where each of the others comes twice; a new kind of client is known as soon as it comes again."""
+    """This holds even if each other block comes twice; a new kind of client is known from its second request on."""
     assert [is_known(agent_head(f"poller-{times}")) for _ in range(3)] == [False, True, True]
     for number in range(3 * MAX_BLOCKS):
         for _ in range(times):
@@ -174,7 +174,7 @@ def test_blocks_in_use_stay_whatever_else_is_sent(times: int) -> None:
     "more", ["Cookie: s3cret", "Authorization: s3cret", "X-Any: s3cret", "Accept: " + 2048 * "x"]
 )
 def test_no_secret_and_no_long_block_is_remembered(more: str) -> None:
-    """It is read each time."""
+    """Such a block is parsed each time."""
     head = agent_head("curl", more)
     assert [is_known(head) for _ in range(2)] == [False, False]
 
@@ -183,7 +183,7 @@ PIECES = st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"\r\n\r\n", b"G", b"G
 
 
 def heads_of(pieces: Iterable[bytes]) -> tuple[list[bytes], HeadBuffer]:
-    """Give the heads that arrive in these pieces, and what is left."""
+    """Return the heads that arrive in these pieces, and the buffer with the rest."""
     buffer, heads = HeadBuffer(), []
     for piece in pieces:
         buffer.add(piece)
@@ -194,7 +194,7 @@ def heads_of(pieces: Iterable[bytes]) -> tuple[list[bytes], HeadBuffer]:
 
 @given(PIECES)
 def test_heads_are_the_same_however_they_are_cut(pieces: list[bytes]) -> None:
-    """B1: each ends with the first empty line behind it; nothing but empty lines before it is lost."""
+    """B1: each head ends with its first empty line; only empty lines before a head are dropped."""
     data = b"".join(pieces)
     heads, left = heads_of(pieces)
     whole, same = heads_of([data])
@@ -227,13 +227,13 @@ def test_heads_are_the_same_however_they_are_cut(pieces: list[bytes]) -> None:
     ],
 )
 def test_what_can_be_no_head_is_seen_early(data: bytes, is_hopeless: bool, has_line: bool) -> None:
-    """The parser is to refuse it at once, as a NameNode does."""
+    """The parser refuses such data immediately, as a NameNode does."""
     _, left = heads_of([data])
     assert (left.is_hopeless, left.has_request_line) == (is_hopeless, has_line)
 
 
 def test_whole_heads_are_taken_and_the_rest_stays() -> None:
-    """Empty lines before a head are dropped; a part of one waits, and is searched no second time."""
+    """Empty lines before a head are dropped; an incomplete head waits, and is not searched again from its start."""
     buffer = HeadBuffer()
     buffer.add(b"\r\n\r\nGET / HTTP/1.1\r\n\r\nGET /b")
     assert buffer.take_head() == b"GET / HTTP/1.1\r\n\r\n"

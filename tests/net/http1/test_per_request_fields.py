@@ -1,4 +1,4 @@
-"""Heads that are made one must be one question: against a naive reader, and with the rule broken on purpose."""
+"""Heads that become equal must ask the same question: compared with a naive parser, and with the rule broken."""
 
 import re
 
@@ -36,7 +36,7 @@ HEADS = st.lists(PIECES, max_size=9).map(b"\r\n".join) | st.lists(PIECES, min_si
 
 
 def naive(data: bytes) -> list[bytes] | None:
-    """Return the request line and the fields that count, each a line; None if it is not one clean head."""
+    """Return the request line and the fields that count, one per line; None unless it is one clean head."""
     if not data.startswith(b"GET ") or not data.endswith(b"\r\n\r\n"):
         return None
     lines = data[:-4].split(b"\r\n")
@@ -53,7 +53,7 @@ def naive(data: bytes) -> list[bytes] | None:
 
 
 def misread(data: bytes) -> bool:
-    """Whether this is taken for a request that it is not."""
+    """Whether the data is taken for the known request although it differs."""
     kept = without_per_request_fields(data, max_fields=MAX_FIELDS)
     known = naive(KNOWN)
     return kept is not data and kept == KNOWN and naive(data) != known
@@ -62,7 +62,7 @@ def misread(data: bytes) -> bool:
 @settings(max_examples=2_000)
 @given(HEADS)
 def test_what_is_made_one_is_one_question(data: bytes) -> None:
-    """Only whole, clean heads of at most so many fields lose any, and only these."""
+    """Only whole, clean heads with at most `max_fields` fields lose any, and only these fields."""
     assert not misread(data)
     kept = without_per_request_fields(data, max_fields=MAX_FIELDS)
     if naive(data) is not None:
@@ -71,7 +71,7 @@ def test_what_is_made_one_is_one_question(data: bytes) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_is_left_out(name: str) -> None:
-    """However its name is written, and however often it is there."""
+    """This holds for every spelling of its name, and for repeated fields."""
     lines = KNOWN.split(b"\r\n")
     for spelled in (name, name.upper(), name.title()):
         field = spelled.encode() + b": 00-0af7651916cd43dd8448eb211c80319c"
@@ -91,7 +91,7 @@ def test_each_is_left_out(name: str) -> None:
     ],
 )
 def test_each_part_of_the_rule_is_needed(monkeypatch: pytest.MonkeyPatch, broken: str, data: bytes) -> None:
-    """Without it another request is taken for a known one."""
+    """With a broken part, another request is taken for a known one."""
     assert not misread(data)
     names = "|".join(NAMES).encode()
     match broken:
@@ -128,5 +128,5 @@ def test_each_part_of_the_rule_is_needed(monkeypatch: pytest.MonkeyPatch, broken
     ],
 )
 def test_the_id_of_a_request_is_read_from_its_head(field: bytes, value: str) -> None:
-    """The first one, without blanks; "" if it has none."""
+    """The first value counts, without whitespace around it; "" if there is none."""
     assert value_in(KNOWN[:-2] + field + b"\r\n\r\n", b"x-request-id") == value

@@ -1,4 +1,4 @@
-"""A reply's head is read for certain, or not at all."""
+"""The head of a reply is parsed without ambiguity, or refused."""
 
 import pytest
 
@@ -10,7 +10,7 @@ LENGTH = (b"Content-Length", b"2")
 
 
 def read(head: bytes, *, is_to_head: bool = False) -> ReplyHead:
-    """Read a head; the empty line is added."""
+    """Parse a head; the empty line is added."""
     return read_reply_head(head + b"\r\n", is_to_head=is_to_head, max_fields=4)
 
 
@@ -35,7 +35,7 @@ def read(head: bytes, *, is_to_head: bool = False) -> ReplyHead:
     ],
 )
 def test_what_cannot_be_read_for_certain_is_refused(head: bytes) -> None:
-    """What a server might have meant is not for a gateway to guess."""
+    """A gateway must not guess what a server meant."""
     with pytest.raises(ReplyError):
         read(head)
 
@@ -67,13 +67,13 @@ def test_what_cannot_be_read_for_certain_is_refused(head: bytes) -> None:
     ],
 )
 def test_what_namenodes_send_is_read(head: bytes, read_as: ReplyHead) -> None:
-    """Fields in their order; how the body ends (RFC 9112, section 6.3), and whether the connection goes on."""
+    """Fields keep their order; the body's end (RFC 9112, section 6.3) and the connection's persistence are parsed."""
     assert read(head) == read_as
     assert read_as.is_interim is (read_as.status < 200)
 
 
 def test_a_reply_to_head_has_no_body() -> None:
-    """Whatever length it names."""
+    """Its `Content-Length` does not matter."""
     assert read(OK + b"Content-Length: 2\r\n", is_to_head=True).length == 0
 
 
@@ -83,12 +83,12 @@ AROUND = b"Date: today\r\nPragma: no-cache\r\n", b"Content-Type: application/jso
 
 @pytest.fixture(autouse=True)
 def _no_kind_is_known() -> None:
-    reply._KINDS.clear()  # noqa: SLF001 - what is remembered
+    reply._KINDS.clear()  # noqa: SLF001 - the remembered heads
 
 
 def read_anew(head: bytes) -> ReplyHead:
-    """Read a head as the first one of its kind."""
-    reply._KINDS.clear()  # noqa: SLF001 - what is remembered
+    """Parse a head as the first one of its kind."""
+    reply._KINDS.clear()  # noqa: SLF001 - the remembered heads
     return read_reply_head(head + b"\r\n", is_to_head=False, max_fields=9)
 
 
@@ -98,7 +98,7 @@ def read_anew(head: bytes) -> ReplyHead:
     ids=["within", "first", "last", "alone"],
 )
 def test_a_known_kind_is_read_as_if_it_were_the_first(form: bytes) -> None:
-    """With each reply's own cookie at its place, or without one."""
+    """Each reply has its own cookie in the same position, or none."""
     heads = [form % cookie for cookie in (SECRET % 1, SECRET % 2, b"", SECRET % 3, b"")]
     before = [read_reply_head(head + b"\r\n", is_to_head=False, max_fields=9) for head in heads]
     assert before[1].kind is not None
@@ -107,7 +107,7 @@ def test_a_known_kind_is_read_as_if_it_were_the_first(form: bytes) -> None:
 
 
 def test_another_head_is_of_another_kind() -> None:
-    """Whatever differs but the cookie, before or behind it."""
+    """Any difference apart from the cookie counts, before or after it."""
     heads = [
         OK + before + SECRET % 1 + behind
         for before in (b"", b"Pragma: no-cache\r\n", b"Pragma: x\r\n")
@@ -131,22 +131,22 @@ def test_another_head_is_of_another_kind() -> None:
     ],
 )
 def test_no_secret_and_no_long_head_is_remembered(head: bytes, *, is_kept: bool) -> None:
-    """Nor one whose `Connection` may name the cookie."""
+    """A head whose `Connection` may name the cookie is not remembered either."""
     read_anew(head)
-    kept = [(key, kind.head) for key, kind in reply._KINDS.items()]  # noqa: SLF001 - what is remembered
+    kept = [(key, kind.head) for key, kind in reply._KINDS.items()]  # noqa: SLF001 - the remembered heads
     assert len(kept) == is_kept
     assert "s3cret" not in repr(kept)
 
 
 def test_a_bounded_number_of_kinds_is_remembered() -> None:
-    """Those of a second that is over make room."""
+    """Heads of an earlier second are dropped."""
     for second in range(reply.MAX_KINDS + 1):
         read(OK + b"Date: %d\r\n" % second)
-    assert len(reply._KINDS) == 1  # noqa: SLF001 - what is remembered
+    assert len(reply._KINDS) == 1  # noqa: SLF001 - the remembered heads
 
 
 def test_a_known_kind_hides_no_fault() -> None:
-    """Neither a cookie that is no field, nor too many fields, nor that the request was HEAD."""
+    """An invalid cookie field, too many fields and a reply to HEAD are still noticed."""
     head = OK + SECRET % 1 + b"Content-Length: 2\r\n"
     read(head)
     with pytest.raises(ReplyError):
@@ -176,6 +176,6 @@ JSON = OK + b"Content-Type: application/json\r\n"
     ],
 )
 def test_a_reply_in_one_piece_is_read_at_once(data: bytes, body: bytes | None) -> None:
-    """What is more, less or another thing is left to who reads on."""
+    """Incomplete replies, extra bytes and other replies are left to the stream parser."""
     whole = read_whole_reply(data, max_fields=9)
     assert (whole and whole[1]) == body

@@ -1,4 +1,4 @@
-"""A server whose handler remembers every head that it may."""
+"""A server whose handler remembers every repeatable head for the fast path."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ SLOW = b"GET /slow HTTP/1.1\r\nHost: nn\r\n\r\n"
 
 @dataclass
 class House:
-    """A server whose handler remembers every head that it may."""
+    """A server whose handler remembers every repeatable head for the fast path."""
 
     store: Store = field(default_factory=lambda: Store(max_bytes=2**20, max_items=1_000))
     slow_may_end: asyncio.Event = field(default_factory=asyncio.Event)
@@ -36,12 +36,12 @@ class House:
 
     @property
     def server(self) -> Server:
-        """The one that runs."""
+        """Return the running server."""
         assert self._server is not None
         return self._server
 
     async def handle(self, request: Request) -> RawResponse:
-        """Answer with the target; GETs are remembered."""
+        """Answer with the target; remember GETs."""
         self.handled.append(request.target)
         head = request.repeatable
         self.heads.append(head)
@@ -57,7 +57,7 @@ class House:
 
 @asynccontextmanager
 async def house(**limits: float) -> AsyncIterator[House]:
-    """Run such a server."""
+    """Run a server with a `House` as its handler."""
     made = House()
     async with serving(made.handle, limits=limits_of_tests(**limits), fast_path=made.fast_path) as server:
         made._server = server  # noqa: SLF001 - it is made of the house's own handler
@@ -66,14 +66,14 @@ async def house(**limits: float) -> AsyncIterator[House]:
 
 @asynccontextmanager
 async def client_of(made: House) -> AsyncIterator[RawClient]:
-    """Connect."""
+    """Connect a client."""
     async with RawClient.connected(made.server.port) as client:
         yield client
 
 
 @asynccontextmanager
 async def knowing(**limits: float) -> AsyncIterator[tuple[House, RawClient]]:
-    """Run such a server, and connect a client that has asked for GET already."""
+    """Run a server and connect a client that has already sent GET once."""
     async with house(**limits) as made, client_of(made) as client:
         client.send(GET)
         await client.reply()
@@ -81,5 +81,5 @@ async def knowing(**limits: float) -> AsyncIterator[tuple[House, RawClient]]:
 
 
 async def body(client: RawClient) -> bytes:
-    """Receive a reply's body."""
+    """Receive a reply and return its body."""
     return (await client.reply()).body

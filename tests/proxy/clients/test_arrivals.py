@@ -1,4 +1,4 @@
-"""A few are let in at once, a few more in each turn of the loop, in the order in which they came."""
+"""A few requests start immediately, a few more in each loop iteration, in order of arrival."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -6,12 +6,12 @@ from typing import cast
 
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.paced_work import ARRIVALS_PER_ITERATION as PER_ITERATION
-from nncache.proxy.clients.paced_work import LOOKS_PER_ITERATION, Arrivals
+from nncache.proxy.clients.paced_work import CHECKS_PER_ITERATION, Arrivals
 
 
 @dataclass
 class _Row:
-    """Those who went on."""
+    """Records the requests that were started, in order."""
 
     gone_on: list[int] = field(default_factory=list)
 
@@ -24,7 +24,7 @@ class _Row:
 
 @dataclass
 class _Newcomer:
-    """One of them."""
+    """A connection that waits."""
 
     row: _Row
     number: int
@@ -33,7 +33,7 @@ class _Newcomer:
     holder: str
 
     def end(self) -> None:
-        """Do nothing: none of these breaks."""
+        """Do nothing: no connection fails in these tests."""
 
     def has_closed(self) -> bool:
         return self.is_closed
@@ -44,7 +44,7 @@ class _Newcomer:
 
 
 async def test_each_iteration_lets_a_few_in() -> None:
-    """The first ones at once; who comes later waits behind those who wait."""
+    """The first requests start immediately; a later one queues after those that wait."""
     arrivals, row = Arrivals(), _Row()
     assert [arrivals.may_enter() for _ in range(PER_ITERATION + 1)] == [True] * PER_ITERATION + [False]
     for number in range(2 * PER_ITERATION + 1):
@@ -61,7 +61,7 @@ async def test_each_iteration_lets_a_few_in() -> None:
 
 
 async def test_a_crowd_of_one_address_holds_no_other_up() -> None:
-    """Addresses take turns, each with those who came first; the last of the crowd wait for the rest of it alone."""
+    """Addresses take turns, each in order of arrival; the last requests of the crowd wait only for the crowd."""
     arrivals, row = Arrivals(), _Row()
     crowd = 10 * PER_ITERATION
     for number in range(crowd):
@@ -76,20 +76,20 @@ async def test_a_crowd_of_one_address_holds_no_other_up() -> None:
 
 
 async def test_those_who_cost_little_by_then_take_no_place() -> None:
-    """But a turn looks at so many only."""
+    """But one iteration checks a bounded number of them."""
     arrivals, row = Arrivals(), _Row()
-    for number in range(LOOKS_PER_ITERATION + 5):
+    for number in range(CHECKS_PER_ITERATION + 5):
         arrivals.add(row.newcomer(number, is_costly=False))
     await asyncio.sleep(0)
-    assert len(row.gone_on) == LOOKS_PER_ITERATION
+    assert len(row.gone_on) == CHECKS_PER_ITERATION
     await asyncio.sleep(0)
-    assert len(row.gone_on) == LOOKS_PER_ITERATION + 5
+    assert len(row.gone_on) == CHECKS_PER_ITERATION + 5
     await asyncio.sleep(0)
     assert arrivals.may_enter()
 
 
 async def test_who_has_probably_left_goes_on_when_no_other_waits() -> None:
-    """In the order in which they came, and a few in each iteration as well."""
+    """Such requests also start in order of arrival, and a few in each iteration."""
     arrivals, row = Arrivals(), _Row()
     for number in range(2 * PER_ITERATION + 2):
         arrivals.add(row.newcomer(number, is_closed=number < PER_ITERATION + 1))
@@ -106,7 +106,7 @@ async def test_who_has_probably_left_goes_on_when_no_other_waits() -> None:
 
 
 async def test_places_are_free_again_in_the_next_iteration() -> None:
-    """Also when none has waited."""
+    """This also holds if no request has waited."""
     arrivals = Arrivals()
     for _ in range(3):
         assert [arrivals.may_enter() for _ in range(PER_ITERATION + 1)].count(True) == PER_ITERATION

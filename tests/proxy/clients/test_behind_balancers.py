@@ -1,4 +1,4 @@
-"""Clients behind load balancers: who asked is the client, where the balancer is believed, and never otherwise."""
+"""The client's address comes from the load balancer if the proxy trusts it, and from the connection otherwise."""
 
 import asyncio
 import ssl
@@ -34,7 +34,7 @@ REPLY = Reply(status=404, headers=(), body=b"")
 
 
 class Site:
-    """A server that answers with the client's address, from memory the second time."""
+    """A server that answers with the client's address: the first time by its handler, then from memory."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Site:
         *balancers: str,
         limits: LimitSettings | None = None,
     ) -> None:
-        self.seen: list[tuple[str, str]] = []  # by observers: the client, and what became of its request
+        self.seen: list[tuple[str, str]] = []  # (client, result) of each request, as observers see it
         self.handled = 0
         self.balancers = Balancers(BalancerSettings(real_ip_from=balancers, real_ip_header=header))
         self._store = Store(max_bytes=1 << 20, max_items=1_000)
@@ -53,7 +53,7 @@ class Site:
         self.server = Server(self._handle, fast, limits, None, traffic, self.balancers)
 
     def answered(self, exchange: Exchange) -> None:
-        """Take note."""
+        """Record the exchange."""
         self.seen.append((exchange.peer, exchange.result.value))
 
     async def _handle(self, request: Request) -> RawResponse:
@@ -67,7 +67,7 @@ class Site:
 
     @asynccontextmanager
     async def running(self, authority: Authority | None = None) -> AsyncIterator[Server]:
-        """Serve, over TLS as well with an authority."""
+        """Serve; with an authority, over TLS as well."""
         settings = ProxySettings(listen="127.0.0.1:0") if authority is None else settings_of(authority)
         await self.server.listen(settings, boottime)
         async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
@@ -81,13 +81,13 @@ class Site:
 
 
 async def asked(client: RawClient, *fields: bytes) -> bytes:
-    """Return the answer to a request with these fields."""
+    """Send a request with these fields; return the reply's body."""
     client.send(HEAD + b"".join(field + b"\r\n" for field in fields) + b"\r\n")
     return (await client.reply()).body
 
 
 async def test_each_request_of_a_balancer_has_its_client() -> None:
-    """On one connection; the answer is kept once for all, and observers see who asked each time."""
+    """This holds on one connection; one cached answer serves all, and observers see the client of each request."""
     site = Site("X-Forwarded-For", BALANCER)
     async with site.running() as server, RawClient.connected(server.port, BALANCER) as client:
         assert await asked(client, b"X-Forwarded-For: 192.0.2.1") == b"192.0.2.1"
@@ -97,13 +97,13 @@ async def test_each_request_of_a_balancer_has_its_client() -> None:
         assert (await client.reply()).status == 400
     assert site.handled == 1
     hits = [peer for peer, result in site.seen if result == "hit"]
-    assert hits[0] == "192.0.2.2"  # of the others a sample is seen
+    assert hits[0] == "192.0.2.2"  # only a sample of the others is observed
     assert set(hits) <= {f"192.0.2.{last}" for last in range(2, 6)}
     assert site.seen[-1] == ("192.0.2.6", "refused")
 
 
 async def test_no_other_client_is_believed() -> None:
-    """What it writes changes neither who it is nor what it is answered."""
+    """X-Forwarded-For from such a client changes neither its address nor its answer."""
     site = Site("X-Forwarded-For", BALANCER)
     async with site.running() as server, RawClient.connected(server.port, OTHER) as client:
         assert await asked(client, b"X-Forwarded-For: 192.0.2.1") == OTHER.encode()
@@ -112,7 +112,7 @@ async def test_no_other_client_is_believed() -> None:
 
 
 async def test_a_connection_of_a_balancer_has_its_client() -> None:
-    """By the PROXY protocol: then its requests say nothing, and each client has its share of connections."""
+    """With the PROXY protocol, fields of requests are ignored, and each client has its own share of connections."""
     site = Site("proxy_protocol", BALANCER, limits=LimitSettings(max_connections=8))
     async with site.running() as server, AsyncExitStack() as connected:
         for number, client in enumerate((*("192.0.2.1",) * 8, "192.0.2.2")):
@@ -124,7 +124,7 @@ async def test_a_connection_of_a_balancer_has_its_client() -> None:
 
 
 async def test_who_is_no_balancer_needs_no_header() -> None:
-    """It is served as it is, on the same port."""
+    """A direct client is served without a header, on the same port."""
     site = Site("proxy_protocol", BALANCER)
     async with site.running() as server, RawClient.connected(server.port, OTHER) as client:
         assert await asked(client, b"X-Forwarded-For: 198.51.100.1") == OTHER.encode()
@@ -135,7 +135,7 @@ async def test_who_is_no_balancer_needs_no_header() -> None:
 
 @pytest.mark.parametrize("header", [b"PROXY TCP4 192.0.2.1 10.0.0.9 51234 9871\r\n", b"PROXY UNKNOWN\r\n"])
 async def test_tls_begins_behind_the_header(authority: Authority, header: bytes) -> None:
-    """A balancer that passes TLS through sends the header in the clear."""
+    """A balancer that passes TLS through sends the header unencrypted."""
     site = Site("proxy_protocol", BALANCER)
     async with site.running(authority) as server:
         assert server.tls is not None
@@ -150,7 +150,7 @@ async def test_tls_begins_behind_the_header(authority: Authority, header: bytes)
 
 
 async def test_ipv4_is_served_where_ipv6_is_and_named_alike() -> None:
-    """`[::]` is every address; one of IPv4 has the name that rules, limits and logs know."""
+    """`[::]` listens on every address; an IPv4 client has the name that rules, limits and logs use."""
     site = Site("X-Forwarded-For", BALANCER)
     await site.server.start("::", 0)
     try:

@@ -1,4 +1,4 @@
-"""A body is read as it comes, and one that only drips is given up."""
+"""A body is streamed as it arrives, and a body that arrives too slowly is given up."""
 
 import asyncio
 
@@ -14,17 +14,17 @@ CHUNKED = CREATE + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
 class Reader:
-    """A handler that reads the body, and what it saw."""
+    """A handler that reads the body and records the parts."""
 
     def __init__(self, pause_s: float = 0.0) -> None:
-        self.pause_s = pause_s  # between parts: a NameNode that takes its time
+        self.pause_s = pause_s  # between parts, like a slow NameNode
         self.parts: list[bytes] = []
         self.error: ProxyError | None = None
         self.body: RequestBody | None = None
         self.is_over = asyncio.Event()
 
     async def __call__(self, request: Request) -> RawResponse:
-        """Read to the end."""
+        """Read the body to its end."""
         self.body = request.body
         assert self.body is not None
         assert not self.body.is_begun
@@ -39,7 +39,7 @@ class Reader:
 
 
 async def test_parts_come_as_they_arrive() -> None:
-    """Not when all is there."""
+    """The handler gets the first part before the whole body is there."""
     reader = Reader()
     async with serving(reader) as server, RawClient.connected(server.port) as client:
         client.send(CREATE + b"Content-Length: 8\r\n\r\n1234")
@@ -57,7 +57,7 @@ async def test_parts_come_as_they_arrive() -> None:
     [(b"zz\r\n", MalformedRequestError), (b"4\r\nab", ClientGoneError), (b"", SlowRequestError)],
 )
 async def test_a_body_that_does_not_end_well(data: bytes, error: type[ProxyError]) -> None:
-    """Each way has its name."""
+    """Each failure raises its own error."""
     reader = Reader()
     async with serving(reader, limits=limits_of_tests(body_timeout_s=0.2)) as server:
         async with RawClient.connected(server.port) as client:
@@ -71,7 +71,7 @@ async def test_a_body_that_does_not_end_well(data: bytes, error: type[ProxyError
 
 
 async def test_chunks_that_make_no_sense_are_no_fault_of_ours(caplog: pytest.LogCaptureFixture) -> None:
-    """The lingering after the reply meets them again; a traceback for each such client would fill the log."""
+    """The server lingers after its reply and reads these chunks again; a traceback for each would fill the log."""
     reader = Reader()
     async with serving(reader) as server, RawClient.connected(server.port) as client:
         client.send(CHUNKED)
@@ -84,7 +84,7 @@ async def test_chunks_that_make_no_sense_are_no_fault_of_ours(caplog: pytest.Log
 
 
 async def test_waiting_for_the_namenode_is_not_held_against_the_client() -> None:
-    """Only the time in which nothing has come counts."""
+    """Only the time spent waiting for the client counts."""
     limits = limits_of_tests(body_timeout_s=0.2, min_body_rate_bytes_s=1_000_000_000)
     reader = Reader(pause_s=0.15)
     async with serving(reader, limits=limits) as server, RawClient.connected(server.port) as client:

@@ -1,4 +1,4 @@
-"""One connection: when a repeated head may be answered at once, and how long a connection lives."""
+"""One connection: when a repeated head is answered immediately, and how long the connection lives."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from tests.proxy.wire import GET, RawClient, limits_of_tests, serving, until
 
 
 async def test_a_repeated_head_is_answered_at_once() -> None:
-    """Also on another connection."""
+    """This also holds on another connection."""
     async with house() as h, client_of(h) as one, client_of(h) as two:
         one.send(GET)
         assert (await body(one)).startswith(b"slow ")
@@ -28,7 +28,7 @@ async def test_a_repeated_head_is_answered_at_once() -> None:
 
 
 async def test_early_bytes_are_a_head_like_others() -> None:
-    """They arrive before aiohttp has begun to wait for them: timed, whole, and answered at once all the same."""
+    """Bytes that arrive before aiohttp waits for them are timed and read as a whole head, and use the fast path."""
     async with house(head_timeout_s=0.2) as h:
         for _ in range(3):
             with socket.create_connection(("127.0.0.1", h.server.port)) as sock:  # blocks: the server sleeps
@@ -43,7 +43,7 @@ async def test_early_bytes_are_a_head_like_others() -> None:
 
 
 async def test_a_long_pipeline_is_answered_whole() -> None:
-    """More than aiohttp's queue holds, sent in awkward pieces."""
+    """The pipeline is longer than aiohttp's queue, and arrives in odd pieces."""
     raw = (GET + POST + b"body") * 60
     async with house() as h, client_of(h) as client:
         for start in range(0, len(raw), 997):
@@ -58,7 +58,7 @@ async def test_a_long_pipeline_is_answered_whole() -> None:
 
 
 async def test_fast_answers_keep_a_connection_alive() -> None:
-    """Idle time counts from the last answer, whoever gave it."""
+    """Idle time counts from the last answer, on either path."""
     async with knowing(idle_timeout_s=0.4) as (_, client):
         began = boottime()
         for _ in range(5):
@@ -72,7 +72,7 @@ async def test_fast_answers_keep_a_connection_alive() -> None:
 
 
 async def test_a_slow_head_is_refused() -> None:
-    """408 after head_timeout_s, however it drips."""
+    """408 after `head_timeout_s`, even if bytes keep arriving."""
     async with house(head_timeout_s=0.3) as h, client_of(h) as client:
         began = boottime()
         for byte in GET[:-1]:
@@ -86,7 +86,7 @@ async def test_a_slow_head_is_refused() -> None:
 
 
 async def test_a_request_is_answered_before_a_slow_head_behind_it() -> None:
-    """The request in progress gets its reply; then the part of a head behind it is refused in time."""
+    """The request in progress gets its reply; then the incomplete head after it gets a 408."""
     async with house(head_timeout_s=0.2) as h, client_of(h) as client:
         client.send(SLOW)
         await until(lambda: "/slow" in h.handled)
@@ -98,7 +98,7 @@ async def test_a_request_is_answered_before_a_slow_head_behind_it() -> None:
 
 
 async def test_a_head_on_its_way_is_not_cut_by_the_idle_timer() -> None:
-    """Only by its own."""
+    """Only the head's own timeout ends the connection."""
     async with house(idle_timeout_s=0.2, head_timeout_s=2.0) as h, client_of(h) as client:
         client.send(GET[:20])
         await asyncio.sleep(0.4)
@@ -111,7 +111,7 @@ async def test_a_head_on_its_way_is_not_cut_by_the_idle_timer() -> None:
     ("start", "status"), [(b"GET /" + b"a" * 3000, 414), (GET[:-2] + b"X: " + b"a" * 3000, 431)]
 )
 async def test_a_head_without_end_is_refused_early(start: bytes, status: int) -> None:
-    """Long before its end could come, and the client can read the refusal while it goes on sending."""
+    """The head is refused long before its end, and a client that keeps sending can still read the refusal."""
     async with house(max_head_bytes=2048) as h, client_of(h) as client:
         for at in range(0, len(start), 500):
             client.send(start[at : at + 500])
@@ -122,7 +122,7 @@ async def test_a_head_without_end_is_refused_early(start: bytes, status: int) ->
 
 
 async def test_a_client_that_closed_its_own_half_gets_its_reply() -> None:
-    """As `nc -N` does, and as a NameNode answers."""
+    """`nc -N` closes its half like this, and a NameNode answers it."""
     async with house() as h, client_of(h) as client:
         client.send(GET)
         client.writer.write_eof()
@@ -136,7 +136,7 @@ async def test_a_client_that_closed_its_own_half_gets_its_reply() -> None:
 
 
 async def test_requests_before_a_half_close_are_answered() -> None:
-    """Each request of a pipeline; the last reply ends the connection, and does not say so, as a NameNode's does not."""
+    """Each request of a pipeline is answered. The last reply has no `Connection: close`, like a NameNode's."""
     async with house() as h, client_of(h) as client:
         client.send(SLOW + GET + GET)
         await until(lambda: len(h.handled) == 1)
@@ -149,7 +149,7 @@ async def test_requests_before_a_half_close_are_answered() -> None:
 
 
 async def test_a_request_that_can_never_be_whole_ends_the_connection() -> None:
-    """It has come in part behind another one, before the client closed its half (RFC 9112, section 8)."""
+    """The client closed its half while its second request was incomplete (RFC 9112, section 8)."""
     async with house() as h, client_of(h) as client:
         client.send(SLOW + POST + b"bo")
         await until(lambda: len(h.handled) == 1)
@@ -162,7 +162,7 @@ async def test_a_request_that_can_never_be_whole_ends_the_connection() -> None:
 
 
 async def test_too_many_connections_are_answered_with_503() -> None:
-    """503 for those beyond the limit; the others go on, and places become free."""
+    """Connections beyond the limit get a 503; the others stay, and a closed one makes room."""
     async with house(max_connections=2) as h:
         async with client_of(h) as one, client_of(h) as two:
             for client in (one, two):
@@ -183,7 +183,7 @@ async def test_too_many_connections_are_answered_with_503() -> None:
 
 
 async def test_connections_beyond_the_limit_take_few_files() -> None:
-    """Those that say nothing would else hold one each for `head_timeout_s`, and the NameNode's would run out."""
+    """Otherwise silent connections would hold one file each for `head_timeout_s`, and leave none for the NameNode's."""
     async with house(max_connections=1) as h, contextlib.AsyncExitStack() as stack:
         server = h.server
         one = await stack.enter_async_context(client_of(h))
@@ -199,7 +199,7 @@ async def test_connections_beyond_the_limit_take_few_files() -> None:
 
 @pytest.mark.parametrize("end", [b"", b"Connection: close\r\n"], ids=["idle", "close"])
 async def test_a_client_that_never_reads_its_replies_is_let_go(end: bytes) -> None:
-    """A closing transport waits for its client to read, by itself for ever."""
+    """A closing transport waits for its client to read, without a timeout of its own."""
     transports: list[asyncio.Transport] = []
 
     async def answer(request: Request) -> RawResponse:

@@ -1,4 +1,4 @@
-"""What one connection does with known requests, crowds, and clients that do not read."""
+"""How a connection handles known requests, crowds, and clients that do not read."""
 
 import asyncio
 import socket
@@ -18,7 +18,7 @@ from tests.proxy.wire import GET, RawClient, limits_of_tests, until
 
 
 async def learn(made: House) -> None:
-    """Have GET known."""
+    """Let the server learn the head of GET."""
     async with client_of(made) as client:
         client.send(GET)
         await body(client)
@@ -27,7 +27,7 @@ async def learn(made: House) -> None:
 
 @pytest.mark.parametrize("is_quick", [False, True])
 async def test_a_client_that_reads_nothing_does_not_fill_the_memory(is_quick: bool) -> None:
-    """Once the socket is full the ordinary path takes over, which waits, and gives up."""
+    """Once the socket's buffer is full, the ordinary path takes over; it waits, and gives up after a timeout."""
     async with house(body_timeout_s=0.2) as h:
         if is_quick:  # its first request is known already
             await learn(h)
@@ -45,7 +45,7 @@ async def test_a_client_that_reads_nothing_does_not_fill_the_memory(is_quick: bo
 
 
 class FullTransport(DeafTransport):
-    """One whose client reads nothing from the n-th reply on."""
+    """A transport whose client reads nothing from the n-th reply on."""
 
     def __init__(self, replies: int) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class FullTransport(DeafTransport):
         self._full_at = replies
 
     def write(self, data: Any) -> None:
-        """Tell the protocol once, as transports do."""
+        """Call `pause_writing` once, as transports do."""
         super().write(data)
         self.replies += 1
         if self.replies == self._full_at:
@@ -61,7 +61,7 @@ class FullTransport(DeafTransport):
 
 
 def served(transport: DeafTransport, **limits: float) -> Server:
-    """Let a server that knows GET serve a transport."""
+    """Serve a transport with a server that knows GET."""
     h = House()
     h.fast_path.remember(GET, kept_hit(h.store, "/f", Reply(200, (), b"x")), b"x")
     server = Server(h.handle, h.fast_path, limits_of_tests(**limits))
@@ -71,7 +71,7 @@ def served(transport: DeafTransport, **limits: float) -> Server:
 
 @pytest.mark.parametrize("replies", range(1, 8))
 async def test_a_client_that_stops_reading_gets_nothing_more(replies: int) -> None:
-    """Q2: whichever reply fills its socket, the one after which the connection comes back included."""
+    """Q2: this holds whichever reply fills the socket, also for the last reply before the fast path resumes."""
     transport = FullTransport(replies)
     served(transport)
     transport.get_protocol().data_received(POST.replace(b"4", b"0"))
@@ -83,7 +83,7 @@ async def test_a_client_that_stops_reading_gets_nothing_more(replies: int) -> No
 
 
 async def test_nothing_known_is_answered_behind_a_refusal() -> None:
-    """The connection is closing, and its writing end is closed."""
+    """After a refusal the connection is closing, and its write side is closed."""
     transport = DeafTransport()
     served(transport)
     transport.get_protocol().data_received(b"\x16\x03\x01\r\n")
@@ -95,7 +95,7 @@ async def test_nothing_known_is_answered_behind_a_refusal() -> None:
 
 
 class _EagerClient(DeafTransport):
-    """One whose client sends another request in the turn of the loop in which a reply is out."""
+    """A transport whose client sends its next request in the loop iteration of the reply."""
 
     def write(self, data: Any) -> None:
         if not self.written:
@@ -104,7 +104,7 @@ class _EagerClient(DeafTransport):
 
 
 async def test_a_client_is_served_in_the_iteration_of_its_reply() -> None:
-    """Were its connection busy until later, load would send every client the ordinary way."""
+    """If the connection were busy until later, every client under load would take the ordinary path."""
     transport = _EagerClient()
     served(transport)
     transport.get_protocol().data_received(POST.replace(b"4", b"0"))
@@ -114,14 +114,14 @@ async def test_a_client_is_served_in_the_iteration_of_its_reply() -> None:
 
 
 async def test_it_ends_when_it_was_idle_for_long() -> None:
-    """And not before: each known request counts."""
+    """The idle timer counts from the last request, known or not."""
     transport = DeafTransport()
     server = served(transport, idle_timeout_s=0.05)
     connection = transport.get_protocol()
     await until(lambda: transport.is_closed)
     transport.is_closed = False
     connection.data_received(GET)
-    connection._see_whether_idle()  # noqa: SLF001 - the timer's own moment
+    connection._check_idle()  # noqa: SLF001 - the timer's own moment
     assert (transport.is_closed, bool(transport.written)) == (False, True)
     connection.connection_lost(None)
     assert server.stats().connections_open == 0
@@ -131,7 +131,7 @@ async def test_it_ends_when_it_was_idle_for_long() -> None:
 
 
 class _PausedTransport(DeafTransport):
-    """One that knows whether it is read."""
+    """A transport that records whether reading is paused."""
 
     is_read = True
 
@@ -143,7 +143,7 @@ class _PausedTransport(DeafTransport):
 
 
 async def crowd(h: House, size: int) -> tuple[Server, list[_PausedTransport]]:
-    """Connect so many, all of which ask the same in one turn of the loop."""
+    """Connect `size` clients, which all send the same request in one loop iteration."""
     server = Server(h.handle, h.fast_path, limits_of_tests())
     transports = [_PausedTransport() for _ in range(size)]
     for transport in transports:
@@ -154,7 +154,7 @@ async def crowd(h: House, size: int) -> tuple[Server, list[_PausedTransport]]:
 
 
 async def test_equal_requests_are_answered_with_the_first() -> None:
-    """Not all of them are parsed before that."""
+    """They are not all parsed before the first answer is there."""
     h = House()
     server, transports = await crowd(h, 40 * PER_ITERATION)
     assert [transport.is_read for transport in transports].count(True) == PER_ITERATION
@@ -167,10 +167,10 @@ async def test_equal_requests_are_answered_with_the_first() -> None:
 
 
 async def test_what_waits_is_served_whole_and_in_order() -> None:
-    """With what comes behind it, whether the rest of it or more; also when the client closes its half, or leaves."""
+    """While a request waits, further bytes and a half-close are kept; a client that has left gets nothing."""
     h = House()
     server, transports = await crowd(h, 2 * PER_ITERATION)
-    gone, *_, more, part, closing = transports[PER_ITERATION:]  # the others wait behind the one that leaves
+    gone, *_, more, part, closing = transports[PER_ITERATION:]  # the others wait after the client that leaves
     more.get_protocol().data_received(SLOW.replace(b"slow", b"more"))
     part.get_protocol().data_received(SLOW.replace(b"slow", b"part")[:20])
     assert closing.get_protocol().eof_received()
@@ -189,11 +189,11 @@ async def test_what_waits_is_served_whole_and_in_order() -> None:
 
 
 async def test_an_internal_error_ends_one_connection_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when it happens at once."""
+    """An error in a queued request has the same effect as in one that starts immediately."""
     h = House()
     _, transports = await crowd(h, 2 * PER_ITERATION)
     unlucky = transports[PER_ITERATION].get_protocol()
-    begin = ClientConnection._begin  # noqa: SLF001 - as if the parser had a fault
+    begin = ClientConnection._begin  # noqa: SLF001 - as if the parser had a bug
 
     def fail(connection: ClientConnection, *arguments: Any, **options: Any) -> None:
         if connection is unlucky:
@@ -209,7 +209,7 @@ async def test_an_internal_error_ends_one_connection_alone(monkeypatch: pytest.M
 
 
 async def test_a_close_is_seen_while_reading_is_paused() -> None:
-    """Its half, or all; without a socket (in tests) nothing is seen."""
+    """A half-close counts as well. A transport without a socket (in tests) reports no close."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
 
@@ -230,7 +230,7 @@ async def test_a_close_is_seen_while_reading_is_paused() -> None:
 
 
 async def test_what_waits_is_answered_before_the_server_ends() -> None:
-    """Drained like any other, also what is known by then: its reply says that the connection ends."""
+    """Queued requests are drained like others, even if their head is known by then; each reply ends its connection."""
     h = House()
     server, transports = await crowd(h, 4 * PER_ITERATION)
     server._listener = cast(Any, DeafTransport())  # noqa: SLF001 - it only has to be closed
@@ -243,7 +243,7 @@ async def test_what_waits_is_answered_before_the_server_ends() -> None:
 
 
 class _UnreadTransport(DeafTransport):
-    """One with so much that its client has not read; its handshake may be just over."""
+    """A transport with `unread` bytes in its buffer; with TLS, the handshake may have just ended."""
 
     def __init__(self, unread: int, *, is_tls: bool) -> None:
         super().__init__()
@@ -254,7 +254,7 @@ class _UnreadTransport(DeafTransport):
         return self._unread
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Whether it is TLS."""
+        """Return the TLS context, if any."""
         return self._context if name == "sslcontext" else default
 
 
@@ -271,7 +271,7 @@ class _UnreadTransport(DeafTransport):
 async def test_a_first_request_need_not_wait_for_what_tls_has_to_say(
     monkeypatch: pytest.MonkeyPatch, *, unread: int, is_tls: bool, may_be_forwarded: bool
 ) -> None:
-    """Q2: it comes with the end of the handshake; a later one waits until the reply before it is read."""
+    """Q2: the first request arrives with the end of the handshake; a later one waits until the last reply is read."""
     for is_first in (True, False):
         transport, tried = _UnreadTransport(unread, is_tls=is_tls), list[Request]()
         server = served(transport)

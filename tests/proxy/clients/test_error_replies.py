@@ -1,4 +1,4 @@
-"""Every error of this room has a reply that a WebHDFS client can read."""
+"""Every error of the proxy becomes a reply that a WebHDFS client can parse."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from tests.proxy.wire import GET, RawClient, serving
 
 
 def errors_of(root: type[ProxyError]) -> Iterator[type[ProxyError]]:
-    """Yield the tree."""
+    """Yield the error class and all its subclasses."""
     yield root
     for child in root.__subclasses__():
         yield from errors_of(child)
@@ -23,7 +23,7 @@ ALL = tuple(errors_of(ProxyError))
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
 async def test_an_error_is_a_remote_exception(kind: type[ProxyError]) -> None:
-    """With its status and phrase, and the same bytes with or without a request."""
+    """The reply has the error's status and reason phrase, and the same bytes with or without a request."""
     error = kind('odd "text" \u00e9 \udcff')
 
     async def handler(_: Request) -> RawResponse:
@@ -51,7 +51,7 @@ async def test_an_error_is_a_remote_exception(kind: type[ProxyError]) -> None:
 
 @pytest.mark.parametrize("kind", tuple(errors_of(UpstreamError)), ids=lambda kind: kind.__name__)
 def test_what_may_have_had_its_effect_is_not_called_retriable(kind: type[ProxyError]) -> None:
-    """Hadoop's client asks again by itself on a RetriableException."""
+    """Hadoop's client retries by itself on a RetriableException."""
     assert issubclass(kind, UpstreamError)
     remote = parse_remote_exception(remote_exception(kind("x")))
     assert remote is not None

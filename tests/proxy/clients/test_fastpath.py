@@ -1,4 +1,4 @@
-"""The table of heads: exact, never surer than the cache, and without a credential in clear."""
+"""The table of heads: it matches exactly, serves only what the cache allows, and stores no credential in clear."""
 
 import gc
 import itertools
@@ -27,7 +27,7 @@ FIELDS = ((b"Cache-Control", b"no-cache"), (b"Content-Type", b"application/json"
 
 
 def head_for(path: str, *fields: str, query: str = "op=GETFILESTATUS&user.name=joe") -> bytes:
-    """Return a request as a client sends it."""
+    """Return the head that a client sends."""
     lines = (f"GET /webhdfs/v1{path}?{query} HTTP/1.1", "Host: nn", *fields)
     return "\r\n".join((*lines, "", "")).encode()
 
@@ -37,11 +37,11 @@ LIMITS = LimitSettings()
 
 
 class Fixture:
-    """A fast path over a cache whose clock and verdicts the test makes."""
+    """A fast path with a clock and cache verdicts that the test sets."""
 
     def __init__(self, max_bytes: int = 10**6, limits: LimitSettings = LIMITS) -> None:
         self.now = 1.0
-        self.bad: set[bytes] = set()  # keys of hits that are no longer good
+        self.bad: set[bytes] = set()  # keys of hits that are no longer valid
         self.store = Store(max_bytes=max_bytes, max_items=10**6)
         self.path = FastPath(self._is_good, self.store, lambda: self.now, limits)
 
@@ -60,7 +60,7 @@ class Fixture:
         return body
 
     def body(self, head: bytes) -> bytes | None:
-        """Return what is answered."""
+        """Return the body of the answer, or None."""
         answer = self.path.answer(head)
         self.check()
         return None if answer is None else answer.partition(b"\r\n\r\n")[2]
@@ -72,7 +72,7 @@ class Fixture:
 
 
 def test_the_whole_head_counts() -> None:
-    """One byte more, less or different is another request."""
+    """A head that differs in one byte, is longer or shorter, is another request."""
     fixture = Fixture()
     fixture.file("/w/f", HEAD)
     assert fixture.path.answer(HEAD) is not None
@@ -82,7 +82,7 @@ def test_the_whole_head_counts() -> None:
 
 
 def test_an_answer_says_whether_its_connection_ends() -> None:
-    """F5: its head and the table say the same."""
+    """F5: the answer's `Connection` field agrees with `ends_connection`."""
     fixture, last = Fixture(), HEAD.replace(b"Host", b"Connection: close\r\nHost")
     hit = kept_hit(fixture.store, "/w/f", Reply(200, FIELDS, b"file"))
     fixture.path.remember(last, hit, b"file", is_last=True)
@@ -101,7 +101,7 @@ def test_an_answer_says_whether_its_connection_ends() -> None:
 
 @pytest.mark.parametrize("spelled", ["/w/f", "//w/f", "/w%2Ff"])
 def test_a_404_quotes_the_path_as_it_was_asked_for(spelled: str) -> None:
-    """Verbatim; where the head has the same bytes, the path is not kept twice."""
+    """Verbatim. A path that has the same bytes in the head is not stored twice."""
     fixture, head = Fixture(), head_for(spelled)
     body = fixture.missing("/w/f", head, spelled.replace("%2F", "/"))
     assert fixture.body(head) == body
@@ -110,7 +110,7 @@ def test_a_404_quotes_the_path_as_it_was_asked_for(spelled: str) -> None:
 
 
 def test_a_404_in_other_words_is_answered_in_these() -> None:
-    """Nothing is assumed about what the ordinary path has sent."""
+    """The table assumes nothing about the text that the ordinary path sent."""
     fixture = Fixture()
     hit = kept_hit(fixture.store, "/w/f", Reply(404, FIELDS, b""))
     for body in (render_missing("/w/g"), b"in other words", b""):
@@ -119,7 +119,7 @@ def test_a_404_in_other_words_is_answered_in_these() -> None:
 
 
 def test_a_hit_that_is_no_longer_good_is_forgotten() -> None:
-    """Good again is for the ordinary path to find out."""
+    """The head stays forgotten even if the hit becomes valid again; the ordinary path has to remember it."""
     fixture = Fixture()
     fixture.file("/w/f", HEAD)
     fixture.bad.add(HEAD)
@@ -130,7 +130,7 @@ def test_a_hit_that_is_no_longer_good_is_forgotten() -> None:
 
 
 def test_a_newer_answer_takes_the_place_of_the_older() -> None:
-    """One head, one answer, also if it was sent in this very second."""
+    """One head has one answer, even if the older one was sent in the same second."""
     fixture = Fixture()
     fixture.file("/w/f", HEAD, b"old")
     assert fixture.body(HEAD) == b"old"
@@ -142,7 +142,7 @@ def test_a_newer_answer_takes_the_place_of_the_older() -> None:
 
 
 def test_the_age_and_the_text_move_with_the_seconds() -> None:
-    """Within a second a repeated answer is the same object."""
+    """Within one second, repeated answers are the same object."""
     fixture = Fixture()
     fixture.file("/w/f", HEAD)
     first = fixture.path.answer(HEAD)
@@ -160,7 +160,7 @@ def test_the_age_and_the_text_move_with_the_seconds() -> None:
 
 
 def test_what_is_kept_for_the_second_is_bounded() -> None:
-    """In number; the others are rendered each time."""
+    """The number of rendered answers is bounded; other answers are rendered each time."""
     fixture = Fixture(max_bytes=10**8)
     heads = [head_for(f"/w/{n}") for n in range(MAX_TEXTS + 10)]
     for n, head in enumerate(heads):
@@ -189,7 +189,7 @@ def test_what_is_kept_for_the_second_is_bounded() -> None:
     ],
 )
 def test_no_credential_is_kept_in_clear(head: bytes) -> None:
-    """F1: whoever reads the memory of the process, or a core dump, finds no token and no cookie of the past."""
+    """F1: the memory of the process, or a core dump, contains no earlier token or cookie."""
     fixture = Fixture()
     assert not is_harmless(head)
     body = fixture.missing("/w/f", head)
@@ -204,7 +204,7 @@ def test_no_credential_is_kept_in_clear(head: bytes) -> None:
 
 
 def test_a_head_without_a_credential_is_found_at_once() -> None:
-    """Its key is the head itself: no digest is made on the way to a hit."""
+    """Its key is the head itself, so a hit computes no digest."""
     head = head_for("/w/f", "User-Agent: curl/8", "Accept: */*", "Connection: keep-alive")
     fixture = Fixture()
     fixture.missing("/w/f", head)
@@ -212,7 +212,7 @@ def test_a_head_without_a_credential_is_found_at_once() -> None:
 
 
 def test_fields_that_differ_each_time_cost_no_row() -> None:
-    """A trace id, a request id: whatever they say, it is the same question; with a credential, too."""
+    """Trace and request ids do not change the question, with or without a credential."""
     for credential in ((), ("Cookie: hadoop.auth=SECRET",)):
         fixture = Fixture()
         body = fixture.missing("/w/f", head_for("/w/f", "traceparent: 1", *credential, "baggage: TOLD"))
@@ -226,7 +226,7 @@ def test_fields_that_differ_each_time_cost_no_row() -> None:
 
 
 def test_what_the_ordinary_path_refuses_is_not_answered() -> None:
-    """431, for too many fields or too many bytes, also when those that count would be few."""
+    """The ordinary path answers 431 for too many fields or bytes, even if few of the fields matter."""
     fixture = Fixture(limits=LimitSettings(max_header_fields=3, max_head_bytes=1024))
     body = fixture.file("/w/f", HEAD)
     assert fixture.body(head_for("/w/f", "b3: 1", "b3: 2")) == body
@@ -235,7 +235,7 @@ def test_what_the_ordinary_path_refuses_is_not_answered() -> None:
 
 
 def test_what_would_take_more_than_it_saves_is_not_remembered() -> None:
-    """Giant heads, and replies whose header fields no other has."""
+    """Giant heads, and replies with header fields of their own, would cost more memory than they save work."""
     fixture = Fixture()
     fixture.file("/w/f", head_for("/w/f", "User-Agent: " + "x" * MAX_HEAD_BYTES))
     assert fixture.path.answer(b"x" * (MAX_HEAD_BYTES + 1)) is None
@@ -260,7 +260,7 @@ def test_frames_are_bounded() -> None:
 
 @pytest.mark.parametrize("status", [200, 404])
 async def test_both_paths_say_the_same(status: int) -> None:
-    """Byte for byte, on a connection that goes on."""
+    """The answers are equal byte for byte, on a persistent connection."""
     fixture, dates = Fixture(), DateText()
     fixture.now = 5.0
     kept = Reply(status, FIELDS, b"[]")
@@ -287,7 +287,7 @@ def _undated(text: bytes) -> list[bytes]:
 
 
 def polled(fixture: Fixture, paths: int) -> int:
-    """Poll so many paths in turn, each once; return how many took the quick way."""
+    """Poll this many paths in turn, each once; return how many of them the fast path answered."""
     quick = 0
     for number in range(paths):
         path = f"/w/{number}"
@@ -302,13 +302,13 @@ def polled(fixture: Fixture, paths: int) -> int:
 
 
 def test_paths_polled_in_turn_take_the_quick_way_while_they_fit() -> None:
-    """Scale: the table is as large as the cache."""
+    """Scale: the table grows with the cache."""
     fixture = Fixture(max_bytes=2_000_000)
     assert [polled(fixture, 1_500) for _ in range(3)] == [0, 1_500, 1_500]
 
 
 def test_of_too_many_paths_a_stable_part_is_fast() -> None:
-    """Scale: polled in turn, none of them is the one that was asked for last; the table does not turn over."""
+    """Scale: no path of such a round was used recently, but the table does not turn over."""
     fixture = Fixture(max_bytes=1_000_000)
     polled(fixture, 3_000)
     fits = fixture.path.stats().heads
@@ -317,7 +317,7 @@ def test_of_too_many_paths_a_stable_part_is_fast() -> None:
 
 
 def test_a_client_in_ever_new_words_takes_no_others_quick_way() -> None:
-    """Shares: its own answers go."""
+    """Shares: a client that sends ever new heads evicts only its own answers."""
     fixture = Fixture(max_bytes=1_000_000)
     polled(fixture, 600)
     for n in range(20_000):
@@ -338,7 +338,7 @@ def test_a_client_in_ever_new_words_takes_no_others_quick_way() -> None:
     )
 )
 def test_it_answers_what_was_remembered_last_and_is_good(steps: list[tuple[str, int, int]]) -> None:
-    """Whatever is done to it, within its bounds."""
+    """This holds after any steps, within the table's bounds."""
     fixture = Fixture(max_bytes=20_000)
     twin: dict[bytes, bytes] = {}
     for (what, number, size), version in zip(steps, itertools.count()):
@@ -365,7 +365,7 @@ def test_it_answers_what_was_remembered_last_and_is_good(steps: list[tuple[str, 
 
 
 class _Watched:
-    """A fast path that knows one head, and all that is shown of it."""
+    """A fast path that knows one head and records the observed exchanges."""
 
     def __init__(self) -> None:
         self.seen: list[Exchange] = []
@@ -376,7 +376,7 @@ class _Watched:
         self.path.remember(HEAD, kept_hit(store, "/w/f", self.reply), self.reply.body)
 
     def answer(self, times: int, apart_s: float) -> list[int]:
-        """Answer so often; return the numbers of those that were shown."""
+        """Answer this many times; return the numbers of the answers that were observed."""
         shown = []
         for number in range(times):
             self.now += apart_s
@@ -388,7 +388,7 @@ class _Watched:
 
 
 def test_at_a_high_rate_one_hit_of_many_is_shown_to_observers() -> None:
-    """It stands for as many as its weight says; which one is left to chance, so that no path hides."""
+    """A sampled hit has a weight: the number of hits that it represents. Chance picks it, so no path is missed."""
     watched = _Watched()
     shown = watched.answer(times=200_000, apart_s=0.00002)
     assert len(shown) < 1_000, "about a hundred a second at most, of 50,000"
@@ -398,7 +398,7 @@ def test_at_a_high_rate_one_hit_of_many_is_shown_to_observers() -> None:
 
 
 def test_at_a_low_rate_each_hit_is_shown() -> None:
-    """Also after a high one; it says what was asked for and what was sent."""
+    """This also holds after a high rate. The exchange names the request and the reply."""
     watched = _Watched()
     watched.answer(times=100_000, apart_s=0.0)
     assert watched.path.sampler.every == MAX_EVERY, "the sample is bounded"
@@ -412,7 +412,7 @@ def test_at_a_low_rate_each_hit_is_shown() -> None:
 
 
 def test_every_hit_is_shown_where_that_is_asked_for() -> None:
-    """As an access log of all requests wants it."""
+    """An access log of all requests needs every hit."""
     watched = _Watched()
     watched.path.sampler.max_every = 1
     assert len(watched.answer(times=500, apart_s=0.00002)) == 500
@@ -425,7 +425,7 @@ def test_every_hit_is_shown_where_that_is_asked_for() -> None:
 
 
 def test_a_cookie_names_the_caller_of_a_hit_that_is_shown() -> None:
-    """On Kerberos the target does not; a cookie that a NameNode makes for `user.name` says nothing more."""
+    """With Kerberos the target has no user. A cookie that a NameNode issues for `user.name` adds nothing."""
     for kind, caller in (("kerberos", "user.name=alice"), ("simple", "user.name=joe")):
         watched = _Watched()
         field = f'Cookie: hadoop.auth="u=alice&p=alice@R&t={kind}&e=9&s=x"\r\n\r\n'
@@ -437,7 +437,7 @@ def test_a_cookie_names_the_caller_of_a_hit_that_is_shown() -> None:
 def test_a_fault_of_ours_leaves_the_request_to_the_ordinary_path(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """FailToNameNode: its connection ended, without a reply."""
+    """FailToNameNode: the error used to end the connection without a reply."""
     fixture = Fixture()
     fixture.file("/w/f", HEAD)
     with monkeypatch.context() as broken:

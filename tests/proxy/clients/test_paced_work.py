@@ -1,4 +1,4 @@
-"""A bounded part of the work is done in each turn of the loop, and what comes between goes first."""
+"""Each loop iteration does a bounded part of the work, and other callbacks run in between."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ async def _iteration() -> None:
 
 
 async def test_one_with_much_to_do_is_worked_on_over_some_iterations() -> None:
-    """No iteration does more than it may."""
+    """No iteration does more than the bound."""
     left, done = {"a": 25}, list[int]()
 
     def work(one: str, most: int) -> int:
@@ -30,7 +30,7 @@ async def test_one_with_much_to_do_is_worked_on_over_some_iterations() -> None:
 
 
 async def test_many_share_an_iteration_in_their_order() -> None:
-    """And one that is added twice is worked on once."""
+    """An item that is added twice is processed once."""
     order = list[str]()
 
     def work(one: str, _: int) -> int:
@@ -47,7 +47,7 @@ async def test_many_share_an_iteration_in_their_order() -> None:
 
 
 async def test_what_comes_between_two_iterations_goes_first() -> None:
-    """A crowd does not stop another callback of the loop."""
+    """A long queue does not block another callback of the loop."""
     order = list[str]()
 
     def work(one: str, _: int) -> int:

@@ -1,4 +1,4 @@
-"""A client may be slow for a while, and as slow as the least rate for ever."""
+"""A client may be slow for a limited time, but as slow as the minimum rate without limit."""
 
 import pytest
 
@@ -9,7 +9,7 @@ LIMITS = LimitSettings(body_timeout_s=20.0, min_body_rate_bytes_s=1_000)
 
 
 def test_what_is_moved_earns_time() -> None:
-    """Whoever keeps the least rate is never given up."""
+    """A client at the minimum rate is never given up."""
     patience = Patience(LIMITS)
     assert patience.left_s == 20.0
     for _ in range(100):
@@ -18,7 +18,7 @@ def test_what_is_moved_earns_time() -> None:
 
 
 def test_what_is_waited_is_waited_in_all() -> None:
-    """One byte after each pause does not begin the time again."""
+    """One byte after each pause does not reset the timeout."""
     patience = Patience(LIMITS)
     patience.spend(10.0, 1)
     assert patience.spent_s == pytest.approx(10.0, abs=0.01)
@@ -28,7 +28,7 @@ def test_what_is_waited_is_waited_in_all() -> None:
 
 
 def test_nothing_is_saved_up() -> None:
-    """Who was quick for an hour may stand still for no longer than anybody else."""
+    """A fast client earns no extra time: it may then pause for `body_timeout_s`, as any other."""
     patience = Patience(LIMITS)
     patience.spend(1.0, 100_000_000)
     assert (patience.left_s, patience.spent_s) == (20.0, 0.0)

@@ -1,4 +1,4 @@
-"""Requests that are refused before any handler sees them: the status, a RemoteException, and the end."""
+"""Requests refused before a handler runs: the status, the RemoteException, and the end of the connection."""
 
 from email.utils import parsedate_to_datetime
 
@@ -13,7 +13,7 @@ LIMITS = limits_of_tests(max_head_bytes=2048, max_header_fields=20)
 
 
 async def handler(_: Request) -> RawResponse:
-    """Answer what has passed."""
+    """Answer a request that was not refused."""
     return error_reply(MalformedRequestError("has passed"))
 
 
@@ -34,7 +34,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 async def test_what_is_not_clean_is_refused(name: str) -> None:
-    """With the status that says why, as a RemoteException, and the connection ends."""
+    """The status says why; the body is a RemoteException, and the connection ends."""
     status, raw = REFUSED[name]
     async with serving(handler, limits=LIMITS) as server, RawClient.connected(server.port) as client:
         client.send(raw)
@@ -50,14 +50,14 @@ async def test_what_is_not_clean_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("host", [b"a", b"a:1", b"A.b-c_d:9870", b"[::1]:9870", b"127.0.0.1", b"", b"a:"])
 async def test_clean_hosts_pass(host: bytes) -> None:
-    """Names, addresses, ports."""
+    """Names, addresses and ports are accepted."""
     async with serving(handler, limits=LIMITS) as server, RawClient.connected(server.port) as client:
         client.send(b"GET / HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
         assert b"has passed" in (await client.reply()).body
 
 
 async def test_http_1_0_needs_no_host() -> None:
-    """With such an error its connection ends, whatever it asks for."""
+    """The handler's error ends the connection in spite of `keep-alive`."""
     async with serving(handler, limits=LIMITS) as server, RawClient.connected(server.port) as client:
         client.send(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
         reply = await client.reply()
@@ -67,7 +67,7 @@ async def test_http_1_0_needs_no_host() -> None:
 
 
 async def test_a_refused_head_request_gets_no_body() -> None:
-    """RFC 9110, section 9.3.2; the length is there."""
+    """RFC 9110, section 9.3.2; `Content-Length` is present."""
     async with serving(handler, limits=LIMITS) as server, RawClient.connected(server.port) as client:
         client.send(b"HEAD / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
         assert (await client.reply("HEAD")).status == 400

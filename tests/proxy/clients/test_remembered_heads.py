@@ -1,4 +1,4 @@
-"""A hit is handed to the fast path only with the exact bytes of its request."""
+"""The fast path remembers a hit only under the exact bytes of its request."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,7 +20,7 @@ REPLY = Reply(status=404, headers=((b"Pragma", b"no-cache"),), body=b"")
 
 
 class Site:
-    """A server whose every answer is a hit."""
+    """A server that answers every request with a hit."""
 
     def __init__(self) -> None:
         self.handled = 0
@@ -36,7 +36,7 @@ class Site:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[RawClient]:
-        """Serve, and connect."""
+        """Run the server and connect a client."""
         async with (
             serving(self._handle, fast_path=self.fast_path) as server,
             RawClient.connected(server.port) as client,
@@ -54,7 +54,7 @@ class Site:
     ],
 )
 async def test_the_last_request_of_a_connection_is_answered_at_once(head: bytes) -> None:
-    """As urllib, Net::HTTP and older clients send it: the answer says that the connection ends, and it does."""
+    """urllib, Net::HTTP and older clients send this: the answer has `Connection: close`, and the connection ends."""
     site = Site()
     for number in range(3):
         async with site.client() as client:
@@ -69,7 +69,7 @@ async def test_the_last_request_of_a_connection_is_answered_at_once(head: bytes)
 
 @pytest.mark.parametrize("more", [b"", b"Cookie: a=b\r\n"])
 async def test_a_connection_of_http_1_0_goes_on_if_it_asks_for_that(more: bytes) -> None:
-    """RFC 9112, section 9.3: each answer says so, from memory as well, or the client would wait for the end."""
+    """RFC 9112, section 9.3: each answer says `keep-alive`, also from memory; else the client waits for the end."""
     site = Site()
     head = HEAD.replace(b"1.1\r\n", b"1.0\r\nConnection: Keep-Alive\r\n" + more)
     async with site.client() as client:
@@ -94,7 +94,7 @@ async def test_a_connection_of_http_1_0_goes_on_if_it_asks_for_that(more: bytes)
     ],
 )
 async def test_what_the_fast_path_must_not_answer_is_not_remembered(head: bytes) -> None:
-    """Another method, and what is not alone: neither of two in one piece is the whole of what came."""
+    """Another method is not remembered, nor is either of two requests that arrive in one piece."""
     site = Site()
     async with site.client() as client:
         client.send(head)
@@ -103,7 +103,7 @@ async def test_what_the_fast_path_must_not_answer_is_not_remembered(head: bytes)
 
 
 def test_a_remembered_answer_ends_with_its_entry() -> None:
-    """Such as a cookie, and the key that signed it: the ordinary path reads the head again."""
+    """It expires with its cookie, or when the key that signed it is retired: the ordinary path reads the head again."""
     store, head = Store(max_bytes=1 << 20, max_items=1_000), HEAD
     path = FastPath(good, store, lambda: 1.0, LimitSettings())
     hit = kept_hit(store, "/x", REPLY, replied_at=1.0)

@@ -1,4 +1,4 @@
-"""A connection's requests are served one after another, and nothing is left of them."""
+"""A connection serves its requests one after another, and leaves no task or timer."""
 
 import asyncio
 
@@ -16,13 +16,13 @@ POST = b"POST /x HTTP/1.1\r\nHost: nn\r\nContent-Length: 8\r\n\r\n"
 
 
 class Site:
-    """A server that keeps in which order it has served."""
+    """A server that records the order in which it serves requests."""
 
     def __init__(self) -> None:
         self.order: list[str] = []
 
     async def handle(self, request: Request) -> RawResponse:
-        """Answer in a while; a body is not read."""
+        """Answer after other tasks have run; do not read the body."""
         self.order.append(f"begin {request.target}")
         await asyncio.sleep(0)
         self.order.append(f"end {request.target}")
@@ -32,12 +32,12 @@ class Site:
 
 
 def get(path: str) -> bytes:
-    """Return a request."""
+    """Return the head of a GET."""
     return b"GET %b HTTP/1.1\r\nHost: nn\r\n\r\n" % path.encode()
 
 
 async def test_one_after_another() -> None:
-    """Also those that came together, and those behind one that failed."""
+    """This holds for requests that arrive together, and for those after a request that failed."""
     site = Site()
     async with serving(site.handle) as server, RawClient.connected(server.port) as client:
         client.send(get("/1") + get("/fails") + get("/2"))
@@ -48,7 +48,7 @@ async def test_one_after_another() -> None:
 
 
 async def test_a_body_that_never_comes_has_a_deadline() -> None:
-    """The rest is read and dropped, so that no reset overtakes the reply (RFC 9112, section 9.6)."""
+    """The rest of the body is read and dropped, so that no reset overtakes the reply (RFC 9112, section 9.6)."""
     site, limits = Site(), limits_of_tests(body_timeout_s=0.2)
     async with serving(site.handle, limits=limits) as server, RawClient.connected(server.port) as client:
         client.send(POST + b"1234")
@@ -61,7 +61,7 @@ async def test_a_body_that_never_comes_has_a_deadline() -> None:
 @pytest.mark.parametrize("is_begun", [False, True])
 @pytest.mark.parametrize("data", [GET, GET[:10]])
 async def test_nothing_is_left_of_a_connection_that_is_lost(data: bytes, is_begun: bool) -> None:
-    """No task, and no timer that holds it for as long as idle connections may last."""
+    """Otherwise a task, or a timer, would hold the connection for the idle timeout."""
     may_answer = asyncio.Event()
 
     async def handle(_: Request) -> RawResponse:

@@ -1,4 +1,4 @@
-"""Replies leave as they are given, framed for whoever asked."""
+"""Replies are sent unchanged, and framed for the version and method of their request."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ ODD: Headers = ((b"x-a", b"1"), (b"X-A", b"2"), (b"X-Odd", b"\xff\xe9"))
 
 
 async def reply_of(response: RawResponse, parts: tuple[bytes, ...] = (), request: bytes = GET) -> RawReply:
-    """Send one response, its body in these parts, and return what the client sees."""
+    """Send one response, with its body in these parts; return the reply as the client reads it."""
 
     async def handler(asked: Request) -> RawResponse:
         if parts:
@@ -30,7 +30,7 @@ async def reply_of(response: RawResponse, parts: tuple[bytes, ...] = (), request
 
 
 async def test_nothing_is_added_to_a_whole_reply_but_its_length() -> None:
-    """No Server, no Date, no Content-Type."""
+    """The proxy adds no Server, Date or Content-Type."""
     reply = await reply_of(RawResponse(299, "Very Od\udcff", ODD, body=b"body"))
     assert reply.line == b"HTTP/1.1 299 Very Od\xff"
     assert reply.fields == (*ODD, (b"Content-Length", b"4"))
@@ -38,7 +38,7 @@ async def test_nothing_is_added_to_a_whole_reply_but_its_length() -> None:
 
 
 async def test_parts_are_chunked_unless_their_length_is_known() -> None:
-    """HTTP/1.0 gets a body that ends with the connection."""
+    """A client of HTTP/1.0 gets a body that ends with the connection."""
     parts = (b"one", b"", b"two")
     chunked = await reply_of(RawResponse(200, "OK", ()), parts)
     assert (chunked.body, chunked.fields) == (b"onetwo", ((b"Transfer-Encoding", b"chunked"),))
@@ -50,13 +50,13 @@ async def test_parts_are_chunked_unless_their_length_is_known() -> None:
 
 @pytest.mark.parametrize("status", [204, 304])
 async def test_some_replies_have_no_body(status: int) -> None:
-    """RFC 9110, section 6.4.1: not even a length."""
+    """RFC 9110, section 6.4.1: they have no `Content-Length` either."""
     reply = await reply_of(RawResponse(status, "", (), body=b"oops"))
     assert (reply.fields, reply.body) == ((), b"")
 
 
 async def test_head_has_a_length_and_no_body() -> None:
-    """The body that is given is not sent."""
+    """The response's body is not sent."""
     head = GET.replace(b"GET", b"HEAD")
     assert (await reply_of(RawResponse(200, "OK", (), body=b"four"), request=head)).fields == (
         (b"Content-Length", b"4"),
@@ -65,7 +65,7 @@ async def test_head_has_a_length_and_no_body() -> None:
 
 
 async def test_a_reply_before_the_end_of_the_body_ends_the_connection() -> None:
-    """And says so; the rest of the body is read and thrown away, so that no reset overtakes the reply."""
+    """It has `Connection: close`; the rest of the body is read and dropped, so that no reset overtakes the reply."""
 
     async def handler(_: Request) -> RawResponse:
         return RawResponse(307, "Temporary Redirect", (), body=b"")
@@ -79,7 +79,7 @@ async def test_a_reply_before_the_end_of_the_body_ends_the_connection() -> None:
 
 
 async def test_a_reader_that_takes_nothing_is_cut_off() -> None:
-    """After body_timeout_s, with an error that the handler sees."""
+    """This happens after `body_timeout_s`, with an error that the handler sees."""
     seen: list[type[BaseException]] = []
     over = asyncio.Event()
 
@@ -101,7 +101,7 @@ async def test_a_reader_that_takes_nothing_is_cut_off() -> None:
 
 
 async def test_a_reader_that_keeps_the_least_rate_gets_all() -> None:
-    """However long body_timeout_s is over: what its host has taken earns time."""
+    """Bytes that the client takes earn time, beyond `body_timeout_s`."""
     size = 8_000_000
     response = RawResponse(200, "OK", (), length=size, limits=LENIENT)
 
@@ -124,7 +124,7 @@ async def test_a_reader_that_keeps_the_least_rate_gets_all() -> None:
 
 
 def test_a_reply_that_is_not_under_way_can_be_cut() -> None:
-    """Nothing happens but that its connection will not go on."""
+    """The only effect is that its connection is not kept alive."""
     response = RawResponse(200, "OK", ())
     response.cut()
     assert not response.keep_alive
@@ -139,7 +139,7 @@ def test_a_reply_that_is_not_under_way_can_be_cut() -> None:
     ],
 )
 def test_a_reply_that_is_known_as_a_whole_is_one_text(status: int, end: bytes, *, is_last: bool) -> None:
-    """As it goes over the wire to a GET of HTTP/1.1; it says if the connection ends."""
+    """The text is what a GET of HTTP/1.1 gets on the wire; it has `Connection: close` if the connection ends."""
     response = RawResponse(status, "OK", ((b"Expires", b"now"),), body=b"" if status == 304 else b"x")
     text = response.text(is_last=is_last)
     assert text == b"HTTP/1.1 %d OK\r\n" % status + (b"" if status == 304 else b"Expires: now\r\n") + end

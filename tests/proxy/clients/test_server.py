@@ -1,4 +1,4 @@
-"""Listening, many clients at once, and an end that breaks nothing off."""
+"""Listening, many clients at a time, and a graceful stop."""
 
 import asyncio
 import contextlib
@@ -24,18 +24,18 @@ MANY = int(os.environ.get("NNCACHE_TEST_CONNECTIONS", "1500"))  # 10000 is what 
 
 
 async def hello(request: Request) -> RawResponse:
-    """Answer."""
+    """Answer `hello`."""
     await read_body(request)
     return RawResponse(200, "OK", (), body=b"hello")
 
 
 def server_of(handler: Handler = hello) -> Server:
-    """Return one that does not listen yet."""
+    """Return a server that does not listen yet."""
     return Server(handler, fast_path_alone(boottime), limits_of_tests())
 
 
 async def test_many_clients_connect_at_once() -> None:
-    """The backlog takes them all: none is refused, each is answered."""
+    """The backlog is large enough: no connection is refused, and each is answered."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2 * MANY + 200)), hard))
 
@@ -62,7 +62,7 @@ async def test_many_clients_connect_at_once() -> None:
 
 @contextlib.contextmanager
 def crowd(port: int, count: int) -> Iterator[list[socket.socket]]:
-    """Connect without giving the server's loop a turn: the kernel answers for it."""
+    """Connect without running the server's event loop: the kernel accepts the connections."""
     with contextlib.ExitStack() as close:
         yield [
             close.enter_context(socket.create_connection(("127.0.0.1", port), timeout=HANG_S))
@@ -71,7 +71,7 @@ def crowd(port: int, count: int) -> Iterator[list[socket.socket]]:
 
 
 async def per_iteration(figure: Callable[[], int], end: int) -> list[int]:
-    """Return a figure as each iteration of the loop finds it, until it has come so far; 0 is one without news."""
+    """Return how much a figure changes in each loop iteration, until it reaches `end`."""
     seen = [figure()]
     async with asyncio.timeout(HANG_S):
         while seen[-1] != end:
@@ -81,7 +81,7 @@ async def per_iteration(figure: Callable[[], int], end: int) -> list[int]:
 
 
 async def test_one_connection_is_accepted_each_loop_iteration() -> None:
-    """So those who are connected have their turns in between: what libuv does, and asyncio's own loop does not."""
+    """Open connections are served in between. libuv does this; asyncio's own loop does not."""
     async with serving(hello) as server:
         with crowd(server.port, 100):
             news = await per_iteration(lambda: server.stats().connections_accepted, 100)
@@ -89,7 +89,7 @@ async def test_one_connection_is_accepted_each_loop_iteration() -> None:
 
 
 async def test_connections_left_by_a_busy_loop_are_accepted() -> None:
-    """One in each turn would be too few where a turn lasts long; stopping lets go of the port."""
+    """While iterations are long, one connection each would be too few. A stopped server releases its port."""
     async with serving(hello) as server:
         with crowd(server.port, 300):
             async with asyncio.TaskGroup() as tasks:
@@ -109,7 +109,7 @@ async def test_connections_left_by_a_busy_loop_are_accepted() -> None:
 
 @pytest.mark.parametrize("has_asked", [False, True])
 async def test_a_few_connections_are_closed_each_iteration(has_asked: bool) -> None:
-    """To end a connection takes longer than to accept one, and libuv finds all that are to end at once."""
+    """Closing takes longer than accepting, and libuv reports all closed connections in one iteration."""
     async with serving(hello) as server:
         with crowd(server.port, 300) as clients:
             if has_asked:
@@ -127,9 +127,9 @@ async def test_a_few_connections_are_closed_each_iteration(has_asked: bool) -> N
 
 
 class LeftAtTheEnd(RawResponse):
-    """A reply whose client closes its half of the connection when it has all of it.
+    """A reply whose client closes its half of the connection once it has read all of it.
 
-    `leave` is given what makes that known.
+    `leave` gets the callback that delivers the close.
     """
 
     def __init__(self, connection: ClientConnection, leave: Callable[[Callable[[], object]], object]) -> None:
@@ -138,19 +138,19 @@ class LeftAtTheEnd(RawResponse):
         self._leave = leave
 
     async def write_eof(self) -> None:
-        """Write the end, and let the client's arrive."""
+        """Write the end, and deliver the client's close."""
         await super().write_eof()
         self._leave(self._end)
 
     def _end(self) -> None:
-        """Do what a transport does when its other end has closed."""
+        """Act as a transport whose peer has closed."""
         if not self._connection.eof_received() and self._connection.transport is not None:
             self._connection.transport.close()
 
 
 @pytest.mark.parametrize("is_later", [False, True])
 async def test_a_connection_ends_after_its_clients_last_reply(is_later: bool) -> None:
-    """A client that closes as soon as it has its reply, as curl does, holds no place until `idle_timeout_s`."""
+    """A client that closes once it has its reply, as curl does, does not count as open until `idle_timeout_s`."""
 
     async def handler(request: Request) -> RawResponse:
         soon = asyncio.get_running_loop().call_soon
@@ -164,7 +164,7 @@ async def test_a_connection_ends_after_its_clients_last_reply(is_later: bool) ->
 
 
 async def test_stopping_finishes_what_is_in_progress() -> None:
-    """Requests end whole, also one whose body is still on its way; idle connections end at once."""
+    """Requests finish, even one whose body is still arriving; idle connections are closed immediately."""
     begun = asyncio.Event()
 
     async def handler(request: Request) -> RawResponse:
@@ -194,7 +194,7 @@ async def test_stopping_finishes_what_is_in_progress() -> None:
 
 
 async def test_stopping_has_a_deadline() -> None:
-    """A request that never ends is cut after drain_timeout_s."""
+    """A request that does not finish is cut off after `drain_timeout_s`."""
 
     async def never(_: Request) -> RawResponse:
         await asyncio.Event().wait()
@@ -213,7 +213,7 @@ async def test_stopping_has_a_deadline() -> None:
 
 
 async def test_a_bug_ends_one_request_only(caplog: pytest.LogCaptureFixture) -> None:
-    """500 without a word of the inside, logged and counted."""
+    """The client gets a 500 without internal details; the error is logged and counted."""
 
     async def handler(_: Request) -> RawResponse:
         raise KeyError("secret")
@@ -229,7 +229,7 @@ async def test_a_bug_ends_one_request_only(caplog: pytest.LogCaptureFixture) -> 
 
 @pytest.mark.parametrize("reads_body", [True, False])
 async def test_a_trailer_never_becomes_a_field_of_the_next_request(reads_body: bool) -> None:
-    """It is dropped, and the connection goes on (RFC 9112, section 7.1.2)."""
+    """The trailer is dropped, and the connection stays usable (RFC 9112, section 7.1.2)."""
     seen = list[tuple[tuple[bytes, bytes], ...]]()
 
     async def handler(request: Request) -> RawResponse:
@@ -249,7 +249,7 @@ async def test_a_trailer_never_becomes_a_field_of_the_next_request(reads_body: b
 
 @pytest.mark.parametrize("line", [b"HTTP/1.1", b"HTTP/1.0"])
 async def test_no_error_is_written_into_a_reply_that_has_begun(line: bytes) -> None:
-    """What a client took for the rest of the body would not be the NameNode's (Verbatim): it is cut off instead."""
+    """Verbatim: a client would take the error for the rest of the NameNode's body. The connection is reset instead."""
     begun = asyncio.Event()
 
     async def handler(request: Request) -> RawResponse:
@@ -269,7 +269,7 @@ async def test_no_error_is_written_into_a_reply_that_has_begun(line: bytes) -> N
 
 
 async def test_a_reply_that_is_given_up_at_the_end_does_not_look_whole() -> None:
-    """Not even to an HTTP/1.0 client, for whom the end of the connection is the end of the body."""
+    """This also holds for HTTP/1.0, where the end of the connection is the end of the body."""
     begun = asyncio.Event()
 
     async def handler(request: Request) -> RawResponse:
@@ -291,7 +291,7 @@ async def test_a_reply_that_is_given_up_at_the_end_does_not_look_whole() -> None
 
 
 async def test_connections_of_one_address_leave_room_for_others() -> None:
-    """However many one address opens, another one is served."""
+    """However many connections one address opens, another address is served."""
     limits = limits_of_tests(max_connections=8)
     async with serving(hello, limits=limits) as server, contextlib.AsyncExitStack() as stack:
         for _ in range(12):
@@ -304,7 +304,7 @@ async def test_connections_of_one_address_leave_room_for_others() -> None:
 
 
 async def test_a_connection_that_cannot_be_served_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would stay for ever: nothing else would end it."""
+    """Nothing else would ever close it."""
 
     def fails(*_: object) -> None:
         raise KeyError("no answer")

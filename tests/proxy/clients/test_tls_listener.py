@@ -1,4 +1,4 @@
-"""Clients over TLS: served as all others; who makes no handshake costs a share, for a while."""
+"""TLS clients are served like all others; an unfinished handshake counts against a share, for a limited time."""
 
 import asyncio
 import socket
@@ -26,12 +26,12 @@ from tests.proxy.wire import GET, limits_of_tests, read_body, until
 
 
 async def hello(request: Request) -> RawResponse:
-    """Answer with what came."""
+    """Answer with the request's body, or `hello`."""
     return RawResponse(200, "OK", (), body=await read_body(request) or b"hello")
 
 
 def settings_of(authority: Authority, tls_port: int = 0, *, wants_clients: bool = False) -> ProxySettings:
-    """Return settings of a proxy with both ports."""
+    """Return settings of a proxy with a plain port and a TLS port."""
     issued = authority.issue("proxy")
     return ProxySettings(
         listen="127.0.0.1:0",
@@ -46,7 +46,7 @@ def settings_of(authority: Authority, tls_port: int = 0, *, wants_clients: bool 
 async def listening(
     authority: Authority, limits: LimitSettings | None = None, *, wants_clients: bool = False
 ) -> AsyncIterator[tuple[Server, TlsListener]]:
-    """A server on both ports."""
+    """Run a server on both ports."""
     server = Server(hello, fast_path_alone(boottime), limits or limits_of_tests())
     await server.listen(settings_of(authority, wants_clients=wants_clients), boottime)
     assert server.tls is not None
@@ -63,7 +63,7 @@ async def listening(
 async def connect(
     tls: TlsListener, context: ssl.SSLContext, **more: Any
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect as a client that knows the host's name."""
+    """Connect as a client that verifies the host name."""
     return await asyncio.open_connection(
         "127.0.0.1", tls.port, ssl=context, server_hostname="localhost", **more
     )
@@ -71,7 +71,7 @@ async def connect(
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 async def test_a_client_is_served_over_tls(authority: Authority, version: ssl.TLSVersion) -> None:
-    """With either version; several requests on one connection, a large body among them."""
+    """Both versions work, for several requests on one connection and for a large body."""
     context = authority.client_context()
     context.minimum_version = context.maximum_version = version
     body = b"x" * 300_000
@@ -91,7 +91,7 @@ async def test_a_client_is_served_over_tls(authority: Authority, version: ssl.TL
 async def test_what_is_no_handshake_is_counted_and_logged(
     authority: Authority, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Plain HTTP on that port, as from a client whose URL begins with http://."""
+    """A client whose URL begins with http:// sends plain HTTP to this port."""
     async with listening(authority) as (server, tls):
         reader, writer = await asyncio.open_connection("127.0.0.1", tls.port)
         writer.write(GET)
@@ -103,7 +103,7 @@ async def test_what_is_no_handshake_is_counted_and_logged(
 
 
 async def test_a_client_that_trusts_another_authority_goes(authority: Authority, tmp_path: Path) -> None:
-    """Nothing was sent to it."""
+    """The client closes the connection before it is sent anything."""
     other = Authority(tmp_path / "other")
     async with listening(authority) as (_, tls):
         with pytest.raises(ssl.SSLCertVerificationError):
@@ -112,14 +112,14 @@ async def test_a_client_that_trusts_another_authority_goes(authority: Authority,
 
 
 async def test_only_clients_of_an_authority_are_let_in(authority: Authority) -> None:
-    """Where tls_client_ca says so."""
+    """This applies if `tls_client_ca` is set."""
     async with listening(authority, wants_clients=True) as (server, tls):
         reader, writer = await connect(tls, authority.client_context(authority.issue("client")))
         writer.write(GET)
         await reader.readuntil(b"hello")
         assert server.stats().connections_accepted == 1
         writer.close()
-        with suppress(ssl.SSLError, ConnectionError):  # which of them, and where, is the client's own
+        with suppress(ssl.SSLError, ConnectionError):  # which error, and where, depends on the client
             reader, writer = await connect(tls, authority.client_context())
             writer.write(GET)
             assert not await reader.read()
@@ -128,7 +128,7 @@ async def test_only_clients_of_an_authority_are_let_in(authority: Authority) -> 
 
 
 async def test_handshakes_have_their_time_and_their_share(authority: Authority) -> None:
-    """An address that begins many and ends none has seven eighths of them; they end with head_timeout_s."""
+    """An address may have seven eighths of all open handshakes; each one ends after `head_timeout_s`."""
     limits = limits_of_tests(max_connections=16, head_timeout_s=1.0)
     async with listening(authority, limits) as (server, tls):
         silent = [socket.create_connection(("127.0.0.1", tls.port)) for _ in range(16)]
@@ -144,7 +144,7 @@ async def test_handshakes_have_their_time_and_their_share(authority: Authority) 
 
 
 async def test_a_stopped_server_accepts_nobody(authority: Authority) -> None:
-    """On either port, though what was under way is served."""
+    """Neither port accepts connections, while requests in progress finish."""
     async with listening(authority) as (server, tls):
         port = tls.port
         await server.stop()
@@ -153,7 +153,7 @@ async def test_a_stopped_server_accepts_nobody(authority: Authority) -> None:
 
 
 async def test_an_address_in_use_is_named(authority: Authority) -> None:
-    """And the plain port is given back."""
+    """The plain port is released as well."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         settings = settings_of(authority, taken.getsockname()[1])
         server = Server(hello, fast_path_alone(boottime), limits_of_tests())
@@ -166,7 +166,7 @@ async def test_an_address_in_use_is_named(authority: Authority) -> None:
 async def test_a_client_that_leaves_is_no_line_in_the_log(
     authority: Authority, asks: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """`openssl s_client </dev/null`, as often as it likes; asyncio warns of a half that is kept open over TLS."""
+    """`openssl s_client </dev/null`, after any number of requests. asyncio warns if a half stays open over TLS."""
     async with listening(authority) as (server, tls):
         reader, writer = await connect(tls, authority.client_context())
         for _ in range(asks):

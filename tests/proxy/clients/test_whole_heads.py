@@ -1,4 +1,4 @@
-"""Heads are read whole and one by one: what that bounds, and what it makes equal to a NameNode."""
+"""Heads are read whole, one at a time: which limits follow, and how the result equals a NameNode's."""
 
 import asyncio
 import itertools
@@ -16,7 +16,7 @@ from tests.proxy.wire import GET, RawClient, limits_of_tests, read_body, serving
 
 @dataclass
 class Fixture:
-    """A server with one client; its handler answers with the target, `/slow` when it may."""
+    """A server with one client; its handler answers with the target, and holds `/slow` until `may_end`."""
 
     may_end: asyncio.Event = field(default_factory=asyncio.Event)
     handled: list[str] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Fixture:
 
 @asynccontextmanager
 async def fixture(**limits: float) -> AsyncIterator[tuple[Fixture, RawClient]]:
-    """Run the server and connect to it."""
+    """Run the server and connect a client."""
     made = Fixture()
     async with (
         serving(made.handle, limits=limits_of_tests(**limits)) as server,
@@ -44,7 +44,7 @@ async def fixture(**limits: float) -> AsyncIterator[tuple[Fixture, RawClient]]:
 
 
 def get(target: str, *fields: str) -> bytes:
-    """Make a head."""
+    """Return a head."""
     return "\r\n".join((f"GET {target} HTTP/1.1", "Host: nn", *fields, "", "")).encode()
 
 
@@ -55,7 +55,7 @@ STREAM = get("/a") + POST + get("/b") + get("/é") + POST + get("/c") + get("/la
 
 @pytest.mark.parametrize("step", [1, 2, 3, 7, 50, 10_000])
 async def test_requests_are_the_same_however_tcp_cuts_them(step: int) -> None:
-    """Verbatim: also within a letter of the request line, and whatever stands behind the last request."""
+    """Verbatim: even a cut within a character of the request line, or bytes after the last request, change nothing."""
     async with fixture() as (s, client):
         for start in range(0, len(STREAM), step):
             is_last = start + step >= len(STREAM)
@@ -70,7 +70,7 @@ async def test_requests_are_the_same_however_tcp_cuts_them(step: int) -> None:
 
 @pytest.mark.parametrize("cut", [1, 40, 140, 10_000])
 async def test_nothing_behind_the_last_request_is_one(cut: int) -> None:
-    """The client has said which is the last."""
+    """`Connection: close` marks the last request."""
     async with fixture() as (s, client):
         raw = CHUNKS.replace(b"Host", b"Connection: close\r\nHost", 1) + get("/b") + get("/c")[:20]
         client.send(raw[:cut])
@@ -85,7 +85,7 @@ async def test_nothing_behind_the_last_request_is_one(cut: int) -> None:
 @pytest.mark.parametrize("first", [CHUNKS, get("/chunks", "Connection: upgrade", "Upgrade: websocket")])
 @pytest.mark.parametrize("cut", [1, 40, 140, 10_000])
 async def test_a_connection_goes_on_behind_chunks_and_upgrades(first: bytes, cut: int) -> None:
-    """As at a NameNode (tornado #1125, aiohttp #3597, requests #3458: others end it without a word)."""
+    """A NameNode does the same (tornado #1125, aiohttp #3597, requests #3458: others close it silently)."""
     async with fixture() as (s, client):
         raw = first + get("/b") + get("/c")
         client.send(raw[:cut])
@@ -97,7 +97,7 @@ async def test_a_connection_goes_on_behind_chunks_and_upgrades(first: bytes, cut
 
 
 async def test_a_letter_that_tcp_cuts_in_two_is_one() -> None:
-    """The second half comes when the first has been looked at."""
+    """The second half arrives after the first was read."""
     raw = get("/é")
     at = raw.index(b"\xa9")
     async with fixture() as (s, client):
@@ -109,7 +109,7 @@ async def test_a_letter_that_tcp_cuts_in_two_is_one() -> None:
 
 
 async def test_equal_hosts_are_one_and_different_ones_none() -> None:
-    """As a NameNode answers; two that differ could be read as either (RFC 9112, section 3.2)."""
+    """A NameNode answers in the same way. Two different hosts are ambiguous (RFC 9112, section 3.2)."""
     async with fixture() as (s, client):
         for fields in (("Host: nn",), ("X: 1", "host:nn\t", "HOST:  nn")):
             client.send(get("/twice", *fields))
@@ -122,7 +122,7 @@ async def test_equal_hosts_are_one_and_different_ones_none() -> None:
 
 @pytest.mark.parametrize("first", [b"", b"GET /next HTTP/1.1\r\nHost: nn\r\n"], ids=["later", "at once"])
 async def test_a_head_without_end_behind_a_request_is_bounded(first: bytes) -> None:
-    """Availability (H3): what does not fit stays in the kernel; the request gets its reply, the head a 431."""
+    """Availability (H3): bytes beyond the limit stay in the kernel; the request gets its reply, the head a 431."""
     async with fixture(max_head_bytes=4096) as (s, client):
         client.send(get("/slow") + first)
         await until(lambda: s.handled == ["/slow"])
@@ -145,7 +145,7 @@ async def test_a_head_without_end_behind_a_request_is_bounded(first: bytes) -> N
 
 
 async def test_whole_requests_behind_one_in_progress_are_bounded() -> None:
-    """Availability (H3): in number by aiohttp, in bytes here; later all are answered."""
+    """Availability (H3): aiohttp bounds their number, the connection their bytes; in the end all are answered."""
     async with fixture(max_head_bytes=4096) as (s, client):
         client.send(get("/slow"))
         await until(lambda: s.handled == ["/slow"])
@@ -162,7 +162,7 @@ async def test_whole_requests_behind_one_in_progress_are_bounded() -> None:
 
 
 async def test_a_body_behind_a_request_in_progress_is_no_head() -> None:
-    """Its bytes are for its own reader, however many."""
+    """The limit of a head does not apply to its bytes, however many."""
     size = 300_000
     async with fixture(max_head_bytes=4096) as (s, client):
         client.send(get("/slow"))
@@ -177,7 +177,7 @@ async def test_a_body_behind_a_request_in_progress_is_no_head() -> None:
 
 
 async def test_too_many_fields_get_the_parsers_status() -> None:
-    """431 at the first too many, and with any more that come."""
+    """431 for the first field beyond the limit, even if more arrive."""
     async with fixture(max_header_fields=20) as (s, client):
         client.send(get("/", *(f"X-{number}: 1" for number in range(3_000))))
         assert (await client.reply()).status == 431

@@ -1,4 +1,4 @@
-"""Calls to the NameNode have their bounds; answers from memory have none."""
+"""Calls to the NameNode are limited; answers from memory are not."""
 
 import contextlib
 from http import HTTPStatus
@@ -15,12 +15,12 @@ from tests.proxy.wire import limits_of_tests
 
 
 def head(peer: str = "10.0.0.1", caller: str = "alice") -> RequestHead:
-    """A call from that address."""
+    """Return the head of a call from that address."""
     return RequestHead("GET", "/webhdfs/v1/f?op=LISTSTATUS", (), peer, caller)
 
 
 def test_each_address_and_each_caller_has_its_share_of_calls() -> None:
-    """Others get through, and a call that ends makes room."""
+    """Other addresses and callers are admitted, and a call that ends makes room."""
     limits = CallLimits(limits_of_tests(max_calls=16), FakeClock())
     with contextlib.ExitStack() as first, contextlib.ExitStack() as second:
         for number in range(14):
@@ -42,7 +42,7 @@ def test_each_address_and_each_caller_has_its_share_of_calls() -> None:
 
 
 def test_what_is_refused_uses_up_no_rate() -> None:
-    """One greedy caller leaves the rate of its address to the others; so does what is one too many at a time."""
+    """A greedy caller does not use up the rate of its address; nor does a call beyond `max_calls`."""
     clock = FakeClock()
     rates = {"max_calls_per_s_per_address": 4.0, "max_calls_per_s_per_caller": 2.0, "call_burst_s": 1.0}
     limits = CallLimits(limits_of_tests(max_calls=1, **rates), clock)
@@ -64,7 +64,7 @@ def test_what_is_refused_uses_up_no_rate() -> None:
 
 @pytest.mark.parametrize("kind", ["address", "caller"])
 def test_a_rate_is_kept_for_each_address_or_caller(kind: str) -> None:
-    """Bursts of call_burst_s, then so many a second; the error says when to come again."""
+    """A burst of `call_burst_s` is allowed, then the rate; the error says when to retry."""
     clock = FakeClock()
     settings = limits_of_tests(**{f"max_calls_per_s_per_{kind}": 0.5, "call_burst_s": 4.0})
     limits = CallLimits(settings, clock)
@@ -86,7 +86,7 @@ def test_a_rate_is_kept_for_each_address_or_caller(kind: str) -> None:
 
 
 def test_without_a_rate_nothing_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default; and the table of those that are followed is bounded."""
+    """No rate is set by default. With a rate, the number of token buckets is bounded."""
     limits = CallLimits(limits_of_tests(), FakeClock())
     for _ in range(100):
         with limits.admitted(head()):
@@ -103,7 +103,7 @@ def test_without_a_rate_nothing_is_followed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_a_fetch_that_may_not_go_is_not_sent() -> None:
-    """And says why."""
+    """The error says why."""
     namenode = HeldNameNode()
     limits = CallLimits(limits_of_tests(max_calls=1), FakeClock())
     with limits.admitted(head()), pytest.raises(TooManyCallsError):
@@ -112,7 +112,7 @@ async def test_a_fetch_that_may_not_go_is_not_sent() -> None:
 
 
 async def test_hits_are_not_limited_and_calls_are() -> None:
-    """Seen by a client: 429 with Retry-After for what the NameNode would be asked, and a hit all the same."""
+    """A client gets a 429 with Retry-After for a call to the NameNode, but still gets hits."""
     async with fixture(limits_of_tests(max_calls_per_s_per_address=1.0, call_burst_s=3.0)) as s:
         await s.status("/w/f")
         for _ in range(5):

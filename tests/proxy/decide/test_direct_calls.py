@@ -1,4 +1,4 @@
-"""Plain reads that are forwarded as bytes: the same replies as ever, whatever happens meanwhile."""
+"""Plain reads forwarded as bytes: the replies are the same, whatever happens while they are in flight."""
 
 import asyncio
 from types import ModuleType
@@ -35,7 +35,7 @@ KEPT = STATUS.replace(b"/d?", b"/kept/d?")
 
 
 async def test_a_read_needs_no_task() -> None:
-    """From the second one on; it is counted like any other, and what the NameNode reads is the same."""
+    """This holds from the second read on. The read is counted like any other, and the NameNode gets the same head."""
     async with direct(says(LISTED)) as (s, namenode):
         assert s.calls.requests == 0
         async with s.client() as client:
@@ -69,7 +69,7 @@ async def test_a_read_needs_no_task() -> None:
     ],
 )
 async def test_what_needs_more_than_one_look_has_a_task(request_: bytes) -> None:
-    """Also when the fields, or the very request, were seen before."""
+    """This also holds if the fields, or the very same request, came before."""
     async with direct(says(LISTED)) as (s, _):
         for number in range(2, 4):
             async with s.client() as client:
@@ -88,7 +88,7 @@ async def test_what_needs_more_than_one_look_has_a_task(request_: bytes) -> None
     ),
 )
 def test_strict_and_loose_readers_agree(tail: str, query: list[str]) -> None:
-    """So it need not be read by both."""
+    """So a target that the strict reader accepts need not be read by both."""
     target = "/webhdfs/v1/w/" + tail + "?" + "&".join(["op=GETFILESTATUS", *query])
     plain = parse_plain(target)
     if plain is not None:
@@ -100,22 +100,22 @@ def test_strict_and_loose_readers_agree(tail: str, query: list[str]) -> None:
 
 
 class Unread:
-    """A transport whose client has not read all that was written."""
+    """A transport whose client has not read everything that was written."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
 
     def get_write_buffer_size(self) -> int:
-        """Something is left."""
+        """Report one unread byte."""
         return 1
 
     def __getattr__(self, name: str) -> object:
-        """All else is the transport's."""
+        """Delegate everything else to the transport."""
         return getattr(self._transport, name)
 
 
 async def test_nothing_is_forwarded_before_the_client_has_read() -> None:
-    """Q2: else a client that reads nothing would fill the memory with replies."""
+    """Q2: otherwise a client that reads nothing could fill the memory with replies."""
     async with direct(says(LISTED)) as (s, _), s.client() as client:
         client.send(LIST)
         await client.reply()
@@ -127,7 +127,7 @@ async def test_nothing_is_forwarded_before_the_client_has_read() -> None:
 
 
 async def test_without_a_connection_the_ordinary_path_is_used() -> None:
-    """Which waits for one."""
+    """The ordinary path waits for a connection."""
     async with direct(says(LISTED), limits=limits_of_tests(upstream_idle_s=0)) as (s, _):
         assert (await s.ask()).body == BODY
         assert s.calls.requests == 0
@@ -139,7 +139,7 @@ async def test_without_a_connection_the_ordinary_path_is_used() -> None:
 
 
 async def test_a_read_with_a_token_alone_is_a_plain_call() -> None:
-    """What a reply proves of it is seen as ever, and the next read is a hit; beside a cookie it is no plain read."""
+    """Its reply proves the token as usual, so the next read is a hit. With a cookie as well, the read is not plain."""
     ask = b"GET /webhdfs/v1/kept/f?op=GETFILESTATUS&delegation=%b HTTP/1.1\r\nHost: nn\r\nAccept: */*\r\n\r\n"
     gone = render_missing("/kept/f")
     dated = (
@@ -161,7 +161,7 @@ async def test_a_read_with_a_token_alone_is_a_plain_call() -> None:
 
 
 async def test_a_fault_of_ours_leaves_the_call_to_the_ordinary_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FailToNameNode; the operators read of it."""
+    """FailToNameNode; the error is counted."""
     async with direct(says(LISTED), says(NOT_FOUND)) as (s, _):
         monkeypatch.setattr(s.cache, "why_no_trace", fails)
         assert (await s.ask(STATUS)).status == 404
@@ -177,7 +177,7 @@ async def test_a_fault_of_ours_leaves_the_call_to_the_ordinary_path(monkeypatch:
 async def test_a_reply_that_meets_a_fault_of_ours_is_asked_for_again(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, bugs: int, request_: bytes
 ) -> None:
-    """FailToNameNode: the NameNode has said it, so that it can say it to a task."""
+    """FailToNameNode: the NameNode has answered a read, so a task can send it again."""
     async with direct(says(NOT_FOUND)) as (s, _):
         monkeypatch.setattr(module, name, fails)
         assert (await s.ask(request_)).status == 404
@@ -188,7 +188,7 @@ async def test_a_reply_that_meets_a_fault_of_ours_is_asked_for_again(
 
 
 async def test_a_fault_of_an_observer_costs_no_answer(caplog: pytest.LogCaptureFixture) -> None:
-    """FailToNameNode: of a log, or of who counts; the others see the request all the same."""
+    """FailToNameNode: an error in a log or a counter costs no reply, and other observers still see the request."""
     async with direct(says(NOT_FOUND)) as (s, _):
         seen = list[Exchange]()
         s.front_end.traffic.observers = (fails, seen.append)
@@ -202,7 +202,7 @@ async def test_a_fault_of_an_observer_costs_no_answer(caplog: pytest.LogCaptureF
 async def test_a_fault_of_ours_in_the_choice_of_a_namespace_costs_no_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """FailToNameNode: what begins a request may be any part."""
+    """FailToNameNode: an error in `begin` costs no reply either."""
     async with direct(says(LISTED)) as (s, _):
         monkeypatch.setattr(s.calls, "begin", fails)
         assert (await s.ask(LIST)).status == 200

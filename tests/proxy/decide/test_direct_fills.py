@@ -1,4 +1,4 @@
-"""Reads that may be kept, asked as bytes: the same replies, and the same in the cache, whatever happens meanwhile."""
+"""Cacheable reads sent as bytes: the replies and the cache are the same, whatever happens while they are in flight."""
 
 import asyncio
 from collections import Counter
@@ -23,7 +23,7 @@ MISS = [b"nncache; fwd=miss"]
 
 
 def http(status: bytes, body: bytes) -> bytes:
-    """A reply as a NameNode writes it."""
+    """Return a reply as a NameNode writes it."""
     return (
         b"HTTP/1.1 %b\r\nX-Frame-Options: SAMEORIGIN\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
         % (status, len(body), body)
@@ -35,7 +35,7 @@ IS_FILE = http(b"200 OK", FILE)
 
 
 async def test_a_miss_needs_no_parser_and_is_kept() -> None:
-    """It is counted like any other, and the next read is a hit."""
+    """The miss is counted like any other, and the next read is a hit."""
     async with direct(says(GONE), learns=OTHER) as (s, namenode):
         reply = await s.ask(ASK)
         assert (reply.status, reply.body) == (404, render_missing("/kept/f"))
@@ -52,7 +52,7 @@ async def test_a_miss_needs_no_parser_and_is_kept() -> None:
 
 
 async def test_a_file_is_kept_once_the_namenode_says_that_it_is_closed() -> None:
-    """OpenFileUncached; the client is told only then."""
+    """OpenFileUncached; the client gets its reply only then."""
     for is_closed in (True, False):
         async with direct(says(GONE), says(IS_FILE), learns=OTHER) as (s, _):
             async with s.client() as client:
@@ -68,7 +68,7 @@ async def test_a_file_is_kept_once_the_namenode_says_that_it_is_closed() -> None
 
 
 async def test_isfileclosed_delays_the_client_only_briefly() -> None:
-    """It gets its reply; the answer may still be of use to others."""
+    """Then the client gets its reply; the answer may still fill the cache for others."""
     async with direct(says(GONE), says(IS_FILE), learns=OTHER, join_wait_s=0.05) as (s, _):
         assert (await s.ask(ASK)).all(b"Cache-Status") == MISS
         assert (s.calls.requests, s.calls.under_way) == (1, 0)
@@ -94,17 +94,17 @@ async def test_others_may_join() -> None:
 
 
 async def leaves(_: DirectProxy, client: RawClient) -> None:
-    """The client goes, and says so by a reset."""
+    """The client leaves with a reset."""
     reset(client)
 
 
 async def sends_more(_: DirectProxy, client: RawClient) -> None:
-    """The client does not wait for its reply."""
+    """The client sends another request before its reply."""
     client.send(OTHER)
 
 
 async def closes_half(_: DirectProxy, client: RawClient) -> None:
-    """The client says that it sends nothing more."""
+    """The client closes its half of the connection."""
     client.writer.write_eof()
 
 
@@ -113,7 +113,7 @@ async def closes_half(_: DirectProxy, client: RawClient) -> None:
 async def test_what_a_client_does_meanwhile_costs_no_other_the_answer(
     does: Callable[[DirectProxy, RawClient], Awaitable[None]], *, waits_for_closed: bool
 ) -> None:
-    """The NameNode is asked once, the reply is kept, and the call is counted once."""
+    """The NameNode gets one call, the reply is cached, and the call is counted once."""
     held = Held(IS_FILE if waits_for_closed else GONE)
     async with direct(says(GONE), held, says(GONE), learns=OTHER) as (s, namenode):
         async with s.client() as client:
@@ -144,7 +144,7 @@ async def test_what_a_client_does_meanwhile_costs_no_other_the_answer(
 
 
 async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is asked twice."""
+    """The call is not sent twice."""
     monkeypatch.setattr(pool, "REPLY_PATIENCE_S", 0.02)
     held = Held(GONE[:40], GONE[40:])
     async with direct(says(GONE), held, learns=OTHER) as (s, namenode):
@@ -161,7 +161,7 @@ async def test_a_late_reply_is_waited_for_by_the_ordinary_path(monkeypatch: pyte
 
 
 async def test_the_client_gets_an_error_for_a_namenode_that_stays_away() -> None:
-    """As an error, which is counted."""
+    """The error is counted."""
     async with direct(says(GONE), cuts, learns=OTHER, limits=limits_of_tests(failover_wait_s=0.01)) as (s, _):
         assert (await s.ask(ASK)).status == 502
         assert s.front_end.traffic.stats().of(Result.FAILED) == 1
@@ -169,7 +169,7 @@ async def test_the_client_gets_an_error_for_a_namenode_that_stays_away() -> None
 
 
 async def test_the_end_of_a_call_whose_client_has_left_is_counted() -> None:
-    """Also if no NameNode answers."""
+    """This also holds if no NameNode answers."""
     held = Held()
     async with direct(says(GONE), held, learns=OTHER, limits=limits_of_tests(failover_wait_s=0.01)) as (
         s,
@@ -189,7 +189,7 @@ async def test_the_end_of_a_call_whose_client_has_left_is_counted() -> None:
 
 @pytest.mark.parametrize("what", ["a change", "another NameNode", "another term"])
 async def test_a_reply_that_may_be_late_is_not_kept(what: str) -> None:
-    """NoLateFill, and replies of the active NameNode only."""
+    """NoLateFill: a changed path fills nothing, and only replies of the active NameNode do."""
     held = Held(GONE)
     async with direct(says(GONE), held, learns=OTHER) as (s, namenode):
         async with s.client() as client:
@@ -207,7 +207,7 @@ async def test_a_reply_that_may_be_late_is_not_kept(what: str) -> None:
 
 
 async def test_limits_of_calls_hold() -> None:
-    """Each is counted until its reply has come; none beyond them is asked."""
+    """Each call is counted until its reply has arrived; calls beyond the limits are not sent."""
     limits = limits_of_tests(max_calls_per_s_per_caller=1.0, call_burst_s=3.0)
     async with direct(says(GONE), learns=OTHER, limits=limits) as (s, _):
         statuses = [(await s.ask(ASK.replace(b"/f?", b"/f%d?" % each))).status for each in range(4)]
@@ -217,7 +217,7 @@ async def test_limits_of_calls_hold() -> None:
 
 
 async def test_a_fault_of_ours_costs_no_client_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FailToNameNode: before the call is sent on, and when its reply has come."""
+    """FailToNameNode: this holds before the call is sent, and once its reply has arrived."""
     async with direct(says(GONE), learns=OTHER) as (s, namenode):
         with monkeypatch.context() as broken:
             broken.setattr(s.cache, "lookup", fails)
@@ -239,7 +239,7 @@ async def test_a_fault_of_ours_costs_no_client_its_answer(monkeypatch: pytest.Mo
 
 
 async def test_a_stop_waits_for_questions_under_way() -> None:
-    """As it does for those of the ordinary path; each is concluded."""
+    """It does so for questions of the ordinary path too; each question is concluded."""
     held = Held(GONE)
     async with (
         direct(says(GONE), held, learns=OTHER) as (s, _),

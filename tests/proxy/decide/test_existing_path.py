@@ -1,4 +1,4 @@
-"""What is there already decides what a call can cost (guarantees OwnWrites and FailToNameNode)."""
+"""What already exists decides what a call can cost (guarantees OwnWrites and FailToNameNode)."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ NOW = 10.0
 
 
 class Fixture:
-    """A cache, a NameNode that says which paths are directories, and the path_probe between them."""
+    """A cache, a NameNode that knows some directories, and the path probe between them."""
 
     def __init__(self, *directories: str) -> None:
         self.cache = MetadataCache(CacheSettings(glob=GLOBS))
@@ -36,17 +36,17 @@ class Fixture:
         )
 
     def keep(self, path: str, kind: EntryKind = EntryKind.MISSING) -> None:
-        """Keep an outcome for a path."""
+        """Cache an outcome for a path."""
         ticket = self.cache.store.take_ticket(path, caller(), NOW, joinable=True)
         reply = Reply(404 if kind is EntryKind.MISSING else 200, (), b"")
         self.cache.conclude(ticket, Known(reply=reply, kind=kind, replied_at=NOW, term=1))
 
     def above(self, tree: "_Tree") -> PathProbe:
-        """Return what asks this tree instead, and waits for its answers."""
+        """Return a probe that asks this tree, and waits for its answers."""
         return PathProbe(self.cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
 
     async def probe(self, method: str, target: str) -> ExistingPath:
-        """Survey a call below /webhdfs/v1."""
+        """Probe a call below /webhdfs/v1."""
         return await self.path_probe.probe(parse_call(method, "/webhdfs/v1" + target), None)
 
 
@@ -60,7 +60,7 @@ class Fixture:
     ],
 )
 async def test_other_calls_are_not_delayed(method: str, target: str) -> None:
-    """Only calls that make something are worth a question."""
+    """Only calls that create something need a probe."""
     fixture = Fixture("/a", "/b")
     fixture.keep("/a/x")
     assert await fixture.probe(method, target) == ExistingPath()
@@ -68,7 +68,7 @@ async def test_other_calls_are_not_delayed(method: str, target: str) -> None:
 
 
 async def test_own_writes_the_caches_word_for_a_directory_is_not_taken() -> None:
-    """OwnWrites: one that was deleted elsewhere, its event on the way, is made again, and was another before."""
+    """OwnWrites: it may have been deleted elsewhere, with its event on the way; MKDIRS then creates a new one."""
     fixture = Fixture("/a")
     fixture.keep("/b/x", EntryKind.FILE)
     assert not (await fixture.probe("PUT", "/b?op=MKDIRS")).is_directory
@@ -76,7 +76,7 @@ async def test_own_writes_the_caches_word_for_a_directory_is_not_taken() -> None
 
 
 async def test_mkdirs_of_a_directory_that_is_there_makes_nothing() -> None:
-    """The NameNode is asked, if there is anything to lose."""
+    """The NameNode is asked if there are hits to lose."""
     fixture = Fixture("/b")
     fixture.keep("/b/x")
     assert (await fixture.probe("PUT", "/b?op=MKDIRS")).is_directory
@@ -85,7 +85,7 @@ async def test_mkdirs_of_a_directory_that_is_there_makes_nothing() -> None:
 
 
 async def test_the_topmost_missing_ancestor_is_found() -> None:
-    """Nearest first, until one exists."""
+    """Ancestors are asked about nearest first, until one exists."""
     fixture = Fixture()
     fixture.keep("/a")
     fixture.keep("/a/b/x")
@@ -99,14 +99,14 @@ async def test_the_topmost_missing_ancestor_is_found() -> None:
 
 
 async def test_assuming_an_unasked_path_missing_costs_nothing() -> None:
-    """OwnWrites: somebody may ask about it before the call has done its work."""
+    """OwnWrites: another client may ask about the path before the call has ended."""
     fixture = Fixture()
     assert await fixture.probe("PUT", "/a/b/c?op=MKDIRS") == ExistingPath(topmost_missing="/a")
     assert fixture.namenode.existing.calls == []
 
 
 async def test_what_cannot_be_asked_is_not_known(caplog: pytest.LogCaptureFixture) -> None:
-    """A silent NameNode delays a call no longer than one query may take; the events will tell, the log says why."""
+    """A silent NameNode delays a call by one query timeout at most; events clear the doubt, and the log says why."""
     fixture = Fixture()
     fixture.keep("/a/b/x")
     assert await fixture.probe("PUT", "/a/b/c?op=MKDIRS") == ExistingPath(is_known=False)
@@ -118,7 +118,7 @@ async def test_what_cannot_be_asked_is_not_known(caplog: pytest.LogCaptureFixtur
 
 
 async def test_what_a_caller_may_not_see_they_do_not_make() -> None:
-    """It is asked as they: a refusal is no reason to take all that is above for missing."""
+    """The NameNode is asked as the caller. A refusal does not mean that all ancestors are missing."""
     fixture = Fixture()
     fixture.keep("/a/b/x")
     tree = _Tree(hidden={"/a/b"})
@@ -138,13 +138,13 @@ NOBODY_KNOWN = Writer()
 
 @dataclass
 class _Tree:
-    """A NameNode that answers at once, or after a while."""
+    """A NameNode that answers immediately or after `takes_s`."""
 
     directories: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     writable: set[str] = field(default_factory=set)  # by alice
     hidden: set[str] = field(default_factory=set)  # from alice, with all below
-    silent: int = 0  # so many questions get no answer
+    silent: int = 0  # number of questions without an answer
     takes_s: float = 0.0
     asked: list[str] = field(default_factory=list)
 
@@ -184,7 +184,7 @@ class _Tree:
 
 
 def hers(silent: int = 0) -> _Tree:
-    """A tree of which some is hers."""
+    """Return a tree in which alice may write some paths."""
     return _Tree({"/a", "/a/b", "/p"}, {"/a/f", "/a/g"}, {"/a", "/a/f"}, silent=silent)
 
 
@@ -210,7 +210,7 @@ NO_RIGHT = ExistingPath(may_write=False)
         ("/a/g", WHO_APPENDS, NO_RIGHT),
         ("/a/new", WHO_APPENDS, NO_RIGHT),
         ("/a/b", WHO_APPENDS, ExistingPath(is_directory=True)),
-        # of whom one cannot ask, nothing is held against them
+        # if the caller cannot be asked about, they are assumed to have the right
         ("/p/x", NOBODY_KNOWN, ExistingPath()),
         ("/p/q/r/x", NOBODY_KNOWN, ExistingPath(topmost_missing="/p/q")),
         ("/n/e/w/x", NOBODY_KNOWN, ExistingPath(topmost_missing="/n")),
@@ -219,7 +219,7 @@ NO_RIGHT = ExistingPath(may_write=False)
 async def test_a_two_step_write_is_looked_at_as_its_caller(
     path: str, writer: Writer, existing: ExistingPath
 ) -> None:
-    """A window only where the caller can write: the nearest ancestor that exists, and the file if it is there."""
+    """A window is needed only if the caller can write to the nearest existing ancestor, and to an existing file."""
     path_probe = Fixture().above(hers())
     assert await path_probe.probe_write(path, writer) == existing
 
@@ -233,7 +233,7 @@ async def test_a_write_that_concerns_no_filter_is_not_asked_about() -> None:
 
 
 async def test_what_the_caller_cannot_see_they_cannot_write() -> None:
-    """A refusal for lack of rights is an answer, and never makes an ancestor missing."""
+    """A refusal for lack of rights is an answer; it never means that an ancestor is missing."""
     tree = _Tree(directories={"/h", "/h/d"}, hidden={"/h/d"})
     path_probe = Fixture().above(tree)
     for writer in (SHE, WHO_APPENDS):
@@ -242,7 +242,7 @@ async def test_what_the_caller_cannot_see_they_cannot_write() -> None:
 
 
 async def test_a_silent_namenode_is_asked_once_more() -> None:
-    """A pause of its collector costs no window over a whole tree; a longer one is asked about later."""
+    """One GC pause of the NameNode costs no window over a whole tree; after a longer one it is asked later."""
     tree = hers(silent=1)
     path_probe = Fixture().above(tree)
     assert await path_probe.probe_write("/a/new", SHE) == ExistingPath()
@@ -254,7 +254,7 @@ async def test_a_silent_namenode_is_asked_once_more() -> None:
 
 
 async def test_a_slow_namenode_is_waited_for_until_it_was_silent() -> None:
-    """Slower than a question beside a call may be, it costs the redirect time, and no reader a hit."""
+    """A slow NameNode, beyond the timeout of other queries, delays the redirect, but costs no reader a hit."""
     tree = hers()
     path_probe = PathProbe(
         Fixture().cache, tree, lambda: NOW, query_timeout_s=0.001, two_step_timeout_s=HANG_S
@@ -265,12 +265,12 @@ async def test_a_slow_namenode_is_waited_for_until_it_was_silent() -> None:
     assert not (await path_probe.probe_write("/a/c/d/x", SHE)).is_known
     assert not (await path_probe.probe_write("/a/c/d/y", SHE)).is_known  # this redirect waits 1 ms
     unheld = await path_probe.probe_write("/a/c/d/x", SHE, is_held=False)
-    assert unheld.is_known  # nothing waits for this one
+    assert unheld.is_known  # no redirect waits for this one
     assert (await path_probe.probe_write("/a/c/d/y", SHE)).is_known
 
 
 async def test_a_flood_into_one_directory_shares_its_questions() -> None:
-    """All who come while one is under way share the next; if that has no answer, the one after it."""
+    """Writes that arrive while a question is in flight share the next one; if it fails, the one after that."""
     tree = hers()
     path_probe = Fixture().above(tree)
     for silent, asked in ((0, 2), (2, 3)):
@@ -282,7 +282,7 @@ async def test_a_flood_into_one_directory_shares_its_questions() -> None:
 
 
 async def test_no_answer_to_an_earlier_question_counts() -> None:
-    """OwnWrites: of a right that was given in between, the event may be on its way, or lost with the stream."""
+    """OwnWrites: the event of a right granted in between may be on its way, or lost with the stream."""
     tree = hers()
     path_probe = Fixture().above(tree)
     assert await path_probe.probe_write("/p/x", SHE) == NO_RIGHT
@@ -291,7 +291,7 @@ async def test_no_answer_to_an_earlier_question_counts() -> None:
 
 
 async def test_the_depth_of_a_path_costs_few_questions() -> None:
-    """An ancestor of what exists exists."""
+    """Every ancestor of an existing path exists."""
     cache = MetadataCache(CacheSettings(glob=("/a" * 4 + "/*" * 200,)))
     tree = _Tree(directories={"/a" * depth for depth in range(1, 50)}, writable={"/a" * 49})
     path_probe = PathProbe(cache, tree, lambda: NOW, query_timeout_s=1.0, two_step_timeout_s=1.0)
@@ -299,11 +299,11 @@ async def test_the_depth_of_a_path_costs_few_questions() -> None:
     assert len(tree.asked) <= 12
 
 
-# ---- what comes of it in a write --------------------------------------------------------------------
+# ---- the effect on a write --------------------------------------------------------------------------
 
 
 async def test_an_ancestor_queried_while_created_is_forgotten() -> None:
-    """OwnWrites: nothing of it was kept before the call, but its 404 came in while the NameNode worked."""
+    """OwnWrites: nothing of it was cached before the call, but its 404 arrived while the NameNode worked."""
     async with fixture() as s:
 
         async def make(settle: Settle) -> None:
@@ -316,7 +316,7 @@ async def test_an_ancestor_queried_while_created_is_forgotten() -> None:
 
 
 async def test_missing_ancestors_stay_uncached_until_step_two() -> None:
-    """OwnWrites: nobody had asked about them, but a 404 kept now would be wrong once the DataNode has made them."""
+    """OwnWrites: a 404 cached now would be wrong once the DataNode has created the ancestors."""
     async with fixture() as s:
         writing = s.write("PUT", "/w/a/b/f?op=CREATE", ScriptedStreamer(script(settled(307, None))))
         for is_there in (False, True, False):  # the parent, then halfway to the root
@@ -329,10 +329,10 @@ async def test_missing_ancestors_stay_uncached_until_step_two() -> None:
 
 
 async def test_a_rename_into_a_cached_directory_is_checked() -> None:
-    """Else one call, in a directory that all may write, would cost the others all that is kept below it."""
+    """Otherwise one such call, in a directory that every user may write, would cost others all entries below it."""
     fixture = Fixture("/a")
     fixture.keep("/a/x")
-    assert (await fixture.probe("PUT", "/b?op=RENAME&destination=/a")).takes_in
+    assert (await fixture.probe("PUT", "/b?op=RENAME&destination=/a")).destination_is_directory
     for destination in ("/c", "/", "/a/../a"):
         assert await fixture.probe("PUT", f"/b?op=RENAME&destination={destination}") == ExistingPath()
     assert fixture.namenode.directory_questions == ["/a"]
@@ -349,7 +349,7 @@ async def test_a_rename_into_a_cached_directory_is_checked() -> None:
 async def test_an_unreadable_destination_is_left_to_events(
     failure: Exception, why: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """FailToNameNode: the rename goes out all the same, and the log says why."""
+    """FailToNameNode: the rename is still forwarded, and the log says why."""
     fixture = Fixture()
     fixture.keep("/a/x")
 

@@ -1,4 +1,4 @@
-"""Every question is concluded exactly once, and only what the NameNode's answer still explains is kept."""
+"""Every question is concluded exactly once, and an entry is cached only if the NameNode's reply still justifies it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -36,7 +36,7 @@ PATH = "/w/f"
 
 @dataclass
 class Fixture:
-    """Flights above a real cache and a NameNode that waits for the test."""
+    """Flights over a real cache and a NameNode whose answers the test gives."""
 
     clock: FakeClock
     cache: MetadataCache
@@ -58,7 +58,7 @@ class Fixture:
         return self.flights.launch(decision.ticket, plain, head_of(path, user), credential)
 
     async def landed(self, flight: Flight, answer: object, closed: object = True) -> FlightResult:
-        """Have the NameNode reply, and answer so if it is asked whether the file is closed."""
+        """Let the NameNode reply, and answer isFileClosed if it is asked; return the flight's result."""
         await self.namenode.say(answer, closed=closed)
         landing = await flight.result()
         assert landing is not None
@@ -66,22 +66,22 @@ class Fixture:
 
     @property
     def concluded(self) -> int:
-        """How often `conclude` was called."""
+        """Number of `conclude` calls."""
         return self.cache.store.counters.conclusions.total()
 
     def is_hit(self, path: str = PATH) -> bool:
-        """Whether the path would be served; leaves a ticket behind if not."""
+        """Whether the path would be served; a miss leaves a ticket open."""
         return isinstance(self.cache.lookup(path, caller(), self.clock(), may_wait=False), Serve)
 
     @property
     def tickets(self) -> int:
-        """Questions that the cache still takes for being under way."""
+        """Number of questions that the cache considers in flight."""
         return self.cache.explain(PATH, self.clock()).questions_under_way
 
 
 @asynccontextmanager
 async def fixture(query_timeout_s: float = 5.0) -> AsyncIterator[Fixture]:
-    """Make a scene; leaving it waits for its flights."""
+    """Set up the fixture; its flights are awaited at the end."""
     clock = FakeClock()
     cache = make_cache(clock)
     namenode = HeldNameNode()
@@ -91,7 +91,7 @@ async def fixture(query_timeout_s: float = 5.0) -> AsyncIterator[Fixture]:
 
 
 async def test_a_missing_path_is_kept_and_shared() -> None:
-    """A true 404 is known as soon as it is there; those who joined may have it."""
+    """A true 404 needs no further question; requests that joined may have it."""
     async with fixture() as s:
         flight = s.launch()
         assert s.flights.find(flight.ticket) is flight
@@ -105,7 +105,7 @@ async def test_a_missing_path_is_kept_and_shared() -> None:
 
 
 async def test_the_first_client_need_not_wait_for_the_cache() -> None:
-    """Its answer is there when the NameNode gave it, while isFileClosed is still being asked."""
+    """The client has its answer once the NameNode replied, while isFileClosed is still in flight."""
     async with fixture() as s:
         flight = s.launch()
         await let_tasks_run()
@@ -120,7 +120,7 @@ async def test_the_first_client_need_not_wait_for_the_cache() -> None:
 
 
 async def test_isfileclosed_goes_to_the_namenode_that_replied() -> None:
-    """OpenFileUncached: another one's word would be about another state. It may be asked as the caller."""
+    """OpenFileUncached: another NameNode's answer would concern another state. The call may be made as the caller."""
     async with fixture() as s:
         s.launch("//w//f/")
         await let_tasks_run()
@@ -131,7 +131,7 @@ async def test_isfileclosed_goes_to_the_namenode_that_replied() -> None:
 
 
 async def test_isfileclosed_is_not_repeated_for_a_cached_status() -> None:
-    """The next caller costs one call; when the file has changed, he insists or others wait with him, it is asked."""
+    """The next caller costs one call. The query is repeated after a change, for `no-cache`, or if others joined."""
     async with fixture() as s:
 
         async def concluded(
@@ -165,7 +165,7 @@ async def test_isfileclosed_is_not_repeated_for_a_cached_status() -> None:
     ],
 )
 async def test_a_file_that_is_not_provably_closed_is_not_kept(answer: object) -> None:
-    """OpenFileUncached: an open file, and every way of not being told."""
+    """OpenFileUncached: this covers an open file and every failure of the query."""
     async with fixture() as s:
         landing = await s.landed(s.launch(), reply(200, FILE, 100.0), answer)
         assert landing.conclusion is Conclusion.NOT_KEPT
@@ -174,7 +174,7 @@ async def test_a_file_that_is_not_provably_closed_is_not_kept(answer: object) ->
 
 
 async def test_a_silent_namenode_costs_the_entry_not_the_reply() -> None:
-    """The question whether a file is closed has a deadline of its own."""
+    """The isFileClosed query has its own timeout."""
     async with fixture(query_timeout_s=0.01) as s:
         flight = s.launch()
         await let_tasks_run()
@@ -188,7 +188,7 @@ async def test_a_silent_namenode_costs_the_entry_not_the_reply() -> None:
 
 @pytest.mark.parametrize("error", [UpstreamTimeoutError("slow"), NoActiveNameNodeError("none")])
 async def test_an_upstream_error_is_the_answer(error: ProxyError) -> None:
-    """The one who asked is told; the ticket is given back."""
+    """The request that asked gets the error; the ticket is returned."""
     async with fixture() as s:
         flight = s.launch()
         await s.landed(flight, error)
@@ -197,7 +197,7 @@ async def test_an_upstream_error_is_the_answer(error: ProxyError) -> None:
 
 
 async def test_a_bug_fails_its_own_flight_only() -> None:
-    """A TaskGroup ends all its tasks when one raises: none may."""
+    """A TaskGroup cancels all its tasks when one raises, so no flight may raise."""
     async with fixture() as s:
         broken, sound = s.launch("/w/a"), s.launch("/w/b")
         await s.landed(broken, RuntimeError("bug"))
@@ -210,7 +210,7 @@ async def test_a_bug_fails_its_own_flight_only() -> None:
 
 
 async def test_a_bug_after_the_answer_fails_its_own_flight_only() -> None:
-    """Nor when, the client having its answer, something raises what only the way to the NameNode should."""
+    """This also holds for an error after the client has its answer, even one of a class for upstream errors."""
     async with fixture() as s:
         broken, sound = s.launch("/w/a"), s.launch("/w/b")
         landing = await s.landed(broken, reply(200, FILE, 100.0), NoActiveNameNodeError("bug"))
@@ -221,7 +221,7 @@ async def test_a_bug_after_the_answer_fails_its_own_flight_only() -> None:
 
 
 async def test_a_flight_outlives_its_client() -> None:
-    """Whoever hangs up takes neither the answer nor the entry from the others."""
+    """A client that disconnects costs others neither the answer nor the entry."""
     async with fixture() as s:
         flight = s.launch()
         async with asyncio.TaskGroup() as clients:
@@ -239,7 +239,7 @@ async def test_a_flight_outlives_its_client() -> None:
 
 @pytest.mark.parametrize("moment", ["before its first step", "in the fetch", "in isFileClosed"])
 async def test_a_cancelled_flight_is_concluded(moment: str) -> None:
-    """F1, also when the task never ran: a lost ticket would spoil nothing and end nothing."""
+    """F1, also if the task never ran: a lost ticket would never be concluded."""
     clock, namenode = FakeClock(), HeldNameNode()
     cache = make_cache(clock)
 
@@ -264,7 +264,7 @@ async def test_a_cancelled_flight_is_concluded(moment: str) -> None:
 
 
 async def test_a_flight_cannot_start_once_the_proxy_is_being_stopped() -> None:
-    """F1: its ticket goes back at once, and the caller is told to ask elsewhere."""
+    """F1: its ticket is returned immediately, and the caller gets the error that no NameNode is active."""
     async with fixture() as s:
         pass
     flight = s.launch()
@@ -274,7 +274,7 @@ async def test_a_flight_cannot_start_once_the_proxy_is_being_stopped() -> None:
 
 
 async def test_a_credential_says_for_itself_who_asks() -> None:
-    """Whose it is, is not known for isFileClosed; what its reply proves is seen in `nncache.proxy.decide.outcomes`."""
+    """The isFileClosed query is sent without a caller; `test_outcomes.py` checks what the reply proves."""
     async with fixture() as s:
         credential = Credential("cookie=digest", "alice", 1_795_305_660_000)
         given = reply(200, FILE, 100.0)

@@ -1,4 +1,4 @@
-"""Each call that is sent for a client is followed from there to its end, once, whichever way it goes."""
+"""Each call that is sent for a client is followed to its end exactly once, on every path."""
 
 import asyncio
 from typing import cast
@@ -34,8 +34,8 @@ class Followed:
     """The calls that were followed.
 
     Attributes:
-        ended: of each call, in order, its end: the status, and the name of the error; empty while it is under way.
-        asked: the NameNode of each.
+        ended: for each call, in order, its ends: status and name of the error; empty while it is in flight.
+        asked: the NameNode of each call.
     """
 
     def __init__(self, upstream: Upstream) -> None:
@@ -51,7 +51,7 @@ class Followed:
 
 
 def breaks_off(reply: bytes) -> Act:
-    """Send this much of a reply."""
+    """Return an act that sends these bytes and closes the connection."""
 
     async def act(heard: Heard) -> None:
         await heard.say(reply)
@@ -79,7 +79,7 @@ def breaks_off(reply: bytes) -> Act:
 async def test_a_call_ends_with_its_reply_or_what_broke_it_off(
     act: Act, ends: list[tuple[int, str]], *, is_direct: bool
 ) -> None:
-    """What is asked again is another call."""
+    """A retry is another call."""
     async with direct(says(LISTED), act, says(LISTED), is_direct=is_direct) as (s, namenode):
         followed = Followed(s.upstream)
         async with s.client() as client:
@@ -91,7 +91,7 @@ async def test_a_call_ends_with_its_reply_or_what_broke_it_off(
 
 
 async def test_a_call_that_is_handed_over_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until the NameNode is given up; that which is asked then has its own."""
+    """One call ends when the NameNode is given up; the retry at another NameNode is a second one."""
     monkeypatch.setattr(pool, "REPLY_PATIENCE_S", 0.01)
     async with (
         RawNameNode(says(LISTED), is_silent) as one,
@@ -107,7 +107,7 @@ async def test_a_call_that_is_handed_over_stays_one(monkeypatch: pytest.MonkeyPa
 
 
 async def test_the_call_of_a_client_that_leaves_ends() -> None:
-    """Without a reply."""
+    """It ends without a reply."""
     held = Held()
     async with direct(says(LISTED), held) as (s, _):
         followed = Followed(s.upstream)
@@ -121,7 +121,7 @@ async def test_the_call_of_a_client_that_leaves_ends() -> None:
 
 
 async def test_a_miss_is_followed_and_a_hit_is_no_call() -> None:
-    """Nor is what was refused, or what could not be sent."""
+    """A refused call is not followed, nor is one that could not be sent."""
     async with direct(says(GONE), learns=OTHER, limits=limits_of_tests(max_calls_per_s_per_caller=1)) as (
         s,
         _,
@@ -136,7 +136,7 @@ async def test_a_miss_is_followed_and_a_hit_is_no_call() -> None:
 
 
 async def test_calls_of_the_proxys_own_are_not_followed() -> None:
-    """Such as those of the auditor."""
+    """The auditor's calls are an example."""
     head = RequestHead("GET", "/webhdfs/v1/f?op=GETFILESTATUS", ((b"Host", b"nn"),))
     async with (
         RawNameNode() as namenode,

@@ -1,4 +1,4 @@
-"""Which way each request goes, seen on the wire: the real server, the real cache, a NameNode made of a dict."""
+"""How each request is answered, seen on the wire: the real server, the real cache, and a NameNode made of a dict."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from tests.proxy.front_fixture import fixture
 
 @pytest.mark.parametrize(("path", "status"), [("/w/f", 200), ("/w", 200), ("/w/none", 404)])
 async def test_a_hit_repeats_what_the_namenode_answered(path: str, status: int) -> None:
-    """Status, body and the fields that carry meaning; framing, Date and cookies are the proxy's own affair."""
+    """Status, body and meaningful fields are equal; framing, Date and cookies are the proxy's own."""
     async with fixture() as s:
         first = await s.status(path)
         s.clock.now += 1.5
@@ -38,7 +38,7 @@ async def test_a_hit_repeats_what_the_namenode_answered(path: str, status: int) 
 
 
 async def test_each_who_shares_a_404_gets_his_own_spelling() -> None:
-    """Verbatim, for collapsed answers too; and they carry no cookie."""
+    """Verbatim, also for collapsed replies; these carry no cookie."""
     async with fixture() as s:
         replies = await asyncio.gather(s.status("/w/none"), s.status("//w/none"), s.status("/w/none/"))
         messages = [json.loads(reply.body)["RemoteException"]["message"] for reply in replies]
@@ -50,7 +50,7 @@ async def test_each_who_shares_a_404_gets_his_own_spelling() -> None:
 
 
 async def test_a_hit_is_remembered_for_the_fast_path() -> None:
-    """The body goes along, since a 404 has one for each spelling; a refreshed or proxied read does not count."""
+    """The body is stored too, since a 404 has one per spelling; refreshed or proxied reads do not count."""
     async with fixture() as s:
         for fields in ((), (), ("Cache-Control: no-cache",)):
             await s.status("/w/none", *fields)
@@ -60,7 +60,7 @@ async def test_a_hit_is_remembered_for_the_fast_path() -> None:
         assert s.memory.bodies == [render_missing("/w/none")]
 
 
-# ---- what the cache is not asked about --------------------------------------------------------------
+# ---- requests that the cache is not asked about -----------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ async def test_a_hit_is_remembered_for_the_fast_path() -> None:
 async def test_everything_else_is_forwarded_and_says_why(
     method: str, target: str, fields: tuple[str, ...], made: str
 ) -> None:
-    """Without a trace: neither answered from the cache nor kept in it."""
+    """Such a request leaves no trace: it is neither answered from the cache nor cached."""
     async with fixture() as s:
         reply = await s.ask(f"/webhdfs/v1{target}", *fields, method=method)
         assert reply.made == f"nncache; {made}"
@@ -87,7 +87,7 @@ async def test_everything_else_is_forwarded_and_says_why(
 
 
 async def test_a_body_on_a_read_leaves_no_trace() -> None:
-    """A GET with a body is forwarded as it is."""
+    """A GET with a body is forwarded unchanged."""
     async with fixture() as s:
         target = "/webhdfs/v1/w/f?op=GETFILESTATUS"
         reply = await s.ask(target, "Content-Length: 2", "Connection: close", body="{}")
@@ -95,7 +95,7 @@ async def test_a_body_on_a_read_leaves_no_trace() -> None:
 
 
 async def test_a_closed_stream_forwards() -> None:
-    """FailToNameNode: without the stream of changes every read is the NameNode's."""
+    """FailToNameNode: without a stream of changes every read is forwarded."""
     async with fixture() as s:
         await s.status("/w/f")
         s.cache.close_stream("test")
@@ -106,7 +106,7 @@ async def test_a_closed_stream_forwards() -> None:
     "target", ["/jmx", "/", "/webhdfs/../jmx", "/webhdfs/v1/..%2f../conf", "/logs/?op=GETFILESTATUS"]
 )
 async def test_only_webhdfs_is_served(target: str) -> None:
-    """The NameNode's other pages are no business of a proxy for WebHDFS."""
+    """The proxy does not serve the NameNode's other pages."""
     async with fixture() as s:
         reply = await s.ask(target)
         assert reply.status == 404
@@ -121,7 +121,7 @@ async def test_only_webhdfs_is_served(target: str) -> None:
 
 @pytest.mark.parametrize("fields", [(), ("Cache-Control: no-cache",)])
 async def test_a_refused_caller_cannot_tell_what_the_cache_knows(fields: tuple[str, ...]) -> None:
-    """ProvenGrant: unknown, kept, asked with the gate closed, written just now and unanswered look the same."""
+    """ProvenGrant: `Cache-Status` is equal for unknown, cached, just written or unanswered paths, and a closed gate."""
     async with fixture() as s:
         s.namenode.locked_out.add("bob")
         for path in ("/w/f", "/w/none", "/w"):
@@ -140,7 +140,7 @@ async def test_a_refused_caller_cannot_tell_what_the_cache_knows(fields: tuple[s
 
 
 async def test_an_error_of_the_proxy_is_a_remote_exception() -> None:
-    """Clients read why in the form they know, and `Cache-Status` says where it came from."""
+    """Clients parse the reason from the RemoteException, and `Cache-Status` shows how the request was handled."""
     async with fixture() as s:
         s.namenode.error = NoActiveNameNodeError("nobody is active")
         for method, target, made in (
@@ -161,7 +161,7 @@ async def test_an_error_of_the_proxy_is_a_remote_exception() -> None:
 async def test_a_cache_that_fails_costs_a_call_not_the_read(
     monkeypatch: pytest.MonkeyPatch, method: str, made: str
 ) -> None:
-    """FailToNameNode: any exception in the way of the cache, and the call is forwarded; on the way back, too."""
+    """FailToNameNode: after any exception in the cache the call is forwarded, or its reply passed on."""
     async with fixture() as s:
         monkeypatch.setattr(s.cache, method, fails)
         reply = await s.status("/w/f")
@@ -174,7 +174,7 @@ async def test_a_cache_that_fails_costs_a_call_not_the_read(
 async def test_a_hit_that_cannot_be_written_is_forwarded(
     monkeypatch: pytest.MonkeyPatch, fields: tuple[str, ...]
 ) -> None:
-    """FailToNameNode: what is in memory the NameNode knows as well; its own reply cannot be asked for again."""
+    """FailToNameNode: the NameNode can answer whatever is in memory."""
     async with fixture() as s:
         await s.status("/w/f")
         monkeypatch.setattr(answers, "cached_reply", fails)
@@ -199,7 +199,7 @@ FAULTS = (
 async def test_a_read_that_meets_a_fault_of_ours_is_forwarded(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str
 ) -> None:
-    """FailToNameNode, wherever it is met, also behind a question of our own; a write is not done twice."""
+    """FailToNameNode: this holds for an error at any place, even after a question. A write is not sent twice."""
     async with fixture() as s:
         monkeypatch.setattr(module, name, fails)
         for target in (
@@ -217,7 +217,7 @@ async def test_a_read_that_meets_a_fault_of_ours_is_forwarded(
 
 
 async def test_a_question_that_meets_a_fault_of_ours_is_forwarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FailToNameNode: whatever was to bring the reply, the call itself still can."""
+    """FailToNameNode: after an error in the flight, the call itself is still forwarded."""
     async with fixture() as s:
         monkeypatch.setattr(s.front_end.flights, "_fetch", fails)
         replies = await asyncio.gather(s.status("/w/f"), s.status("/w/f"), s.status("/w/f", "Prefer: wait=0"))
@@ -229,7 +229,7 @@ async def test_a_question_that_meets_a_fault_of_ours_is_forwarded(monkeypatch: p
 
 
 async def test_figures_add_up() -> None:
-    """Every request is a hit, shared, forwarded or refused."""
+    """Every request is counted once: as hit, stored, forwarded or refused."""
     async with fixture() as s:
         for path in ("/w/f", "/w/f", "/w/none", "/too/deep/for/the/glob"):
             await s.status(path)

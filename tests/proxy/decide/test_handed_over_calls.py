@@ -1,4 +1,4 @@
-"""Plain calls that do not go smoothly: the ordinary path goes on with them, and the client notices nothing."""
+"""Direct calls that meet an obstacle continue on the ordinary path, and the client notices nothing."""
 
 import asyncio
 from typing import Any, cast
@@ -25,7 +25,7 @@ from tests.proxy.wire import STANDBY_REPLY, Act, Heard, RawNameNode, cuts, limit
 
 
 async def cut_after_a_part(heard: Heard) -> None:
-    """Break off within the reply."""
+    """Close the connection in the middle of the reply."""
     await heard.say(LISTED[:-5])
     heard.cut()
 
@@ -54,7 +54,7 @@ LARGE = b'{"x":"' + 200_000 * b"y" + b'"}'
     ],
 )
 async def test_what_goes_another_way_ends_the_same(act: Act, asked: int) -> None:
-    """Nothing is asked twice but what the ordinary path would ask twice, and the client reads what it would read."""
+    """A call is sent twice only if the ordinary path would send it twice, and the client gets the same bytes."""
     got: list[Any] = []
     for is_direct in (True, False):
         async with direct(says(LISTED), act, says(LISTED), is_direct=is_direct) as (s, namenode):
@@ -70,7 +70,7 @@ async def test_what_goes_another_way_ends_the_same(act: Act, asked: int) -> None
 
 
 async def test_a_namenode_that_stays_silent_is_left_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FailToNameNode, within the usual time."""
+    """FailToNameNode, within the usual timeout."""
     monkeypatch.setattr(pool, "REPLY_PATIENCE_S", 0.01)
     held = Held()
     async with (
@@ -87,7 +87,7 @@ async def test_a_namenode_that_stays_silent_is_left_for_another(monkeypatch: pyt
 
 
 async def test_a_client_that_leaves_ends_its_call() -> None:
-    """The connection to the NameNode goes with it: what it would bring belongs to nobody."""
+    """The connection to the NameNode is closed, since no client would read its reply."""
     held = Held()
     async with direct(says(LISTED), held, says(LISTED)) as (s, namenode):
         async with s.client() as client:
@@ -101,7 +101,7 @@ async def test_a_client_that_leaves_ends_its_call() -> None:
 
 @pytest.mark.parametrize("more", [LIST, LIST[:9], LIST[:-1], b"\r\n", b"PUT "])
 async def test_what_comes_behind_a_call_waits_its_turn(more: bytes) -> None:
-    """The order of replies is that of the requests."""
+    """Replies are sent in the order of the requests."""
     held = Held()
     async with direct(says(LISTED), held, says(LISTED)) as (s, _):
         async with s.client() as client:
@@ -118,7 +118,7 @@ async def test_what_comes_behind_a_call_waits_its_turn(more: bytes) -> None:
 
 
 async def test_a_call_that_is_handed_over_is_charged_once() -> None:
-    """It has its place in the rates already."""
+    """The rate limit has already charged it."""
     large = HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(LARGE), LARGE)
     limits = limits_of_tests(max_calls_per_s_per_caller=0.001, call_burst_s=3_000.0)
     async with direct(says(LISTED), says(large), limits=limits) as (s, _):
@@ -130,23 +130,23 @@ async def test_a_call_that_is_handed_over_is_charged_once() -> None:
 
 
 async def test_a_call_may_take_longer_than_a_connection_may_be_idle() -> None:
-    """Idle is one without a call."""
+    """A connection is idle only without a call."""
     held = Held()
     async with direct(says(LISTED), held) as (s, _), s.client() as client:
         await under_way(s, held, client)
         connection_of(s)._used_at = -1e9  # noqa: SLF001 - long ago
-        connection_of(s)._see_whether_idle()  # noqa: SLF001 - the timer's own moment
+        connection_of(s)._check_idle()  # noqa: SLF001 - the timer's own moment
         held.goes_on.set()
         assert (await client.reply()).body == BODY
 
 
 async def test_a_call_that_nobody_goes_on_with_ends() -> None:
-    """Refused after all: the NameNode's connection is not kept."""
+    """The call is refused when it is handed over, so the NameNode's connection is not kept."""
     held = Held()
     async with direct(says(LISTED), held) as (s, _):
         async with s.client() as client:
             await under_way(s, held, client)
-            s.front_end.call_limits._by_address.limit = 0  # noqa: SLF001 - as if all of it had been taken meanwhile
+            s.front_end.call_limits._by_address.limit = 0  # noqa: SLF001 - as if all of it had been taken in the meantime
             connection_of(s).unfinished()
             assert (await client.reply()).status == 503
             await until(lambda: not s.upstream.stats().connections_in_use)
@@ -155,22 +155,22 @@ async def test_a_call_that_nobody_goes_on_with_ends() -> None:
 
 
 class Reader:
-    """Takes note of the replies of an exchange."""
+    """Records the replies of an exchange."""
 
     def __init__(self) -> None:
         self.replies: list[UpstreamReply] = []
 
     def replied(self, reply: UpstreamReply) -> None:
-        """Take note."""
+        """Record the reply."""
         self.replies.append(reply)
 
     def unfinished(self) -> None:
-        """There is no such exchange."""
+        """Fail: no exchange here is left unfinished."""
         raise AssertionError
 
 
 async def test_an_exchange_that_has_ended_keeps_its_connection() -> None:
-    """To abandon it then, as when its client leaves in the same turn, does nothing."""
+    """A client that leaves in the same loop iteration abandons the exchange after its end: this has no effect."""
     async with direct(says(LISTED)) as (s, _):
         reader = Reader()
         exchange = s.upstream.prepare(

@@ -1,4 +1,4 @@
-"""Requests that are held without a task, seen on the wire: one connection, what is sent there, and in which order."""
+"""Requests held without a task, seen on the wire: what is sent on their connection, and in which order."""
 
 import asyncio
 import gc
@@ -11,7 +11,7 @@ import pytest
 from nncache.cache.watches import Watch
 from nncache.hadoop.change import Appeared
 from nncache.proxy.decide.path_waits import HeldRequest, PathQuestions, PathWaiter
-from nncache.proxy.decide.waits import LOOKS_PER_ITERATION, Group, WaitEnd, Waiter
+from nncache.proxy.decide.waits import CHECKS_PER_ITERATION, Group, WaitEnd, Waiter
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result
 from tests.patience import HANG_S
 from tests.proxy.decide.test_waiting import held, until
@@ -23,29 +23,29 @@ WAITS = "Prefer: wait=60"
 
 
 def get(path: str, *fields: str, version: str = "1.1") -> bytes:
-    """Return the request for a status."""
+    """Return a GETFILESTATUS request."""
     line = f"GET /webhdfs/v1{path}?op=GETFILESTATUS&user.name=alice HTTP/{version}"
     return "\r\n".join((line, "Host: nn", *fields, "", "")).encode()
 
 
 def tasks_of(s: Fixture) -> list[object]:
-    """Return the tasks of the connections."""
+    """Return the tasks of the open connections."""
     return [each.task for each in s.server._open if each.task is not None]  # noqa: SLF001 - no figure tells them apart
 
 
 def left() -> int:
-    """Return how much is left of all that wait or have waited."""
+    """Return the number of objects left of requests that wait or have waited."""
     return sum(isinstance(each, Group | Waiter | HeldRequest | Watch) for each in gc.get_objects())
 
 
 def waits_of(s: Fixture) -> list[PathWaiter]:
-    """Return the requests that are kept, also while their first question is under way."""
+    """Return the waiters, including those whose first question is in flight."""
     ours = s.front_end.waits._groups.values()  # noqa: SLF001 - no figure tells them apart
     return [each for each in gc.get_objects() if isinstance(each, Waiter) and each.group in ours]
 
 
 async def test_no_task_is_left_of_a_request_that_waits() -> None:
-    """And the next request of its connection is served as ever, also if it waits again."""
+    """The next request of its connection is served as usual, even if it waits as well."""
     async with fixture() as s, s.client() as client:
         for path in ("/w/one", "/w/two"):
             client.send(get(path, WAITS))
@@ -60,7 +60,7 @@ async def test_no_task_is_left_of_a_request_that_waits() -> None:
 
 
 async def test_a_wait_of_http_1_0_keeps_its_connection() -> None:
-    """Its answer says so, as any other."""
+    """Its answer has `Connection: keep-alive`, as any other."""
     async with fixture() as s, s.client() as client:
         for path in ("/w/one", "/w/two"):
             client.send(get(path, WAITS, "Connection: keep-alive", version="1.0"))
@@ -71,7 +71,7 @@ async def test_a_wait_of_http_1_0_keeps_its_connection() -> None:
 
 
 async def test_a_wait_that_is_over_leaves_no_cycle() -> None:
-    """The collector looks once at what grows old, and never finds what dies after that."""
+    """The garbage collector scans old objects once; later cycles among them would never be freed."""
     gc.collect()  # of other tests
     before = left()
     async with fixture() as s, s.client() as client:
@@ -84,13 +84,13 @@ async def test_a_wait_that_is_over_leaves_no_cycle() -> None:
         await held(s)
         client.writer.transport.abort()
         await held(s, 0)
-        await let_tasks_run(3)  # the event loop lets go of what it has just called
+        await let_tasks_run(3)  # the event loop drops its last callback
         assert left() == before
 
 
 @asynccontextmanager
 async def first_question(s: Fixture, client: RawClient, path: str) -> AsyncIterator[None]:
-    """Have the first question of a wait under way; the NameNode replies at the end."""
+    """Start a wait and hold its first question; the NameNode replies when the block ends."""
     hold = s.namenode.hold_next()
     client.send(get(path, WAITS))
     async with asyncio.timeout(HANG_S):
@@ -101,7 +101,7 @@ async def first_question(s: Fixture, client: RawClient, path: str) -> AsyncItera
 
 
 async def test_the_first_question_holds_no_task() -> None:
-    """A crowd comes within a second, and the NameNode may take longer: each would take three times as much memory."""
+    """Otherwise, with a slow NameNode, each request of a crowd would take three times as much memory."""
     async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/new"):
             assert s.server.stats().connections_open == 1
@@ -123,7 +123,7 @@ async def test_own_writes_a_change_during_it_repeats_the_question() -> None:
 
 
 async def test_what_is_there_is_the_answer_of_one_that_never_waited() -> None:
-    """As the NameNode gave it: it was asked for this request alone."""
+    """The reply is the NameNode's own: it was asked for this request alone."""
     async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/f"):
             pass
@@ -138,7 +138,7 @@ async def test_what_is_there_is_the_answer_of_one_that_never_waited() -> None:
 
 @pytest.mark.parametrize("stops", [False, True], ids=["client", "proxy"])
 async def test_a_timeout_during_the_first_question_takes_its_reply(*, stops: bool) -> None:
-    """Without a word that the wait was granted."""
+    """The answer does not say that the wait was granted."""
     async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/new"):
             if stops:
@@ -152,7 +152,7 @@ async def test_a_timeout_during_the_first_question_takes_its_reply(*, stops: boo
 
 
 async def test_failtonamenode_a_stop_during_the_question_is_answered() -> None:
-    """It cancels the question; the client is told to come again, and not that something is broken."""
+    """The stop cancels the question; the client is asked to retry, not told of an internal error."""
     async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/new"):
             (asking,) = [task for task in asyncio.all_tasks() if "_answer_to" in repr(task.get_coro())]
@@ -163,7 +163,7 @@ async def test_failtonamenode_a_stop_during_the_question_is_answered() -> None:
 
 
 async def test_a_client_gone_during_the_question_leaves_nothing() -> None:
-    """It is counted once, and its place is free."""
+    """It is counted once, and its place becomes free."""
     before = left()
     async with fixture() as s, s.client() as client:
         async with first_question(s, client, "/w/new"):
@@ -173,12 +173,12 @@ async def test_a_client_gone_during_the_question_leaves_nothing() -> None:
         await until(lambda: not len(s.cache.store.watches))
         assert not s.front_end.waits.waiting
         assert s.front_end.traffic.stats().of(Result.ABANDONED) == 1
-        await let_tasks_run(3)  # the event loop lets go of what it has just called
+        await let_tasks_run(3)  # the event loop drops its last callback
         assert left() == before, "its timer neither"
 
 
 async def test_a_fault_of_ours_in_the_first_question_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FailToNameNode: of the question, and of what is made of its reply."""
+    """FailToNameNode: this holds for errors in the question and in the evaluation of its reply."""
     async with fixture() as s, s.client() as client:
         with monkeypatch.context() as patched:
             patched.setattr(s.front_end._reads, "answer", fails)  # noqa: SLF001 - FailToNameNode
@@ -193,7 +193,7 @@ async def test_a_fault_of_ours_in_the_first_question_is_an_answer(monkeypatch: p
 
 
 async def test_an_internal_error_costs_no_other_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All questions are tasks of one group, which ends with the first that fails."""
+    """All questions are tasks of one TaskGroup, which would end with the first failure."""
     async with fixture() as s, s.client() as client, s.client() as other:
         other.send(get("/w/new", WAITS))
         await held(s)
@@ -209,7 +209,7 @@ async def test_an_internal_error_costs_no_other_request(monkeypatch: pytest.Monk
 async def test_a_connection_that_ends_with_its_reply_waits_in_its_task(
     fields: tuple[str, ...], version: str
 ) -> None:
-    """Nothing goes on after it."""
+    """No further request can follow on the connection."""
     async with fixture() as s, s.client() as client:
         client.send(get("/w/new", WAITS, *fields, version=version))
         await held(s)
@@ -220,7 +220,7 @@ async def test_a_connection_that_ends_with_its_reply_waits_in_its_task(
 
 
 async def test_pipelined_requests_are_answered_after_a_wait() -> None:
-    """In the order of the requests (RFC 9112, section 9.3.2)."""
+    """Replies are sent in the order of the requests (RFC 9112, section 9.3.2)."""
     async with fixture() as s, s.client() as client:
         client.send(get("/w/new", WAITS))
         await held(s)
@@ -236,7 +236,7 @@ async def test_pipelined_requests_are_answered_after_a_wait() -> None:
 
 
 async def test_two_requests_sent_at_once_wait_one_after_the_other() -> None:
-    """The first one has another behind it: it waits in its task."""
+    """The first one is followed by another request, so it waits in its task."""
     async with fixture() as s, s.client() as client:
         client.send(get("/w/one", WAITS))
         client.send(get("/w/two", WAITS))
@@ -247,7 +247,7 @@ async def test_two_requests_sent_at_once_wait_one_after_the_other() -> None:
 
 
 async def test_a_client_that_closes_its_half_is_answered_at_once() -> None:
-    """And its connection ends behind the answer."""
+    """Its connection ends after the answer."""
     async with fixture() as s, s.client() as client:
         client.send(get("/w/new", WAITS))
         await held(s)
@@ -259,7 +259,7 @@ async def test_a_client_that_closes_its_half_is_answered_at_once() -> None:
 
 
 async def test_a_client_that_has_closed_its_half_before_is_answered_at_once() -> None:
-    """Also one whose request keeps its task, and whose end came during the first question."""
+    """This holds for a request that keeps its task, if the half-close arrives during the first question."""
     async with fixture() as s, s.client() as client:
         hold = s.namenode.hold_next()
         client.send(get("/w/new", WAITS, "Connection: close"))
@@ -274,7 +274,7 @@ async def test_a_client_that_has_closed_its_half_before_is_answered_at_once() ->
 
 
 async def test_a_client_that_is_gone_is_counted_once() -> None:
-    """And costs no question, nor a place among those who wait."""
+    """It costs no question, and its place becomes free."""
     async with fixture() as s, s.client() as client:
         client.send(get("/w/new", WAITS))
         await held(s)
@@ -290,7 +290,7 @@ async def test_a_client_that_is_gone_is_counted_once() -> None:
 
 
 async def test_a_stopping_proxy_answers_all_waits() -> None:
-    """With a word that they end: a drain takes no longer for those who wait."""
+    """`Connection: close` is added, so waits do not prolong the drain."""
     async with fixture() as s, s.client() as one, s.client() as two:
         for client in (one, two):
             client.send(get("/w/new", WAITS))
@@ -306,7 +306,7 @@ async def test_a_stopping_proxy_answers_all_waits() -> None:
 
 
 async def test_a_held_request_is_counted_once_and_timed_by_its_work() -> None:
-    """The time for which it waited is left out."""
+    """The time spent waiting is excluded."""
     seen = list[Exchange]()
 
     async with fixture() as s, s.client() as client:
@@ -323,8 +323,8 @@ async def test_a_held_request_is_counted_once_and_timed_by_its_work() -> None:
 
 
 async def test_a_crowd_is_answered_a_part_in_each_iteration() -> None:
-    """Who waits for one path holds the loop for no longer than who waits for many."""
-    crowd = 3 * LOOKS_PER_ITERATION
+    """A crowd waiting for one path blocks the loop no longer than a crowd waiting for many."""
+    crowd = 3 * CHECKS_PER_ITERATION
     async with fixture() as s:
         waiting = [s.tasks.create_task(s.status("/w/new", WAITS)) for _ in range(crowd)]
         await held(s, crowd)
@@ -333,14 +333,14 @@ async def test_a_crowd_is_answered_a_part_in_each_iteration() -> None:
         while left[-1]:
             await let_tasks_run(1)
             left.append(s.front_end.waits.waiting)
-        assert max(before - after for before, after in pairwise(left)) <= LOOKS_PER_ITERATION
+        assert max(before - after for before, after in pairwise(left)) <= CHECKS_PER_ITERATION
         assert {reply.status for reply in await asyncio.gather(*waiting)} == {200}
         assert len(s.namenode.fetched) == 2
 
 
 async def test_bounded_a_crowd_gets_no_stale_answer() -> None:
-    """The gate closes in the middle of it: the NameNode is asked for the others."""
-    crowd = 2 * LOOKS_PER_ITERATION
+    """The gate closes while the crowd is answered: the NameNode is asked for the rest."""
+    crowd = 2 * CHECKS_PER_ITERATION
     async with fixture() as s:
         waiting = [s.tasks.create_task(s.status("/w/f", WAITS, "If-None-Match: *")) for _ in range(crowd)]
         await held(s, crowd)
@@ -355,7 +355,7 @@ async def test_bounded_a_crowd_gets_no_stale_answer() -> None:
 
 
 async def test_a_fault_of_ours_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the reply that is made, and of the question."""
+    """This holds for errors in building the reply and in the question."""
     async with fixture() as s, s.client() as client:
         client.send(get("/w/one", WAITS))
         await held(s)
@@ -376,7 +376,7 @@ async def test_a_fault_of_ours_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_failtonamenode_a_fault_in_a_look_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For each of those who wait: the NameNode is asked past the cache."""
+    """For each waiting request, the call is forwarded past the cache."""
     async with fixture() as s, s.client() as one, s.client() as two:
         for client in (one, two):
             client.send(get("/w/new", WAITS))

@@ -1,4 +1,4 @@
-"""A token that a NameNode has just given to alice says that alice asks, until something speaks against it."""
+"""A token that a NameNode has just issued to alice identifies alice, until it is cancelled, refused or too old."""
 
 import json
 
@@ -18,33 +18,33 @@ BODY = json.dumps({"Token": {"urlString": TOKEN}}).encode()
 
 
 def reading(text: str = TOKEN) -> Reading:
-    """Return a read by a token."""
+    """Return a read with a token."""
     return read_request("GET", f"/webhdfs/v1/a/b?op=GETFILESTATUS&delegation={text}", (), "10.0.0.1")
 
 
 @pytest.fixture
 def clock() -> FakeClock:
-    """Local time."""
+    """Return the clock of the test."""
     return FakeClock()
 
 
 @pytest.fixture
 def issued(clock: FakeClock) -> IssuedTokens:
-    """One that has seen TOKEN."""
+    """Return a table that has seen TOKEN issued."""
     made = IssuedTokens(clock, believed_for_s=60.0)
     made.replied(GET, HEAD, settled(200, BODY))
     return made
 
 
 def test_it_is_its_owners(issued: IssuedTokens) -> None:
-    """As if they had asked by a cookie; each question is looked at again."""
+    """The caller is the same as with a cookie; repeated requests are read again each time."""
     found = issued.believed(reading())
     assert (found.caller, found.repeatable_until) == ("user=alice", None)
     assert found.credential == reading().credential
 
 
 def test_another_token_is_not(issued: IssuedTokens) -> None:
-    """Nor one with another password, nor what is no read by a token."""
+    """A token with another password is unknown, and a read without a token is returned unchanged."""
     for other in (reading(token("alice", password=b"x" * 20)), reading("zzz")):
         assert issued.believed(other) is other
     plain = read_request("GET", "/webhdfs/v1/a?op=GETFILESTATUS&user.name=alice", (), "")
@@ -52,7 +52,7 @@ def test_another_token_is_not(issued: IssuedTokens) -> None:
 
 
 def test_it_ends_with_the_time_of_a_proof(issued: IssuedTokens, clock: FakeClock) -> None:
-    """From its reply on."""
+    """The time counts from the reply."""
     clock.now += 61.0
     assert issued.believed(reading()) == reading()
 
@@ -71,13 +71,13 @@ def test_it_ends_with_the_time_of_a_proof(issued: IssuedTokens, clock: FakeClock
     ],
 )
 def test_it_ends_when_it_is_cancelled(issued: IssuedTokens, spelled: str) -> None:
-    """Before the NameNode has heard of it, in whatever spelling it would cancel it."""
+    """This holds before the NameNode gets the call, for every spelling that cancels the token."""
     issued.sent(parse_call("PUT", f"/webhdfs/v1/?op=CANCELDELEGATIONTOKEN&token={spelled}"))
     assert issued.believed(reading()) == reading()
 
 
 def test_it_ends_when_it_is_refused(issued: IssuedTokens) -> None:
-    """It was cancelled elsewhere; what has no token costs nothing."""
+    """It was cancelled elsewhere. A refused read without a token has no effect."""
     issued.refused(read_request("GET", "/webhdfs/v1/a?op=GETFILESTATUS&user.name=a", (), ""))
     assert issued.believed(reading()) != reading()
     issued.refused(reading())
@@ -100,7 +100,7 @@ def test_it_ends_when_it_is_refused(issued: IssuedTokens) -> None:
 def test_nothing_else_is_taken_for_one(
     clock: FakeClock, call: object, head: RequestHead, status: int, body: bytes | None
 ) -> None:
-    """Only a NameNode's reply to the owner whom the proxy has authenticated."""
+    """Only a NameNode's reply to the owner whom the proxy has authenticated counts."""
     made = IssuedTokens(clock, believed_for_s=60.0)
     made.replied(call, head, settled(status, body))  # type: ignore[arg-type] # a Call
     assert made.believed(reading()) == reading()

@@ -1,4 +1,4 @@
-"""What a reply is to the cache: its status and body, and whether it proves who asked."""
+"""How a reply becomes an outcome for the cache: status, body, and whether it proves the caller."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,7 @@ from tests.proxy.doubles import DENIED, DIRECTORY, FILE, STANDBY, SYMLINK, reply
 
 PATH = "/w/f"
 CREDENTIAL = Credential("cookie=digest", "alice", 1_795_305_660_000)
-"""It lives a minute longer than the `Date` of the replies says it is."""
+"""It expires 60 s after the `Date` of the replies."""
 
 INVALID_TOKEN = (
     b'{"RemoteException":{"exception":"SecurityException","javaClassName":"java.lang.SecurityException",'
@@ -29,12 +29,12 @@ INVALID_TOKEN = (
 def outcome_for(
     code: int, body: bytes, credential: Credential | None = None, *, cookies: tuple[bytes, ...] = ()
 ) -> Outcome | None:
-    """What a reply with these cookies, and no other, is to the cache."""
+    """Return the outcome of a reply with these cookies and no others."""
     return outcome_of(of(code, body, cookies), PATH, credential, unchanged=None)
 
 
 def of(code: int, body: bytes, cookies: tuple[bytes, ...] = ()) -> UpstreamReply:
-    """A reply that sets these cookies."""
+    """Return a reply that sets these cookies."""
     given = reply(code, body, 100.0)
     fields = tuple(field for field in given.headers if field[0] != b"Set-Cookie")
     return replace(given, headers=(*fields, *((b"Set-Cookie", each) for each in cookies)))
@@ -42,7 +42,7 @@ def of(code: int, body: bytes, cookies: tuple[bytes, ...] = ()) -> UpstreamReply
 
 @pytest.mark.parametrize(("credential", "proven"), [(None, inf), (CREDENTIAL, 58.0)])
 def test_a_proof_lasts_as_long_as_its_credential(credential: Credential | None, proven: float) -> None:
-    """By the NameNode's own clock; without a credential nothing ends."""
+    """The NameNode's own clock counts; without a credential the proof has no expiry."""
     gone, directory, link = (
         outcome_for(code, body, credential)
         for code, body in ((404, render_missing(PATH)), (200, DIRECTORY), (200, SYMLINK))
@@ -56,7 +56,7 @@ def test_a_proof_lasts_as_long_as_its_credential(credential: Credential | None, 
 
 
 def test_a_file_is_asked_about_and_then_kept_if_it_is_closed() -> None:
-    """OpenFileUncached, with what the reply proves in either case."""
+    """OpenFileUncached; both outcomes carry what the reply proves."""
     assert outcome_for(200, FILE, CREDENTIAL) is None
     closed, is_open = (
         file_outcome(of(200, FILE), CREDENTIAL, is_closed=is_closed) for is_closed in (True, False)
@@ -68,7 +68,7 @@ def test_a_file_is_asked_about_and_then_kept_if_it_is_closed() -> None:
 
 
 def test_a_file_whose_status_is_kept_need_not_be_asked_about() -> None:
-    """The ticket says whether it is; what the reply proves counts all the same."""
+    """The ticket knows the cached status; the reply still proves the caller's right."""
     cache = make_cache()
     fill(cache, "/a/f", ALICE, 1.0, status(1.0, FILE.decode()))
     ticket = fetch(cache, "/a/f", ALICE, 400.0)
@@ -87,14 +87,14 @@ def test_a_reply_that_sets_a_cookie_proves_no_credential(code: int, body: bytes)
 
 
 def test_another_kind_of_cookie_is_an_unknown_credential() -> None:
-    """Such as that of a server in front of the NameNode (JWT)."""
+    """A server in front of the NameNode may set such a cookie (JWT)."""
     assert outcome_for(200, DIRECTORY, cookies=(cookie(kind="jwt"),)) == Failed()
     assert isinstance(outcome_for(200, DIRECTORY, cookies=(cookie(kind="simple"),)), Known)
 
 
 @pytest.mark.parametrize(("code", "body"), [(401, b"<html>"), (403, INVALID_TOKEN)])
 def test_a_refused_credential_is_refused_everywhere(code: int, body: bytes) -> None:
-    """Without one it says nothing about anybody's rights."""
+    """Without a credential, such a reply says nothing about any caller's rights."""
     assert outcome_for(code, body, CREDENTIAL) == Unauthenticated(100.0)
     assert outcome_for(code, body) == Failed()
 
@@ -117,13 +117,13 @@ def test_a_refused_credential_is_refused_everywhere(code: int, body: bytes) -> N
 def test_what_says_nothing_of_the_path_is_a_failure(
     code: int, body: bytes, credential: Credential | None
 ) -> None:
-    """Only a 200 or a `FileNotFoundException` of the active NameNode, in its own words, says something."""
+    """Only a 200, or a `FileNotFoundException` in the words of the active NameNode, is an answer."""
     assert outcome_for(code, body, credential) == Failed()
     assert outcome_for(403, DENIED, credential) == Denied(), "a caller may be refused with any credential"
 
 
 def test_only_the_root_is_kept_though_it_is_snapshottable() -> None:
-    """Every release makes it so, with a quota of no snapshots: `GETFILESTATUS /` always says `snapshotEnabled`."""
+    """Every release makes it snapshottable with a quota of 0: `GETFILESTATUS /` always has `snapshotEnabled`."""
     body = DIRECTORY.replace(b'"type"', b'"snapshotEnabled":true,"type"')
     assert json.loads(body)["FileStatus"]["snapshotEnabled"]
     for root in ("/", "", "//"):

@@ -1,4 +1,4 @@
-"""How the cache's decisions are carried out: by asking, sharing, waiting a little, or serving."""
+"""How the cache's decisions are carried out: by asking, joining, a short wait, or a hit."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ HERD = 1000
 
 @dataclass
 class Fixture:
-    """Reads above a real cache and a NameNode that waits for the test."""
+    """Reads over a real cache and a NameNode whose answers the test gives."""
 
     clock: FakeClock
     cache: MetadataCache
@@ -43,11 +43,11 @@ class Fixture:
     def ask(
         self, path: str = PATH, user: str = "alice", *, refresh: bool = False
     ) -> asyncio.Task[ReadAnswer]:
-        """Let a client ask."""
+        """Start a client's read."""
         return self.clients.create_task(self.reads.answer(read_of(path, user, refresh=refresh)))
 
     async def fill(self, path: str, user: str) -> None:
-        """Give a user an entry, and with it the right to traverse."""
+        """Cache an entry for a user, who thereby gets the right to traverse."""
         asked = self.ask(path, user)
         await self.namenode.say(missing(path, self.clock()))
         assert isinstance(await asked, FromNameNode)
@@ -55,10 +55,10 @@ class Fixture:
 
 @asynccontextmanager
 async def fixture(join_wait_s: float = 5.0) -> AsyncIterator[Fixture]:
-    """Make a scene; leaving it waits for its clients and flights."""
+    """Set up the fixture; its clients and flights are awaited at the end."""
     clock, namenode, signal = FakeClock(), HeldNameNode(), ManualSignal()
     cache = make_cache(clock)
-    clock.now += 1.0  # what is asked now is newer than what is covered
+    clock.now += 1.0  # questions from here on are newer than the coverage
     async with asyncio.timeout(20), asyncio.TaskGroup() as tasks, asyncio.TaskGroup() as clients:
         flights = Flights(tasks, cache, namenode.fetch, namenode, clock, query_timeout_s=60.0)
         reads = Reads(cache, flights, signal, clock, join_wait_s=join_wait_s)
@@ -66,7 +66,7 @@ async def fixture(join_wait_s: float = 5.0) -> AsyncIterator[Fixture]:
 
 
 async def test_a_client_is_delayed_no_longer_than_join_wait() -> None:
-    """A NameNode slow to say whether the file is closed delays the reply by `join_wait_s` at most."""
+    """A NameNode that answers isFileClosed slowly delays the reply by `join_wait_s` at most."""
     async with fixture(join_wait_s=0.01) as s:
         asked = s.ask()
         await let_tasks_run()
@@ -78,7 +78,7 @@ async def test_a_client_is_delayed_no_longer_than_join_wait() -> None:
 
 
 async def test_a_herd_of_one_caller_costs_one_call() -> None:
-    """Join: whoever asks while the same caller's question is under way shares its answer."""
+    """Join: a request of the same caller shares the answer of the question in flight."""
     async with fixture() as s:
         herd = [s.ask() for _ in range(HERD)]
         await s.namenode.say(reply(200, FILE, s.clock()))
@@ -90,7 +90,7 @@ async def test_a_herd_of_one_caller_costs_one_call() -> None:
 
 @pytest.mark.parametrize("herd", [1, HERD])
 async def test_a_file_is_shared_only_if_known_to_be_closed(herd: int) -> None:
-    """Another caller has to prove his right: alone he costs one call, a herd of his asks about the file too."""
+    """Another caller has to prove their right: one call, and isFileClosed as well if others have joined."""
     async with fixture() as s:
         first = s.ask()
         await s.namenode.say(reply(200, FILE, s.clock()))
@@ -108,7 +108,7 @@ async def test_a_file_is_shared_only_if_known_to_be_closed(herd: int) -> None:
 
 
 async def test_a_herd_of_many_callers_with_grants_costs_one_call() -> None:
-    """Wait: the others hold a right to the directory, and want the entry and then the proof of one moment."""
+    """Wait: the other callers have a right to the directory; they need the entry, and coverage past it."""
     async with fixture() as s:
         users = [f"user{number}" for number in range(HERD)]
         for user in users:
@@ -131,7 +131,7 @@ async def test_a_herd_of_many_callers_with_grants_costs_one_call() -> None:
 
 
 async def test_a_cover_that_is_too_early_is_waited_over() -> None:
-    """ProvenGrant: a probe sent before the reply explains nothing; the wait goes on."""
+    """ProvenGrant: a probe sent before the reply proves nothing about it; the wait continues."""
     async with fixture() as s:
         await s.fill(PATH, "alice")
         await s.fill("/w/other", "bob")
@@ -147,7 +147,7 @@ async def test_a_cover_that_is_too_early_is_waited_over() -> None:
 
 
 async def test_who_waits_in_vain_asks() -> None:
-    """No proof within `join_wait_s`: the NameNode is asked, as that caller."""
+    """Without coverage within `join_wait_s`, the NameNode is asked as that caller."""
     async with fixture() as s:
         await s.fill(PATH, "alice")
         await s.fill("/w/other", "bob")
@@ -161,7 +161,7 @@ async def test_who_waits_in_vain_asks() -> None:
 
 
 async def test_others_do_not_wait_for_a_long_flight() -> None:
-    """Wait is bounded by `join_wait_s`: then a caller with a grant asks by himself."""
+    """Wait is bounded by `join_wait_s`; then a caller with a grant asks the NameNode itself."""
     async with fixture(join_wait_s=0.02) as s:
         await s.fill("/w/other", "bob")
         slow = s.ask(PATH, "alice")
@@ -176,7 +176,7 @@ async def test_others_do_not_wait_for_a_long_flight() -> None:
 
 @pytest.mark.parametrize("end", ["denied", "timeout", "spoiled"])
 async def test_those_who_joined_in_vain_ask_at_once_and_side_by_side(end: str) -> None:
-    """ProvenGrant, NoLateFill: nobody is handed a refusal, a failure or a reply that a change has overtaken."""
+    """ProvenGrant, NoLateFill: no caller gets another's refusal or failure, or a reply that a change has overtaken."""
     async with fixture() as s:
         herd = [s.ask() for _ in range(5)]
         await let_tasks_run()
@@ -198,7 +198,7 @@ async def test_those_who_joined_in_vain_ask_at_once_and_side_by_side(end: str) -
 
 
 async def test_those_who_wait_leave_nothing_behind() -> None:
-    """Cancelled while joining or waiting, a client ends nobody else's question."""
+    """A client that is cancelled while it joins or waits ends no other client's question."""
     async with fixture() as s:
         await s.fill("/w/other", "bob")
         first = s.ask()
@@ -212,7 +212,7 @@ async def test_those_who_wait_leave_nothing_behind() -> None:
 
 
 async def test_nobody_waits_with_a_patience_of_zero() -> None:
-    """`join_wait_s = 0` switches waiting off."""
+    """`join_wait_s = 0` disables waiting."""
     async with fixture(join_wait_s=0) as s:
         await s.fill(PATH, "alice")
         await s.fill("/w/other", "bob")

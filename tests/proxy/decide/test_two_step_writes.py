@@ -1,4 +1,4 @@
-"""Two-step writes whose callers can be asked about (guarantees OwnWrites and HitsKept)."""
+"""Two-step writes whose callers the NameNode can be asked about (guarantees OwnWrites and HitsKept)."""
 
 import asyncio
 from dataclasses import replace
@@ -29,12 +29,12 @@ CREATE = "/w/f?op=CREATE&user.name=carol"
 
 
 def redirect() -> ScriptedStreamer:
-    """The NameNode redirects, as it does for anybody."""
+    """Return a NameNode's redirect, which it sends whatever the caller's rights."""
     return ScriptedStreamer(script(settled(307, None)))
 
 
 def redirect_to(path: str, *, body: bytes | None = None) -> ScriptedStreamer:
-    """The NameNode names this path, as it is spelled, in its redirect, or in the JSON of `noredirect=true`."""
+    """Return a redirect to this path as it is spelled or, with `body`, the JSON of `noredirect=true`."""
     if body is not None:
         return ScriptedStreamer(script(settled(200, body)))
     location = (b"Location", f"http://dn:9864/webhdfs/v1{path}?op=CREATE".encode())
@@ -42,12 +42,12 @@ def redirect_to(path: str, *, body: bytes | None = None) -> ScriptedStreamer:
 
 
 def in_window(s: Fixture, path: str) -> bool:
-    """Whether the path is forwarded."""
+    """Whether reads of the path are forwarded because of a two-step write."""
     return s.cache.explain(path, s.clock()).in_two_step_write
 
 
 async def test_without_a_right_nothing_is_forgotten_or_forwarded() -> None:
-    """HitsKept: the second step would be refused; it is asked after the redirect came, as the caller."""
+    """HitsKept: the second step would be refused. The right is checked after the redirect, as the caller."""
     async with fixture() as s:
         s.fill("/w", "/w/f")
         s.namenode.rights["/w"] = WriteRight.DENIED
@@ -63,7 +63,7 @@ FORM_D, FORM_C = "/w/e\u0301/f", "/w/\u00e9/f"
 
 
 async def test_the_window_is_where_the_redirect_leads() -> None:
-    """OwnWrites, HitsKept: right, missing ancestors and window are of the path that will be written, no other."""
+    """OwnWrites, HitsKept: right, missing ancestors and window are those of the path in the redirect."""
     async with fixture() as s:
         s.fill(FORM_D, FORM_C)
         s.namenode.rights = {"/w/\u00e9": WriteRight.MISSING, "/w": WriteRight.GRANTED}
@@ -78,7 +78,7 @@ async def test_the_window_is_where_the_redirect_leads() -> None:
 
 
 async def test_both_forms_are_covered_where_the_client_chooses() -> None:
-    """OwnWrites: what its library makes of the URL in the JSON is not known; who writes one has ended both."""
+    """OwnWrites: it is unknown how a client library reads the URL in the JSON; a write to one ends both windows."""
     async with fixture() as s:
         s.fill(FORM_D, FORM_C)
         body = '{"Location":"http://dn:9864/webhdfs/v1/w/e\u0301/f?op=CREATE"}'.encode()
@@ -99,7 +99,7 @@ async def test_both_forms_are_covered_where_the_client_chooses() -> None:
 
 
 async def test_a_path_that_only_the_redirect_tells_gets_its_window() -> None:
-    """OwnWrites: bytes that are no UTF-8, and dot segments, which the NameNode has read before it redirects."""
+    """OwnWrites: this covers bytes that are not UTF-8, and dot segments, which the NameNode resolves."""
     async with fixture() as s:
         s.fill("/w/f\ufffd")
         s.clock.now += 0.1
@@ -112,7 +112,7 @@ async def test_a_path_that_only_the_redirect_tells_gets_its_window() -> None:
 
 
 async def test_the_first_step_of_another_append_is_left_to_events() -> None:
-    """OwnWrites: it may have set an access time of the path that it names."""
+    """OwnWrites: the first step may have set the access time of the path in the request."""
     async with fixture() as s:
         s.fill("/w/e\u0301")
         s.clock.now += 0.1
@@ -127,7 +127,7 @@ async def test_the_first_step_of_another_append_is_left_to_events() -> None:
 
 @pytest.mark.parametrize("right", [WriteRight.GRANTED, WriteRight.DENIED])
 async def test_a_right_that_comes_later_opens_the_window(right: WriteRight) -> None:
-    """OwnWrites: the second step may be made once the caller may write; what has changed is asked about."""
+    """OwnWrites: the second step may start once the caller has the right, so each relevant change is followed up."""
     async with fixture() as s:
         s.fill("/w/f")
         s.namenode.rights["/w"] = WriteRight.DENIED
@@ -148,7 +148,7 @@ async def test_a_right_that_comes_later_opens_the_window(right: WriteRight) -> N
     ("change", "asked"), [(AccessChanged("/w"), 2), (Vanished("/w/f"), 2), (AccessChanged("/w/other"), 1)]
 )
 async def test_a_right_granted_during_the_query_opens_the_window(change: Footprint, asked: int) -> None:
-    """OwnWrites: the change may be another client's that has its answer before the redirect is passed on."""
+    """OwnWrites: another client may have made the change, and have its answer, before the redirect is passed on."""
     async with fixture() as s:
         questions = 0
 
@@ -166,12 +166,12 @@ async def test_a_right_granted_during_the_query_opens_the_window(change: Footpri
             await s.namenode.txids.reached(1)
             s.namenode.txids.answer(500)
         await writing
-        assert questions == asked + (asked > 1)  # then of the file itself
+        assert questions == asked + (asked > 1)  # then about the file itself
         assert in_window(s, "/w/f") is (asked > 1)
 
 
 async def test_changing_rights_delay_a_redirect_only_so_long() -> None:
-    """FailToNameNode: what cannot be found out is covered."""
+    """FailToNameNode: if the right stays unknown, a window covers the path."""
     async with fixture(query_timeout_s=0.01) as s:
 
         async def may_write(_: str, __: object) -> WriteRight:
@@ -189,9 +189,9 @@ async def test_changing_rights_delay_a_redirect_only_so_long() -> None:
 async def test_a_call_that_may_grant_is_answered_once_known(
     monkeypatch: pytest.MonkeyPatch, is_broken: bool
 ) -> None:
-    """OwnWrites: who sets a permission, makes the second step and reads meets no reply kept before it.
+    """OwnWrites: whoever sets the permission, completes the second step and reads gets no older cached reply.
 
-    Also when the cache cannot take the change, and starts from nothing.
+    This also holds if the cache cannot apply the change and is flushed.
     """
     async with fixture() as s:
         s.fill("/w/f")
@@ -225,7 +225,7 @@ async def test_a_call_that_may_grant_is_answered_once_known(
 
 
 async def test_a_fault_of_ours_in_waiting_for_that_has_all_forwarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FailToNameNode: the reply is passed on, and nothing is kept while nobody knows who may write what."""
+    """FailToNameNode: the reply is passed on, and nothing is cached while rights to writes are unknown."""
     async with fixture() as s:
         s.namenode.rights["/w"] = WriteRight.DENIED
         await s.write("PUT", CREATE, redirect())
@@ -238,7 +238,7 @@ async def test_a_fault_of_ours_in_waiting_for_that_has_all_forwarded(monkeypatch
 
 
 async def test_a_right_during_the_event_wait_opens_the_window() -> None:
-    """OwnWrites: an APPEND without a right is remembered before its redirect is held back."""
+    """OwnWrites: an APPEND without a right is recorded before its redirect is delayed."""
     async with fixture() as s:
         s.fill("/w/f")
         s.namenode.rights["/w/f"] = WriteRight.DENIED
@@ -255,7 +255,7 @@ async def test_a_right_during_the_event_wait_opens_the_window() -> None:
 
 
 async def test_a_fault_of_ours_in_asking_again_has_all_forwarded_once() -> None:
-    """FailToNameNode: the write may be made by now; what the fault makes doubtful is not asked again at once."""
+    """FailToNameNode: the write may already be done; after the error the right is not checked again immediately."""
     async with fixture() as s:
         s.namenode.rights["/w"] = WriteRight.DENIED
         await s.write("PUT", CREATE, redirect())
@@ -267,7 +267,7 @@ async def test_a_fault_of_ours_in_asking_again_has_all_forwarded_once() -> None:
 
 
 async def test_a_directory_may_go_before_the_second_step() -> None:
-    """OwnWrites: what removes it has the write asked about again."""
+    """OwnWrites: the removal of the directory queues a recheck of the write."""
     async with fixture() as s:
         s.namenode.directories.add("/w/f")
         await s.write("PUT", CREATE, redirect())
@@ -279,7 +279,7 @@ async def test_a_directory_may_go_before_the_second_step() -> None:
 
 
 async def test_one_host_has_one_share_of_the_windows() -> None:
-    """HitsKept: of IPv6 a host has as many addresses as it likes, and a name may have 60,000 letters."""
+    """HitsKept: one host may use any number of IPv6 addresses, and a user name may have 60,000 letters."""
     async with fixture() as s:
         kept = []
         s.cache.open_window = lambda *call: kept.append(call[-1])  # type: ignore[method-assign]  # what it is told
@@ -294,13 +294,13 @@ async def test_one_host_has_one_share_of_the_windows() -> None:
 
 
 async def test_a_window_over_what_was_not_known_is_narrowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a slow NameNode has left open is asked again, and does not cost a tree for as long as a window lasts."""
+    """A question that a slow NameNode left open is repeated, so that no window covers a tree until it expires."""
     monkeypatch.setattr("nncache.proxy.decide.writes.ASK_AGAIN_S", 0.0)
     async with fixture(query_timeout_s=0.01) as s:
         s.namenode.rights = {"/w/a/b": WriteRight.MISSING, "/w": WriteRight.GRANTED}
         await s.redirected(s.write("PUT", "/w/a/b/f?op=CREATE&user.name=carol", redirect()))
         assert in_window(s, "/w/a")
-        assert in_window(s, "/w/other")  # all that may be missing is taken to be
+        assert in_window(s, "/w/other")  # all that may be missing is assumed to be
         s.namenode.rights["/w/a/b"] = WriteRight.GRANTED  # it answers now
         while in_window(s, "/w/other"):
             await let_tasks_run()
@@ -309,7 +309,7 @@ async def test_a_window_over_what_was_not_known_is_narrowed(monkeypatch: pytest.
 
 
 async def test_a_namenode_that_does_not_say_its_txid_holds_one_redirect_for_long() -> None:
-    """FailToNameNode: nothing else is asked about a path that concerns no filter, so that this alone tells."""
+    """FailToNameNode: no other query is made for a path that concerns no filter, so this one alone decides."""
     async with fixture() as s:
         writes = Writes(
             make_cache(s.clock, glob=("/w/*",)),
@@ -340,7 +340,7 @@ async def test_a_namenode_that_does_not_say_its_txid_holds_one_redirect_for_long
 
 
 async def test_a_window_over_a_directory_ends() -> None:
-    """Nothing can be made there."""
+    """No file can be created at the path of a directory."""
     async with fixture(query_timeout_s=0.01) as s:
         namenode, questions = s.namenode, iter([TimeoutError(), TimeoutError()])
 
@@ -361,7 +361,7 @@ async def test_a_window_over_a_directory_ends() -> None:
 
 
 async def test_what_is_asked_again_ends_with_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for a NameNode that never answers."""
+    """A proxy that stops does not wait for a NameNode that never answers."""
     monkeypatch.setattr("nncache.proxy.decide.writes.ASK_AGAIN_S", 0.0)
     async with fixture(query_timeout_s=0.01) as s:
         _silence(s.namenode)

@@ -1,4 +1,4 @@
-"""Requests that are held, seen on the wire: the real server, the real cache, a NameNode made of a dict."""
+"""Requests with `Prefer: wait`, seen on the wire: the real server, the real cache, and a NameNode made of a dict."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,14 +20,14 @@ LONG = "Prefer: wait=60"
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for it, turn by turn of the loop."""
+    """Wait until the condition holds; check it in each loop iteration."""
     async with asyncio.timeout(HANG_S):
         while not condition():
             await let_tasks_run(1)
 
 
 async def held(s: Fixture, waiters: int = 1) -> None:
-    """Wait until so many are held."""
+    """Wait until this many requests are held."""
     await until(lambda: s.front_end.waits.waiting == waiters)
 
 
@@ -37,7 +37,7 @@ def asked(s: Fixture, path: str, *fields: str, user: str = "alice") -> asyncio.T
 
 
 async def test_a_missing_file_is_waited_for() -> None:
-    """The answer comes with the file, and costs one question; its tag is that of its bytes."""
+    """The answer is sent when the file appears, and costs one question; its ETag is that of its bytes."""
     async with fixture() as s:
         waiting = asked(s, "/w/new", LONG)
         await held(s)
@@ -52,7 +52,7 @@ async def test_a_missing_file_is_waited_for() -> None:
 
 
 async def test_nothing_new_is_a_304_at_the_end_of_the_time() -> None:
-    """RFC 9110, section 13.1.2: without a body; and no question is asked for it."""
+    """RFC 9110, section 13.1.2: the 304 has no body, and costs no question."""
     async with fixture() as s:
         tag = (await s.status("/w/f", "Prefer: wait=1"))["ETag"]
         reply = await s.status("/w/f", "Prefer: wait=1", f"If-None-Match: {tag}")
@@ -64,7 +64,7 @@ async def test_nothing_new_is_a_304_at_the_end_of_the_time() -> None:
 
 
 async def test_a_404_stays_a_404() -> None:
-    """RFC 9110, section 13.2.1: of an error there is no 304."""
+    """RFC 9110, section 13.2.1: an error never becomes a 304."""
     async with fixture() as s:
         first = await s.status("/w/none", "If-None-Match: *")
         reply = await s.status("/w/none", "Prefer: wait=1", f"If-None-Match: {first['ETag']}")
@@ -73,7 +73,7 @@ async def test_a_404_stays_a_404() -> None:
 
 
 async def test_whoever_says_nothing_of_tags_gets_none() -> None:
-    """Verbatim: a NameNode sends no ETag; neither from it nor from memory, on either way."""
+    """Verbatim: a NameNode sends no ETag, so neither a forwarded reply nor a hit has one."""
     async with fixture() as s:
         for fields in ((), (), (), ("Prefer: return=minimal",)):
             reply = await s.status("/w/f", *fields)
@@ -83,7 +83,7 @@ async def test_whoever_says_nothing_of_tags_gets_none() -> None:
 async def test_a_fault_at_each_try_costs_one_answer_and_not_the_proxy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What fails while the NameNode is asked in the cache's place is counted, too; the proxy goes on."""
+    """An error in the fallback to the NameNode is counted as well; the proxy keeps running."""
     async with fixture() as s:
         waiting = asked(s, "/w/none", LONG)
         await held(s)
@@ -98,7 +98,7 @@ async def test_a_fault_at_each_try_costs_one_answer_and_not_the_proxy(
 
 
 async def test_the_fast_path_never_remembers_a_tag() -> None:
-    """What is remembered would be answered without looking at the tag."""
+    """The fast path would answer without comparing the ETag."""
     async with fixture() as s:
         for _ in range(3):
             await s.status("/w/f", 'If-None-Match: "x"')
@@ -106,7 +106,7 @@ async def test_the_fast_path_never_remembers_a_tag() -> None:
 
 
 async def test_the_deleted_is_noticed_by_a_star() -> None:
-    """`If-None-Match: *` waits for as long as there is something."""
+    """`If-None-Match: *` waits while the path exists."""
     async with fixture() as s:
         waiting = asked(s, "/w/f", LONG, "If-None-Match: *")
         await held(s)
@@ -116,7 +116,7 @@ async def test_the_deleted_is_noticed_by_a_star() -> None:
 
 
 async def test_a_touch_that_changes_nothing_wakes_no_client() -> None:
-    """It costs one question; the client waits on."""
+    """The change costs one question; the client continues to wait."""
     async with fixture() as s:
         waiting = asked(s, "/w/none", LONG)
         await held(s)
@@ -131,7 +131,7 @@ async def test_a_touch_that_changes_nothing_wakes_no_client() -> None:
 
 @pytest.mark.parametrize(("is_open", "questions"), [(False, 1), (True, 2)])
 async def test_many_who_wait_cost_one_question_for_each_caller(*, is_open: bool, questions: int) -> None:
-    """One in all if the reply may be kept and the rights are proven; else one for each caller."""
+    """One question is enough if the reply may be cached and the rights are proven; otherwise each caller costs one."""
     async with fixture() as s:
         waiting = [asked(s, "/w/none", LONG, user=user) for user in ("alice", "bob") for _ in range(10)]
         await held(s, 20)
@@ -148,7 +148,7 @@ async def test_many_who_wait_cost_one_question_for_each_caller(*, is_open: bool,
 
 
 async def test_a_lost_right_is_noticed() -> None:
-    """ProvenGrant: the NameNode is asked in the waiter's own name, and its refusal is the answer."""
+    """ProvenGrant: the NameNode is asked as the waiting caller, and its refusal is the answer."""
     async with fixture() as s:
         alice, bob = asked(s, "/w/none", LONG), asked(s, "/w/none", LONG, user="bob")
         await held(s, 2)
@@ -163,7 +163,7 @@ async def test_a_lost_right_is_noticed() -> None:
 
 
 async def test_a_change_of_rights_through_the_proxy_costs_one_question() -> None:
-    """For each who waits below, though both the call and its event say so."""
+    """This holds for each request that waits below, although both the call and its event report the change."""
     async with fixture() as s:
         waiting = asked(s, "/w/none", LONG)
         await held(s)
@@ -181,7 +181,7 @@ async def test_a_change_of_rights_through_the_proxy_costs_one_question() -> None
 
 
 async def test_a_lost_stream_ends_the_wait_with_an_answer() -> None:
-    """FailToNameNode: asked once for all, and nothing says that the wait was granted."""
+    """FailToNameNode: one question serves all, and no answer says that the wait was granted."""
     async with fixture() as s:
         waiting = [asked(s, "/w/none", LONG) for _ in range(5)]
         await held(s, 5)
@@ -195,7 +195,7 @@ async def test_a_lost_stream_ends_the_wait_with_an_answer() -> None:
 
 
 async def test_a_closed_gate_is_asked_through_at_the_end() -> None:
-    """Bounded: what was known when the wait began is not the answer."""
+    """Bounded: the answer is not the status that was known when the wait began."""
     async with fixture() as s:
         waiting = asked(s, "/w/none", "Prefer: wait=1")
         await held(s)
@@ -206,7 +206,7 @@ async def test_a_closed_gate_is_asked_through_at_the_end() -> None:
 
 
 async def test_new_filters_end_the_wait() -> None:
-    """A reload leaves no one waiting for a path of which changes are no longer seen."""
+    """After a reload no request waits for a path whose changes are no longer read."""
     async with fixture() as s:
         waiting = asked(s, "/w/none", LONG)
         await held(s)
@@ -216,7 +216,7 @@ async def test_new_filters_end_the_wait() -> None:
 
 
 async def test_no_more_wait_than_the_settings_allow() -> None:
-    """Those beyond are answered as if they had not asked to wait."""
+    """Requests beyond `max_waiters` are answered as if they had not asked to wait."""
     async with fixture(proxy=ProxySettings(max_waiters=1)) as s:
         first = asked(s, "/w/none", LONG)
         await held(s)
@@ -229,7 +229,7 @@ async def test_no_more_wait_than_the_settings_allow() -> None:
 
 
 async def test_a_long_wait_is_cut_and_none_is_held_where_off() -> None:
-    """`Preference-Applied` says what was applied."""
+    """`Preference-Applied` has the wait that was applied."""
     async with fixture(proxy=ProxySettings(max_wait_s=1)) as s:
         assert (await s.status("/w/none", LONG))["Preference-Applied"] == "wait=1"
     async with fixture(proxy=ProxySettings(max_wait_s=0)) as s:
@@ -238,14 +238,14 @@ async def test_a_long_wait_is_cut_and_none_is_held_where_off() -> None:
 
 @pytest.mark.parametrize("field", ["Cache-Control: no-cache", "Cache-Control: no-store"])
 async def test_who_wants_the_namenodes_own_answer_gets_it_at_once(field: str) -> None:
-    """Asked past the cache, nothing says when the answer changes."""
+    """Without the cache, no change would end the wait."""
     async with fixture() as s:
         reply = await s.status("/w/none", LONG, field)
         assert "Preference-Applied" not in reply
 
 
 async def test_a_path_of_no_filter_is_not_waited_for() -> None:
-    """Its changes are not seen."""
+    """Changes of its path are not read."""
     async with fixture() as s:
         s.namenode.statuses["/a/b/c/d"] = DIRECTORY
         reply = await s.status("/a/b/c/e", LONG)
@@ -254,14 +254,14 @@ async def test_a_path_of_no_filter_is_not_waited_for() -> None:
 
 
 async def test_an_earlier_question_does_not_answer_a_member() -> None:
-    """OwnWrites: it may show less than the client has seen already."""
+    """OwnWrites: it may show an older state than the client has already seen."""
     async with fixture() as s:
         first = asked(s, "/w/none", LONG)
         await held(s)
         late = s.namenode.hold_next()
         s.cache.apply(Touched("/w/none"), s.clock.now, 101)
         async with asyncio.timeout(HANG_S):
-            await late.came.wait()  # the question for the first has its reply, which is still to come
+            await late.came.wait()  # the first request's question has its reply, which is held back
         s.appear("/w/none", 102)
         tag = (await s.status("/w/none", 'If-None-Match: "x"'))["ETag"]
         second = asked(s, "/w/none", LONG, f"If-None-Match: {tag}")
@@ -277,7 +277,7 @@ async def test_an_earlier_question_does_not_answer_a_member() -> None:
 
 
 async def test_a_file_that_is_about_to_be_written_is_waited_for() -> None:
-    """Its 404 is sure, as the file begins with an event; that of a directory or of what is there is none."""
+    """An event announces the file, so its 404 can be waited on; this holds for no directory and no existing path."""
     async with fixture() as s:
         begun = await s.ask("/webhdfs/v1/w/new?op=CREATE&user.name=alice", "Content-Length: 0", method="PUT")
         assert begun.status < 400
@@ -290,7 +290,7 @@ async def test_a_file_that_is_about_to_be_written_is_waited_for() -> None:
 
 @pytest.mark.parametrize("field", ["Cookie: hadoop-jwt=", "X-Remote-User: "])
 async def test_provengrant_a_field_that_only_namenodes_read_is_one_caller(field: str) -> None:
-    """No reply to bob's goes to carol, nor the cookie in it: a file that is about to be written has both wait."""
+    """ProvenGrant: carol gets no reply to bob, and no cookie in it. A file about to be written lets both wait."""
     async with fixture() as s:
         await s.ask("/webhdfs/v1/w/new?op=CREATE&user.name=alice", "Content-Length: 0", method="PUT")
         target = "/webhdfs/v1/w/new?op=GETFILESTATUS"
@@ -304,14 +304,14 @@ async def test_provengrant_a_field_that_only_namenodes_read_is_one_caller(field:
 
 
 async def test_a_wait_is_not_idleness() -> None:
-    """A connection whose request is held is not closed for having been silent."""
+    """The idle timeout does not close a connection whose request is held."""
     async with fixture(LimitSettings(idle_timeout_s=0.1)) as s:
         reply = await s.status("/w/none", "Prefer: wait=1")
         assert (reply.status, reply["Preference-Applied"]) == (404, "wait=1")
 
 
 async def test_one_address_cannot_hold_all_places() -> None:
-    """Seven eighths, while it is alone."""
+    """An address that is alone may have seven eighths of the places."""
     async with fixture(proxy=ProxySettings(max_waiters=8)) as s:
         waiting = [asked(s, "/w/none", LONG) for _ in range(7)]
         await held(s, 7)
@@ -321,7 +321,7 @@ async def test_one_address_cannot_hold_all_places() -> None:
 
 
 async def test_a_second_caller_waits_for_what_is_known_already() -> None:
-    """Whose reply is what the cache has of a file from another caller's question: the next read of both is a hit."""
+    """Bob's reply equals the status cached from alice's question; the next read of both would be a hit."""
     async with fixture() as s:
         first = asked(s, "/w/f", LONG, "If-None-Match: *")
         await held(s)
@@ -334,7 +334,7 @@ async def test_a_second_caller_waits_for_what_is_known_already() -> None:
 
 
 async def test_what_is_large_is_not_held() -> None:
-    """It is answered at once; and what is kept of those that are is counted, and goes with them."""
+    """A large request is answered immediately. The memory of those held is counted, and freed with them."""
     async with fixture() as s:
         small = asked(s, "/w/none", LONG)
         await held(s)

@@ -1,4 +1,4 @@
-"""Who has to look, and which answer is for whom."""
+"""Which waiters need an answer, and which answer serves which waiter."""
 
 import asyncio
 from typing import TypeAlias
@@ -12,7 +12,7 @@ Waiting: TypeAlias = Group[str, str]
 
 
 def kept(group: Waiting, looked: list[Wait], wait_s: int = 60) -> Wait:
-    """Keep one of which nothing matters."""
+    """Add a waiter whose terms do not matter."""
     terms = Terms(key="/a", holder="h")
     wait = Waiter(group, "/a", Conditions(None, wait_s), terms, looked.append)
     group.kept[wait] = None
@@ -20,12 +20,12 @@ def kept(group: Waiting, looked: list[Wait], wait_s: int = 60) -> Wait:
 
 
 def say(group: Waiting) -> None:
-    """Have an answer there."""
+    """Give the group an answer."""
     group.answer = "it", 0
 
 
 async def test_own_writes_an_answer_is_for_those_who_had_to_look() -> None:
-    """The others look at the next one."""
+    """A waiter queued after the question needs the next answer."""
     group, looked = Waiting("/a"), list[Wait]()
     before, after = kept(group, looked), kept(group, looked)
     group.queue_up(before)
@@ -40,7 +40,7 @@ async def test_own_writes_an_answer_is_for_those_who_had_to_look() -> None:
 
 
 async def test_one_that_is_gone_is_passed_over() -> None:
-    """Its client left while it was queued."""
+    """The client left while it was queued."""
     group, looked = Waiting("/a"), list[Wait]()
     gone, there = kept(group, looked), kept(group, looked)
     for each in (gone, there):
@@ -55,7 +55,7 @@ async def test_one_that_is_gone_is_passed_over() -> None:
 
 
 async def test_one_has_to_look_once() -> None:
-    """However often it is said."""
+    """A waiter queued twice is in the queue once."""
     group, looked = Waiting("/a"), list[Wait]()
     wait = kept(group, looked)
     group.queue_up(wait)
@@ -65,7 +65,7 @@ async def test_one_has_to_look_once() -> None:
 
 
 async def test_the_end_of_its_time_lets_it_look() -> None:
-    """And it is answered then, whatever there is to say."""
+    """It gets an answer then, whatever the status is."""
     group, looked = Waiting("/a"), list[Wait]()
     wait = kept(group, looked, wait_s=0)
     assert not wait.is_over

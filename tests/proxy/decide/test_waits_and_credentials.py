@@ -1,4 +1,4 @@
-"""Requests that are held at a proxy that authenticates its clients: a wait ends with what let the client in."""
+"""Waiting requests at a proxy that authenticates clients: a wait ends with the credential of its client."""
 
 import asyncio
 import json
@@ -32,12 +32,12 @@ OLD_KEY: Final = b"o" * 32
 TOKEN: Final = token("alice")
 WAITS: Final = "Prefer: wait=60"
 IN_TASK: Final = "Connection: close"
-"""With it a request keeps its task while it waits."""
+"""A request with this field keeps its task while it waits."""
 
 
 @dataclass
 class Door:
-    """A proxy that authenticates, with alice's token in the list of those that are believed."""
+    """A proxy that authenticates clients, and has seen alice's token issued."""
 
     fixture: Fixture
     keys: list[bytes] = field(default_factory=lambda: [KEY, OLD_KEY])
@@ -58,7 +58,7 @@ class Door:
         self.believe(TOKEN)
 
     def believe(self, given: str) -> None:
-        """Have a NameNode give a token to alice, through the proxy."""
+        """Let a NameNode issue a token to alice through the proxy."""
         call = parse_call("GET", "/webhdfs/v1/?op=GETDELEGATIONTOKEN")
         body = json.dumps({"Token": {"urlString": given}}).encode()
         self.fixture.front_end.answers.issued.replied(
@@ -68,45 +68,45 @@ class Door:
     def by_cookie(
         self, path: str, *fields: str, lives_s: float = 3600.0, key: bytes = KEY
     ) -> asyncio.Task[RawReply]:
-        """Ask by a cookie of alice's."""
+        """Send a request with a cookie of alice's."""
         session = LoginSession("alice", "alice@TEST", int((self.fixture.clock() + lives_s) * 1000))
         cookie = encode_cookie(session, Keys((key,)), is_secure=False)[1].split(b";")[0].decode()
         target = f"/webhdfs/v1{path}?op=GETFILESTATUS"
         return self.fixture.tasks.create_task(self.fixture.ask(target, f"Cookie: {cookie}", *fields))
 
     def by_token(self, path: str, *fields: str) -> asyncio.Task[RawReply]:
-        """Ask by her token."""
+        """Send a request with alice's token."""
         target = f"/webhdfs/v1{path}?op=GETFILESTATUS&delegation={TOKEN}"
         return self.fixture.tasks.create_task(self.fixture.ask(target, *fields))
 
     def cancel(self) -> None:
-        """Cancel the token through the proxy: the NameNode has it no more."""
+        """Cancel the token through the proxy; the NameNode no longer accepts it."""
         self.fixture.namenode.locked_out.add(TOKEN)
         target = f"/webhdfs/v1/?op=CANCELDELEGATIONTOKEN&token={TOKEN}"
         self.fixture.front_end.answers.issued.sent(parse_call("PUT", target))
 
     def retire(self) -> None:
-        """Use one of the keys no more."""
+        """Stop accepting the old key."""
         self.keys.remove(OLD_KEY)
         self.fixture.front_end.waits.key_retired()
 
     @property
     def ended(self) -> dict[WaitEnd, int]:
-        """How waits ended."""
+        """Number of waits by how they ended."""
         return {end: count for end, count in self.fixture.front_end.waits.ended.items() if count}
 
 
 @asynccontextmanager
 async def door() -> AsyncIterator[Door]:
-    """Open it."""
+    """Set up the proxy, with a cached 404."""
     async with fixture(proxy=ProxySettings(join_wait_s=0.5)) as s:
         opened = Door(s)
-        await opened.by_cookie("/w/none")  # what is asked by token comes from memory
+        await opened.by_cookie("/w/none")  # so that reads with the token are hits
         yield opened
 
 
 async def answer(waiting: asyncio.Task[RawReply]) -> RawReply:
-    """Return what a client is told, soon."""
+    """Return the reply to a client, or fail after `HANG_S`."""
     async with asyncio.timeout(HANG_S):
         return await waiting
 
@@ -116,7 +116,7 @@ in_both_ways = pytest.mark.parametrize("way", [(), (IN_TASK,)], ids=["kept", "in
 
 @in_both_ways
 async def test_a_cancelled_token_ends_its_wait_at_the_namenode(way: tuple[str, ...]) -> None:
-    """ProvenGrant: at once, and with what the NameNode says to the token; nothing comes from memory."""
+    """ProvenGrant: the NameNode is asked immediately, with the token; its answer ends the wait, not a hit."""
     async with door() as d:
         waiting = d.by_token("/w/none", WAITS, *way)
         await held(d.fixture)
@@ -129,7 +129,7 @@ async def test_a_cancelled_token_ends_its_wait_at_the_namenode(way: tuple[str, .
 
 @in_both_ways
 async def test_a_retired_key_ends_the_waits_of_its_cookies(way: tuple[str, ...]) -> None:
-    """ProvenGrant: at once, and with a challenge; those of another key wait on."""
+    """ProvenGrant: they end immediately, with a challenge; waits with a cookie of another key continue."""
     async with door() as d:
         old, new = d.by_cookie("/w/none", WAITS, *way, key=OLD_KEY), d.by_cookie("/w/none", WAITS, *way)
         await held(d.fixture, 2)
@@ -147,7 +147,7 @@ async def test_a_retired_key_ends_the_waits_of_its_cookies(way: tuple[str, ...])
 
 @in_both_ways
 async def test_a_wait_ends_with_its_cookie(way: tuple[str, ...]) -> None:
-    """ProvenGrant: by the cookie's own time, though the client would wait for longer."""
+    """ProvenGrant: the wait ends when the cookie expires, even if the client would wait longer."""
     async with door() as d:
         waiting = d.by_cookie("/w/none", WAITS, *way, lives_s=0.2)
         await held(d.fixture)
@@ -158,7 +158,7 @@ async def test_a_wait_ends_with_its_cookie(way: tuple[str, ...]) -> None:
 
 @in_both_ways
 async def test_a_change_does_not_answer_one_whose_cookie_has_ended(way: tuple[str, ...]) -> None:
-    """ProvenGrant: nor does another member's question; the other is answered as ever."""
+    """ProvenGrant: another waiter's question does not answer it either; the other waiter is answered as usual."""
     async with door() as d:
         short, long = d.by_cookie("/w/none", WAITS, *way, lives_s=50.0), d.by_cookie("/w/none", WAITS, *way)
         await held(d.fixture, 2)
@@ -169,7 +169,7 @@ async def test_a_change_does_not_answer_one_whose_cookie_has_ended(way: tuple[st
 
 @in_both_ways
 async def test_the_refusal_of_a_token_goes_to_no_other_credential(way: tuple[str, ...]) -> None:
-    """FailToNameNode: alice waits by her token, which was cancelled elsewhere, and by her cookie."""
+    """FailToNameNode: alice waits with a token that was cancelled elsewhere, and with a cookie."""
     async with door() as d:
         waiting = [d.by_token("/w/none", WAITS, *way)]
         await held(d.fixture)
@@ -182,7 +182,7 @@ async def test_the_refusal_of_a_token_goes_to_no_other_credential(way: tuple[str
 
 
 async def test_what_ends_beside_the_first_question_ends_the_wait() -> None:
-    """The key is retired while the NameNode is asked for the first time."""
+    """The key is retired while the first question is in flight."""
     async with door() as d:
         hold = d.fixture.namenode.hold_next()
         waiting = d.by_cookie("/w/new", WAITS, key=OLD_KEY)
@@ -194,7 +194,7 @@ async def test_what_ends_beside_the_first_question_ends_the_wait() -> None:
 
 
 async def test_a_client_that_leaves_is_counted_once() -> None:
-    """Its token has ended, the NameNode is slow, and the client goes."""
+    """Its token was cancelled, the NameNode is slow, and the client leaves."""
     async with door() as d, d.fixture.client() as client:
         target = f"/webhdfs/v1/w/none?op=GETFILESTATUS&delegation={TOKEN}"
         client.send(f"GET {target} HTTP/1.1\r\nHost: nn\r\n{WAITS}\r\n\r\n".encode())
@@ -211,7 +211,7 @@ async def test_a_client_that_leaves_is_counted_once() -> None:
 
 
 async def test_a_crowd_whose_key_is_retired_is_refused_part_by_part() -> None:
-    """Each of them is, and nothing is left of them."""
+    """Each waiter gets a 401, and no memory is left."""
     async with door() as d:
         waiting = [d.by_cookie("/w/none", WAITS, key=OLD_KEY) for _ in range(150)]
         await held(d.fixture, 150)

@@ -1,4 +1,4 @@
-"""Whatever passes through is forgotten before its answer goes out (guarantee OwnWrites)."""
+"""Everything that a forwarded call changes is forgotten before its answer is sent (guarantee OwnWrites)."""
 
 import pytest
 
@@ -35,7 +35,7 @@ from tests.proxy.write_fixture import fixture
 
 
 async def test_the_write_is_forgotten_before_the_answer_goes_out() -> None:
-    """When `settle` returns, the reply may be sent: by then nothing stale is left."""
+    """When `settle` returns, the reply may be sent: by then nothing stale is cached."""
     async with fixture() as s:
         s.fill("/w/d", "/w/d/f", "/w/other")
 
@@ -51,7 +51,7 @@ async def test_the_write_is_forgotten_before_the_answer_goes_out() -> None:
 
 @pytest.mark.parametrize("outcome", [None, settled(500)])
 async def test_an_unknown_outcome_waits_for_the_events(outcome: SettledReply | None) -> None:
-    """OwnWrites: the answer waits until all that is acknowledged by now has been applied; nothing else is forgotten."""
+    """OwnWrites: the answer waits until every change acknowledged so far is applied; nothing else is forgotten."""
     async with fixture() as s:
         s.fill("/w/f", "/w/g")
         s.clock.now += 0.1
@@ -59,7 +59,7 @@ async def test_an_unknown_outcome_waits_for_the_events(outcome: SettledReply | N
         await let_tasks_run()
         assert s.signal.probes == 1
         s.cache.cover(s.clock() - 0.05, 101)
-        s.signal.moved()  # of a moment before the answer: not enough
+        s.signal.moved()  # of a moment before the answer: too early
         await let_tasks_run()
         assert not writing.done()
         await s.cover()
@@ -71,7 +71,7 @@ async def test_an_unknown_outcome_waits_for_the_events(outcome: SettledReply | N
 
 @pytest.mark.parametrize("outcome", [settled(200), None, settled(403)])
 async def test_a_cancelled_token_loses_its_rights_before_the_answer(outcome: SettledReply | None) -> None:
-    """Whatever came of that: it may have been cancelled elsewhere, and who has it proves its rights again."""
+    """Any outcome counts: the token may have been cancelled elsewhere, and a valid one proves its rights again."""
     read = parse_plain(f"{PREFIX}/w/f?op=GETFILESTATUS&delegation={token()}")
     assert read is not None
     credential = authentication_of(read, ())
@@ -91,7 +91,7 @@ async def test_a_cancelled_token_loses_its_rights_before_the_answer(outcome: Set
 
 
 async def test_what_no_event_tells_in_time_is_not_served() -> None:
-    """OwnWrites and FailToNameNode: the answer waits no longer than the gate stays open without proof."""
+    """OwnWrites and FailToNameNode: the answer waits until the gate closes for lack of coverage, and no longer."""
     async with fixture() as s:
         s.fill("/w/f")
         s.clock.now += 0.1
@@ -106,7 +106,7 @@ async def test_what_no_event_tells_in_time_is_not_served() -> None:
         await writing
         assert not s.is_hit("/w/f")
         s.cache.cover(s.clock(), 102)
-        assert s.is_hit("/w/f")  # the event would have taken it
+        assert s.is_hit("/w/f")  # the event would have removed it
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ async def test_what_no_event_tells_in_time_is_not_served() -> None:
     ],
 )
 async def test_an_odd_call_that_is_done_waits_for_the_events(target: str) -> None:
-    """OwnWrites without costing the others anything: what such a call has changed, only the events name."""
+    """OwnWrites and HitsKept: only events tell what such a call has changed."""
     async with fixture() as s:
         s.fill("/w", "/w/f", "/w/g")
         s.clock.now += 0.1
@@ -134,7 +134,7 @@ async def test_an_odd_call_that_is_done_waits_for_the_events(target: str) -> Non
     "error", [NoActiveNameNodeError("none"), NotSentError("refused"), OverloadedError("full")]
 )
 async def test_what_was_never_sent_changes_nothing(error: ProxyError) -> None:
-    """The proxy's own refusals leave the cache as it is."""
+    """An error of the proxy, before the call is sent, leaves the cache as it is."""
     async with fixture() as s:
         s.fill("/w/f")
         writing = s.writing("DELETE", "/w/f?op=DELETE", ScriptedStreamer(script(error)))
@@ -148,7 +148,7 @@ async def test_what_was_never_sent_changes_nothing(error: ProxyError) -> None:
     [UpstreamCutError("cut"), UpstreamTimeoutError("slow"), ClientGoneError("gone"), RuntimeError("bug")],
 )
 async def test_an_end_without_a_settling_counts_as_unknown(error: Exception) -> None:
-    """Whatever ends the forwarding once the call may have been sent."""
+    """This covers every way in which forwarding can end once the call may have been sent."""
     async with fixture() as s:
 
         async def fail(_: Settle) -> None:
@@ -163,7 +163,7 @@ async def test_an_end_without_a_settling_counts_as_unknown(error: Exception) -> 
 
 
 async def test_a_read_that_sets_the_access_time_forgets_the_path() -> None:
-    """OPEN may change `accessTime` before its own answer goes out."""
+    """OPEN may change `accessTime` before its own answer is sent."""
     async with fixture() as s:
         s.fill("/w/f", "/w/g")
         await s.write("GET", "/w/f?op=OPEN", ScriptedStreamer(script(settled(307, None))))
@@ -176,7 +176,7 @@ async def test_a_read_that_sets_the_access_time_forgets_the_path() -> None:
 
 
 async def test_missing_ancestors_are_asked_for_before_the_call_is_sent() -> None:
-    """MKDIRS makes what is missing above: only the NameNode knows what that is."""
+    """MKDIRS creates missing ancestors, and only the NameNode knows which ones are missing."""
     async with fixture() as s:
         s.fill("/w/a", "/w/a/b")
         streamer = ScriptedStreamer(script(settled(200)))
@@ -199,7 +199,7 @@ async def test_missing_ancestors_are_asked_for_before_the_call_is_sent() -> None
     "error", [RpcUnavailableError("cut", is_sent=True), OSError("no route"), RuntimeError("bug")]
 )
 async def test_a_write_after_a_failed_question_waits_for_the_events(error: Exception) -> None:
-    """FailToNameNode and OwnWrites at once: the write goes out, and its answer waits; nothing doubtful is forgotten."""
+    """FailToNameNode and OwnWrites: the write is sent, and its answer waits; nothing is forgotten in doubt."""
     async with fixture() as s:
         s.fill("/w/a", "/w/a/other")
         streamer = ScriptedStreamer(script(settled(200)))
@@ -215,7 +215,7 @@ async def test_a_write_after_a_failed_question_waits_for_the_events(error: Excep
 
 
 async def test_a_raw_path_counts_as_its_own() -> None:
-    """/.reserved/raw/p is p, also for the ancestors."""
+    """/.reserved/raw/p means p, also for its ancestors."""
     async with fixture() as s:
         s.fill("/w/a", "/w/a/b")
         writing = s.write("PUT", "/.reserved/raw/w/a/b?op=MKDIRS", ScriptedStreamer(script(settled(200))))
@@ -230,7 +230,7 @@ async def test_a_raw_path_counts_as_its_own() -> None:
 
 
 async def test_the_redirecting_namenode_is_asked_for_its_txid() -> None:
-    """Another one's number may be of another log."""
+    """Another NameNode's transaction id may be of another log."""
     async with fixture() as s:
         reply = settled(307, None, namenode=OTHER_NAMENODE)
         writing = s.write("POST", "/w/f?op=APPEND", ScriptedStreamer(script(reply)))
@@ -242,7 +242,7 @@ async def test_the_redirecting_namenode_is_asked_for_its_txid() -> None:
 
 @pytest.mark.parametrize("error", [RpcUnavailableError("cut", is_sent=True), RuntimeError("bug")])
 async def test_without_a_transaction_id_the_window_ends_by_time_only(error: Exception) -> None:
-    """FailToNameNode: the redirect goes out all the same."""
+    """FailToNameNode: the redirect is still passed on."""
     async with fixture() as s:
         writing = s.write("POST", "/w/f?op=APPEND", ScriptedStreamer(script(settled(307, None))))
         await let_tasks_run()
@@ -255,7 +255,7 @@ async def test_without_a_transaction_id_the_window_ends_by_time_only(error: Exce
 
 
 async def test_a_window_opens_even_if_the_client_leaves() -> None:
-    """Cancelled while the transaction id is asked: the redirect may have been guessed, the window is there."""
+    """It leaves while the transaction id is being read. It may have guessed the redirect, so the window opens."""
     async with fixture() as s:
         client = s.write("POST", "/w/f?op=APPEND", ScriptedStreamer(script(settled(307, None))))
         await let_tasks_run()
@@ -267,7 +267,7 @@ async def test_a_window_opens_even_if_the_client_leaves() -> None:
 
 @pytest.mark.parametrize("reply", [settled(403, DENIED), settled(500), None])
 async def test_no_redirect_no_window(reply: SettledReply | None) -> None:
-    """The second step needs the address that only the redirect tells."""
+    """The second step needs the address in the redirect."""
     async with fixture() as s:
         await s.write("POST", "/w/f?op=APPEND", ScriptedStreamer(script(reply)))
         assert not s.namenode.txids.calls
@@ -275,7 +275,7 @@ async def test_no_redirect_no_window(reply: SettledReply | None) -> None:
 
 
 async def test_a_redirect_for_the_root_opens_no_window() -> None:
-    """The root is no file, but the NameNode redirects before it looks: nobody may shut the cache that way."""
+    """The root is not a file, but the NameNode redirects before it checks. No client may block the cache that way."""
     async with fixture() as s:
         s.fill("/w/f")
         await s.write("PUT", "/?op=CREATE", ScriptedStreamer(script(settled(307, None))))
@@ -287,7 +287,7 @@ async def test_a_redirect_for_the_root_opens_no_window() -> None:
 
 
 async def test_a_cache_that_cannot_take_a_change_starts_from_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FailToNameNode without a stale answer: the write is answered, and nothing old is left."""
+    """FailToNameNode without a stale answer: the write is answered, and the cache is flushed."""
     async with fixture() as s:
         s.fill("/w/f", "/w/other")
         real = s.cache.apply
@@ -307,7 +307,7 @@ async def test_a_cache_that_cannot_take_a_change_starts_from_nothing(monkeypatch
 
 @pytest.mark.parametrize("method", ["apply", "unproven_ancestors", "open_window"])
 async def test_no_fault_of_the_cache_stops_a_write(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """FailToNameNode, whatever of the cache fails: the answer goes out, and the stream is closed at worst."""
+    """FailToNameNode: whatever fails in the cache, the answer is sent; at worst the stream is closed."""
     async with fixture() as s:
         s.fill("/w/f")
         monkeypatch.setattr(s.cache, method, fails)
@@ -321,5 +321,5 @@ async def test_no_fault_of_the_cache_stops_a_write(method: str, monkeypatch: pyt
         await writing
         assert streamer.heads
         assert not s.is_hit("/w/f")
-        if method == "open_window":  # the write is under way, and the cache knows nothing of it
+        if method == "open_window":  # the write is in progress, and the cache does not know of it
             assert isinstance(s.cache.lookup("/w/f", caller(), s.clock()), Forward)

@@ -44,7 +44,7 @@ JSON_OK = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length:
     ],
 )
 async def test_a_target_arrives_byte_for_byte(target: bytes) -> None:
-    """Nothing decodes, collapses, resolves or drops any part of it."""
+    """No part is decoded, collapsed, resolved or dropped."""
     async with forwarding() as (client, _, namenode):
         client.send(b"GET " + target + b" HTTP/1.1\r\nHost: nn\r\n\r\n")
         assert (await client.reply()).body == b"ok"
@@ -52,7 +52,7 @@ async def test_a_target_arrives_byte_for_byte(target: bytes) -> None:
 
 
 async def test_raw_utf8_arrives_percent_encoded() -> None:
-    """Aiohttp's parser takes no bytes above 0x7F, a NameNode takes them for UTF-8: the one exception."""
+    """Aiohttp's parser accepts no bytes above 0x7F, and a NameNode reads them as UTF-8: the one exception."""
     async with forwarding() as (client, _, namenode):
         client.send(b"GET /webhdfs/v1/\xc3\xa9?a=\xc3\xa9 HTTP/1.1\r\nHost: nn\r\nX-B: \xc3\xa9\r\n\r\n")
         assert (await client.reply()).status == 200
@@ -61,7 +61,7 @@ async def test_raw_utf8_arrives_percent_encoded() -> None:
 
 
 async def test_request_fields_keep_their_order_without_hop_fields() -> None:
-    """Repeated fields, odd case and odd bytes survive; nothing is added but X-Forwarded-For."""
+    """Repeated fields, odd case and odd bytes are kept; only X-Forwarded-For is added."""
     async with forwarding(local="127.0.0.7") as (client, _, namenode):
         client.send(
             b"GET /webhdfs/v1/f HTTP/1.1\r\nhOST: nn:1\r\nX-Two: 1\r\nConnection: x-hop, keep-alive\r\n"
@@ -75,7 +75,7 @@ async def test_request_fields_keep_their_order_without_hop_fields() -> None:
 
 
 async def test_a_reply_comes_back_as_it_was() -> None:
-    """Status, reason, repeated fields in their order and the body; nothing is added."""
+    """Status, reason, repeated fields in their order and the body are kept; nothing is added."""
     reply = (
         b"HTTP/1.1 299 Very Odd\r\nDate: one\r\nExpires: one\r\nDate: two\r\nSet-Cookie: a=1\r\n"
         b"set-cookie: b=2\r\nContent-Encoding: gzip\r\nX-Odd: \xff\r\nKeep-Alive: 5\r\nContent-Length: 4\r\n\r\nno\x00z"
@@ -97,7 +97,7 @@ async def test_a_reply_comes_back_as_it_was() -> None:
 
 
 async def test_redirects_are_passed_on_not_followed() -> None:
-    """The client goes to the DataNode by itself, with the very Location that it was given."""
+    """The client connects to the DataNode itself, with exactly the Location that the NameNode sent."""
     async with forwarding(says(REDIRECT)) as (client, proxy, namenode):
         proxy.extra = ((b"Cache-Status", b"nncache; fwd=method"),)
         client.send(CREATE + b"Content-Length: 0\r\n\r\n")
@@ -136,7 +136,7 @@ async def test_a_head_request_keeps_the_length_and_has_no_body() -> None:
 
 @pytest.mark.parametrize("is_tls", [False, True])
 async def test_a_reply_that_ends_with_its_connection_is_whole(authority: Authority, *, is_tls: bool) -> None:
-    """Without a length the NameNode's closing is the end (HTML errors of Jetty)."""
+    """Without a length, the NameNode's close ends the body (HTML errors of Jetty)."""
 
     async def act(heard: Heard) -> None:
         await heard.say(b"HTTP/1.1 500 Oops\r\nConnection: close\r\n\r\n<html>")
@@ -151,7 +151,7 @@ async def test_a_reply_that_ends_with_its_connection_is_whole(authority: Authori
 
 
 async def test_settling_comes_before_the_first_byte() -> None:
-    """OwnWrites rests on it: what a write makes stale is forgotten before its reply can be seen."""
+    """OwnWrites depends on it: what a write makes stale is forgotten before its reply is visible."""
     gate = asyncio.Event()
     async with forwarding(says(JSON_OK)) as (client, proxy, _):
         proxy.before_settled = gate.wait
@@ -167,7 +167,7 @@ async def test_settling_comes_before_the_first_byte() -> None:
 
 
 async def test_settling_goes_on_without_the_client() -> None:
-    """A client that leaves after its write was sent takes nothing of the settling with it."""
+    """A client that leaves after its write was sent does not stop the settling."""
     answered = asyncio.Event()
 
     async def act(heard: Heard) -> None:
@@ -184,7 +184,7 @@ async def test_settling_goes_on_without_the_client() -> None:
 
 
 async def test_settling_goes_on_when_the_call_is_cancelled() -> None:
-    """A shutdown in the middle of settling lets it run to its end."""
+    """A shutdown waits for a settling in progress."""
     begun, gate, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def settle() -> None:
@@ -205,7 +205,7 @@ async def test_settling_goes_on_when_the_call_is_cancelled() -> None:
 
 
 async def test_a_large_json_reply_is_settled_without_its_body() -> None:
-    """A listing is streamed, not held."""
+    """A listing is streamed, not buffered."""
     body = b"[" + b"1," * 100_000 + b"1]"
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
     async with forwarding(says(head, body)) as (client, proxy, _):
@@ -219,7 +219,7 @@ async def test_a_large_json_reply_is_settled_without_its_body() -> None:
 @pytest.mark.parametrize("is_tls", [False, True])
 @pytest.mark.parametrize("line", [b"HTTP/1.1", b"HTTP/1.0"])
 async def test_a_broken_reply_never_looks_whole(authority: Authority, line: bytes, *, is_tls: bool) -> None:
-    """What has begun can't be replaced by an error: the connection is cut, in every framing."""
+    """A reply that has begun cannot become an error: the connection is reset, in every framing."""
     seen = asyncio.Event()
 
     async def act(heard: Heard) -> None:
@@ -237,7 +237,7 @@ async def test_a_broken_reply_never_looks_whole(authority: Authority, line: byte
 
 
 async def test_a_reply_that_broke_off_unseen_becomes_an_error() -> None:
-    """As long as no byte of it has gone to the client."""
+    """This holds until the first byte is sent to the client."""
 
     async def act(heard: Heard) -> None:
         await heard.say(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -250,9 +250,9 @@ async def test_a_reply_that_broke_off_unseen_becomes_an_error() -> None:
 
 @pytest.mark.parametrize("method", [b"PUT", b"POST", b"DELETE"])
 async def test_a_write_is_never_sent_twice(method: bytes) -> None:
-    """Sent, and then cut off: the outcome is unknown, is settled as unknown, and the client is told."""
+    """The call is sent and then cut off: its outcome is unknown, is settled as unknown, and the client gets a 502."""
     async with forwarding(says(OK), cuts) as (client, proxy, namenode):
-        client.send(GET)  # leaves a connection behind that could be reused
+        client.send(GET)  # leaves an idle connection that could be reused
         await client.reply()
         client.send(method + b" /webhdfs/v1/f?op=X HTTP/1.1\r\nHost: nn\r\nContent-Length: 0\r\n\r\n")
         got = await client.reply()
@@ -265,7 +265,7 @@ async def test_a_write_is_never_sent_twice(method: bytes) -> None:
 
 
 async def test_a_write_cut_off_within_its_reply_is_unknown() -> None:
-    """A JSON reply that breaks off says nothing for certain."""
+    """A JSON reply that breaks off is not certain."""
     act = says(JSON_OK[:-4])
 
     async def acts(heard: Heard) -> None:
@@ -279,7 +279,7 @@ async def test_a_write_cut_off_within_its_reply_is_unknown() -> None:
 
 
 async def test_nothing_is_settled_when_nothing_was_sent() -> None:
-    """A NameNode that can't be connected to has done nothing."""
+    """A NameNode that cannot be connected to has done nothing."""
     async with RawNameNode() as namenode:
         gone = namenode.namenode
     limits = limits_of_tests(failover_wait_s=0.1)
@@ -298,7 +298,7 @@ PLAIN = RequestHead("GET", "/webhdfs/v1/f?op=GETFILESTATUS", ((b"Host", b"nn"),)
 
 
 async def test_fetch_returns_the_whole_reply() -> None:
-    """With its end-to-end fields, and whose it is as of when."""
+    """The reply has its end-to-end fields, its NameNode, term and time."""
     chunked = (
         b"HTTP/1.1 200 OK\r\nDate: a\r\nDate: b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
     )
@@ -316,7 +316,7 @@ async def test_fetch_returns_the_whole_reply() -> None:
 
 
 async def test_fetch_says_so_when_the_term_is_not_certain() -> None:
-    """A reply during which another became active is nobody's: it is not kept."""
+    """If another NameNode became active during the call, the reply has no term and is not cached."""
     async with RawNameNode() as namenode:
         pool = FakePool((namenode.namenode,))
 
@@ -332,7 +332,7 @@ async def test_fetch_says_so_when_the_term_is_not_certain() -> None:
 
 
 async def test_fetch_holds_no_more_than_its_limit() -> None:
-    """A NameNode gone mad does not fill the memory."""
+    """A huge reply cannot fill the memory."""
     size = MAX_FETCHED_BYTES * 3
     act = says(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size, b"x" * size)
     async with RawNameNode(act) as namenode:

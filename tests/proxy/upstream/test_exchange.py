@@ -1,4 +1,4 @@
-"""One call on one connection; whole calls are in test_upstream.py."""
+"""One call on one connection; `test_client.py` has calls through the whole proxy."""
 
 import asyncio
 from typing import cast
@@ -33,7 +33,7 @@ HEAD = RequestHead("GET", "/webhdfs/v1/f?", ((b"Host", b"nn"),))
 
 
 def test_a_head_is_written_as_it_is() -> None:
-    """An empty query and odd bytes stay; Host is added where HTTP/1.0 had none."""
+    """An empty query and odd bytes stay; Host is added if a request of HTTP/1.0 had none."""
     odd = RequestHead("PUT", "/\udcff?#", ((b"hOST", b"x"), (b"A", b"\xff")))
     assert encode_request(odd, host="nn:1", chunked=True) == (
         b"PUT /\xff?# HTTP/1.1\r\nhOST: x\r\nA: \xff\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -44,7 +44,7 @@ def test_a_head_is_written_as_it_is() -> None:
 
 
 async def test_a_whole_reply_leaves_the_connection_usable() -> None:
-    """What is left unread does not."""
+    """A reply that was not read to its end does not."""
     async with RawNameNode(says(OK)) as namenode:
         connections = Connections(limits_of_tests(), boottime)
         connection = await connections.acquire(namenode.namenode, fresh=True)
@@ -60,7 +60,7 @@ async def test_a_whole_reply_leaves_the_connection_usable() -> None:
 
 
 async def test_a_connection_that_has_gone_carries_nothing() -> None:
-    """Known before a byte is sent, it is safe to go elsewhere, whatever the call."""
+    """No byte was sent, so any call may go to another NameNode."""
     async with RawNameNode() as namenode:
         connections = Connections(limits_of_tests(), boottime)
         connection = await connections.acquire(namenode.namenode, fresh=True)
@@ -74,7 +74,7 @@ async def test_a_connection_that_has_gone_carries_nothing() -> None:
     "odd", [b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", b"\0\1"]
 )
 async def test_what_is_no_reply_is_a_cut(odd: bytes) -> None:
-    """Nobody asked for another protocol."""
+    """The proxy never asks for another protocol."""
     async with RawNameNode(says(odd)) as namenode:
         connections = Connections(limits_of_tests(), boottime)
         connection = await connections.acquire(namenode.namenode, fresh=True)
@@ -87,17 +87,17 @@ async def test_what_is_no_reply_is_a_cut(odd: bytes) -> None:
 
 
 class FaultyBody:
-    """A request's body with a bug of ours in it."""
+    """A request body whose reading raises an internal error."""
 
     spent_s = 0.0
 
     async def read_part(self) -> bytes:
-        """Fail as nobody foresaw."""
+        """Raise an unexpected exception."""
         raise LookupError("a bug")
 
 
 async def test_a_fault_of_ours_in_a_body_costs_that_call_alone() -> None:
-    """What sends bodies shares a task group with all calls: it must not raise (FailToNameNode)."""
+    """The task that sends bodies shares a TaskGroup with all calls, so it must not raise (FailToNameNode)."""
     async with RawNameNode(is_silent) as namenode:
         connections = Connections(limits_of_tests(), boottime)
         connection = await connections.acquire(namenode.namenode, fresh=True)
@@ -124,7 +124,7 @@ async def reads_body(heard: Heard) -> None:
 
 
 async def test_a_request_body_streams_through() -> None:
-    """Both framings; nothing waits for the whole body."""
+    """Both framings are streamed; no part waits for the whole body."""
     async with forwarding(reads_body) as (client, _, _):
         client.send(CREATE + b"Content-Length: 300000\r\n\r\n" + b"a" * 100_000)
         client.send(b"b" * 200_000)
@@ -137,7 +137,7 @@ async def test_a_request_body_streams_through() -> None:
 
 
 async def test_an_early_reply_passes_while_the_body_is_sent() -> None:
-    """A NameNode answers CREATE with 307 and reads no body; it closes, and the reply must not be lost."""
+    """A NameNode answers CREATE with a 307 without reading the body, and closes. The reply must not be lost."""
 
     async def act(heard: Heard) -> None:
         with pytest.raises(TimeoutError):  # the body waits for the answer
@@ -156,7 +156,7 @@ async def test_an_early_reply_passes_while_the_body_is_sent() -> None:
 
 
 async def test_continue_is_for_the_namenode_to_say() -> None:
-    """Expect is passed on; the client is told to continue when, and only when, the NameNode says so."""
+    """Expect is passed on; the client gets a 100 if and only if the NameNode sends one."""
 
     async def act(heard: Heard) -> None:
         assert b"Expect: 100-continue\r\n" in heard.head
@@ -177,14 +177,14 @@ async def test_continue_is_for_the_namenode_to_say() -> None:
 
 
 async def test_an_unasked_continue_is_not_passed_on() -> None:
-    """Hadoop's DataNode sends one unasked; a client that did not ask may not understand it."""
+    """Hadoop's DataNode sends one unasked, and a client that did not ask may not understand it."""
     async with forwarding(says(b"HTTP/1.1 100 Continue\r\n\r\n", OK)) as (client, _, _):
         client.send(GET)
         assert (await client.reply()).status == 200
 
 
 async def test_interim_replies_without_end_end_the_call() -> None:
-    """Some may come before the final one (RFC 9110, section 15.2); a NameNode that sends no other gives no answer."""
+    """A few may precede the final reply (RFC 9110, section 15.2); beyond `MAX_INTERIM` the call fails."""
     interim = b"HTTP/1.1 103 Early Hints\r\n\r\n"
     for number, status in ((MAX_INTERIM, 200), (MAX_INTERIM + 1, 502)):
         async with forwarding(says(interim * number + OK)) as (client, _, _):
@@ -193,7 +193,7 @@ async def test_interim_replies_without_end_end_the_call() -> None:
 
 
 async def test_a_truncated_body_leaves_no_half_call() -> None:
-    """The NameNode's side is cut as well; what the write did is unknown."""
+    """The connection to the NameNode is closed as well; the outcome of the write is unknown."""
     cut = asyncio.Event()
 
     async def act(heard: Heard) -> None:
@@ -211,7 +211,7 @@ async def test_a_truncated_body_leaves_no_half_call() -> None:
 
 
 async def test_a_dripped_body_is_given_up() -> None:
-    """408 when the body is slower than allowed; the drips do not prolong it."""
+    """408 for a body slower than allowed; single bytes do not extend the timeout."""
     limits = limits_of_tests(body_timeout_s=0.3)
     async with forwarding(is_silent, limits=limits) as (client, _, _):
         client.send(CREATE + b"Content-Length: 1000\r\n\r\n")

@@ -50,7 +50,7 @@ RETRIABLE = STANDBY_REPLY.replace(b"%d\r\n" % len(STANDBY), b"%d\r\n" % len(_RET
 
 @asynccontextmanager
 async def asking(pool: FakePool, limits: LimitSettings | None = None) -> AsyncIterator[FailoverClient]:
-    """Return what is tested, with all that it needs."""
+    """Return a client under test, with all its parts."""
     limits = limits or limits_of_tests()
     connections = Connections(limits, boottime)
     async with asyncio.TaskGroup() as tasks:
@@ -59,14 +59,14 @@ async def asking(pool: FakePool, limits: LimitSettings | None = None) -> AsyncIt
 
 
 async def ask(asking: FailoverClient, head: RequestHead) -> UpstreamResponse:
-    """Ask, and be done with the answer."""
+    """Send a call and close its answer."""
     answer = await asking.ask(UpstreamCall(head, wanted_bytes=65536))
     await answer.close()
     return answer
 
 
 async def test_the_active_namenode_is_asked() -> None:
-    """And nobody else."""
+    """No other NameNode is asked."""
     async with RawNameNode() as one, RawNameNode() as two:
         pool = FakePool((one.namenode, two.namenode))
         pool.make_active(two.namenode, term=4)
@@ -79,7 +79,7 @@ async def test_the_active_namenode_is_asked() -> None:
 @pytest.mark.parametrize("head", [READ, WRITE], ids=["read", "write"])
 @pytest.mark.parametrize("refusal", [STANDBY_REPLY], ids=["standby"])
 async def test_any_call_goes_on_to_the_one_that_is_active(head: RequestHead, refusal: bytes) -> None:
-    """A standby did nothing, so a write may be sent again; the reply has no term that the pool did not confirm."""
+    """A standby executes nothing, so a write may be sent again; the reply has no term, as the pool confirmed none."""
     async with RawNameNode(says(refusal)) as one, RawNameNode() as two:
         pool = pool_of(one, two)
         async with asking(pool) as a:
@@ -91,7 +91,7 @@ async def test_any_call_goes_on_to_the_one_that_is_active(head: RequestHead, ref
 
 @pytest.mark.parametrize("head", [READ, WRITE], ids=["read", "write"])
 async def test_any_call_goes_on_when_it_could_not_be_sent(head: RequestHead) -> None:
-    """A refused connection has carried nothing."""
+    """A refused connection carried no byte."""
     async with RawNameNode() as gone:
         pass_by = gone.namenode
     async with RawNameNode() as two:
@@ -103,7 +103,7 @@ async def test_any_call_goes_on_when_it_could_not_be_sent(head: RequestHead) -> 
 
 
 async def test_a_read_goes_on_after_a_cut_and_after_one_timeout() -> None:
-    """FailoverClient again has no effect but the answer."""
+    """Sending a read again has no side effect."""
     async with RawNameNode(cuts) as one, RawNameNode() as two:
         pool = pool_of(one, two)
         async with asking(pool) as a:
@@ -116,7 +116,7 @@ async def test_a_read_goes_on_after_a_cut_and_after_one_timeout() -> None:
 
 @pytest.mark.parametrize("head", [READ, WRITE], ids=["read", "write"])
 async def test_a_silent_namenode_costs_504_once(head: RequestHead) -> None:
-    """As the log says, after `upstream_timeout_s`: it is not asked, and waited for, a second time."""
+    """The log names `upstream_timeout_s`; the NameNode is not asked a second time."""
     async with RawNameNode(is_silent) as frozen:
         async with asking(FakePool((frozen.namenode,)), limits_of_tests(upstream_timeout_s=0.1)) as a:
             with pytest.raises(UpstreamTimeoutError) as caught:
@@ -126,7 +126,7 @@ async def test_a_silent_namenode_costs_504_once(head: RequestHead) -> None:
 
 
 async def test_a_standby_does_not_answer_for_a_silent_namenode() -> None:
-    """It is asked until the call has waited long enough; then the caller learns of the silence, not of the standby."""
+    """The standby is asked until `failover_wait_s` is over; the error is then the timeout, not the refusal."""
     async with RawNameNode(is_silent) as frozen, RawNameNode(says(STANDBY_REPLY)) as standby:
         pool = pool_of(frozen, standby)
         async with asking(pool, limits_of_tests(upstream_timeout_s=0.1, failover_wait_s=0.5)) as a:
@@ -137,7 +137,7 @@ async def test_a_standby_does_not_answer_for_a_silent_namenode() -> None:
 
 
 async def test_the_failover_from_a_silent_namenode_answers_a_read() -> None:
-    """Within `failover_wait_s`."""
+    """This holds within `failover_wait_s`."""
     async with RawNameNode(is_silent) as frozen, RawNameNode(says(STANDBY_REPLY)) as standby:
         pool = pool_of(frozen, standby)
 
@@ -154,7 +154,7 @@ async def test_the_failover_from_a_silent_namenode_answers_a_read() -> None:
 
 
 async def test_a_write_does_not_go_on_after_a_cut_or_a_timeout() -> None:
-    """Its outcome is unknown, and stays known to be so."""
+    """Its outcome is unknown, and remains marked as unknown."""
     for act, error in ((cuts, UpstreamCutError), (is_silent, UpstreamTimeoutError)):
         async with RawNameNode(act) as one, RawNameNode() as two:
             pool = pool_of(one, two)
@@ -171,7 +171,7 @@ async def test_a_write_does_not_go_on_after_a_cut_or_a_timeout() -> None:
 
 
 async def test_a_read_that_is_always_cut_ends() -> None:
-    """It is not asked for ever."""
+    """The number of attempts is bounded."""
     async with RawNameNode(cuts) as one:
         pool = pool_of(one)
         async with asking(pool) as a:
@@ -181,7 +181,7 @@ async def test_a_read_that_is_always_cut_ends() -> None:
 
 
 async def test_a_kept_connection_that_died_costs_a_read_nothing() -> None:
-    """The second try goes out on a new connection, at once."""
+    """The second attempt uses a new connection, immediately."""
 
     async def answers_and_leaves(heard: Heard) -> None:
         if heard.connection == 1 and len(namenode.heard) == 2:
@@ -201,7 +201,7 @@ async def test_a_kept_connection_that_died_costs_a_read_nothing() -> None:
     "acts", [cuts, says(STANDBY_REPLY), says(RETRIABLE)], ids=["cut", "standby", "retriable"]
 )
 async def test_a_ticket_is_sent_to_each_namenode_once(acts: Act) -> None:
-    """To the same one it would be a replay, and refused as such (403 GSSException); another one may take it."""
+    """To the same NameNode it would be a replay, and be refused (403 GSSException); another one may accept it."""
     async with RawNameNode(acts) as one, RawNameNode() as two:
         pool = pool_of(one, two)
         async with asking(pool) as a:
@@ -210,7 +210,7 @@ async def test_a_ticket_is_sent_to_each_namenode_once(acts: Act) -> None:
 
 
 async def test_a_ticket_that_was_used_up_everywhere_ends_the_call() -> None:
-    """With the last NameNode's own words, or with what became of the connection; never with a replay."""
+    """The answer is the last NameNode's own, or the connection's error; the ticket is never replayed."""
     async with RawNameNode(says(STANDBY_REPLY)) as one:
         pool = FakePool((one.namenode,))
         async with asking(pool) as a:
@@ -225,7 +225,7 @@ async def test_a_ticket_that_was_used_up_everywhere_ends_the_call() -> None:
 
 
 async def test_a_ticket_goes_out_on_a_new_connection() -> None:
-    """A kept one may just have been closed, and then it could not be sent again."""
+    """An idle connection may just have been closed, and then the ticket could not be sent again."""
     async with RawNameNode() as namenode:
         pool = FakePool((namenode.namenode,))
         async with asking(pool) as a:
@@ -235,7 +235,7 @@ async def test_a_ticket_goes_out_on_a_new_connection() -> None:
 
 
 async def test_a_call_waits_for_a_failover() -> None:
-    """All are standby; a moment later one is active."""
+    """All NameNodes are standby; a moment later one is active."""
     async with RawNameNode(says(STANDBY_REPLY)) as one, RawNameNode(says(STANDBY_REPLY)) as two:
         pool = FakePool((one.namenode, two.namenode))
 
@@ -251,7 +251,7 @@ async def test_a_call_waits_for_a_failover() -> None:
 
 
 async def test_in_the_end_a_refusal_is_passed_on_as_it_is() -> None:
-    """The NameNode's own words say best what is wrong."""
+    """The NameNode's own message says best what is wrong."""
     async with RawNameNode(says(STANDBY_REPLY)) as one:
         pool = pool_of(one)
         async with asking(pool, limits_of_tests(failover_wait_s=0.2)) as a:
@@ -261,7 +261,7 @@ async def test_in_the_end_a_refusal_is_passed_on_as_it_is() -> None:
 
 
 async def test_without_any_namenode_the_call_ends_in_time() -> None:
-    """503 after failover_wait_s, not later."""
+    """503 after `failover_wait_s`, and no later."""
     async with RawNameNode() as gone:
         pool = FakePool((gone.namenode,))
     async with asking(pool, limits_of_tests(failover_wait_s=0.3)) as a:
@@ -273,13 +273,13 @@ async def test_without_any_namenode_the_call_ends_in_time() -> None:
 
 
 async def test_a_namenode_is_asked_even_if_the_pool_sees_none_active() -> None:
-    """FailToNameNode: what answers calls is needed, not what watches it."""
+    """FailToNameNode: a NameNode that answers calls is enough, even if the pool cannot watch it."""
     async with RawNameNode() as one, asking(FakePool((one.namenode,))) as a:
         assert (await ask(a, READ)).term == NO_TERM
 
 
 async def test_other_refusals_are_replies() -> None:
-    """A 403 of another kind, or one that only mentions a standby, is nobody's business here."""
+    """Another 403, or one that only mentions a standby, is passed on."""
     async with RawNameNode(says(DENIED)) as one:
         async with asking(FakePool((one.namenode,))) as a:
             assert (await ask(a, READ)).exchange.status == 403
@@ -291,7 +291,7 @@ DENIED = STANDBY_REPLY.replace(b"StandbyException", b"ServletException")
 
 
 def says_of(reply: bytes) -> Act:
-    """Answer a GET with this, and a HEAD with its head, as a NameNode does."""
+    """Return an act that answers a GET with this reply, and a HEAD with its head, as a NameNode does."""
 
     async def act(heard: Heard) -> None:
         is_head = heard.head.startswith(b"HEAD ")
@@ -301,13 +301,13 @@ def says_of(reply: bytes) -> Act:
 
 
 def methods(namenode: RawNameNode) -> list[bytes]:
-    """Return what it was asked with."""
+    """Return the methods of its calls."""
     return [head.partition(b" ")[0] for head in namenode.heads]
 
 
 @pytest.mark.parametrize("refusal", [STANDBY_REPLY, RETRIABLE], ids=["standby", "retriable"])
 async def test_a_head_goes_on_to_the_one_that_is_active(refusal: bytes) -> None:
-    """The 403 to it has no body that says standby; a GET of the same has one."""
+    """The 403 to a HEAD has no body that names a standby; the 403 to a GET of the same path has one."""
     async with RawNameNode(says_of(refusal)) as one, RawNameNode(says_of(OK)) as two:
         pool = pool_of(one, two)
         async with asking(pool) as a:
@@ -319,7 +319,7 @@ async def test_a_head_goes_on_to_the_one_that_is_active(refusal: bytes) -> None:
 
 
 async def test_a_head_that_is_denied_stays_so() -> None:
-    """By the active NameNode: no other one is asked, and none suspected."""
+    """If the active NameNode refuses it, no other one is asked or suspected."""
     async with RawNameNode(says_of(DENIED)) as one, RawNameNode(says_of(OK)) as two:
         pool = pool_of(one, two)
         async with asking(pool) as a:
@@ -330,7 +330,7 @@ async def test_a_head_that_is_denied_stays_so() -> None:
 
 
 async def test_a_head_is_asked_again_of_one_that_became_active() -> None:
-    """Between the HEAD and the GET: the 403 was a standby's."""
+    """It became active between the HEAD and the GET, so the 403 was a standby's."""
     async with RawNameNode(says_of(STANDBY_REPLY), says_of(OK)) as one:
         async with asking(pool_of(one)) as a:
             assert (await ask(a, HEAD)).exchange.status == 200
@@ -338,7 +338,7 @@ async def test_a_head_is_asked_again_of_one_that_became_active() -> None:
 
 
 async def test_a_head_goes_on_when_its_get_is_cut() -> None:
-    """As any read."""
+    """A HEAD is a read."""
     async with RawNameNode(says_of(STANDBY_REPLY), cuts) as one, RawNameNode(says_of(OK)) as two:
         async with asking(pool_of(one, two)) as a:
             assert (await ask(a, HEAD)).namenode == two.namenode
@@ -346,7 +346,7 @@ async def test_a_head_goes_on_when_its_get_is_cut() -> None:
 
 
 async def test_a_head_with_a_ticket_keeps_its_403() -> None:
-    """The ticket is used up: with the GET it would be a replay."""
+    """The ticket is used up; with the GET it would be a replay."""
     async with RawNameNode(says_of(STANDBY_REPLY)) as one:
         async with asking(pool_of(one)) as a:
             assert (await ask(a, replace(NEGOTIATE, method="HEAD"))).exchange.status == 403
@@ -354,7 +354,7 @@ async def test_a_head_with_a_ticket_keeps_its_403() -> None:
 
 
 class SlowToStop:
-    """A request's body that takes a moment to be left alone."""
+    """A request body whose reading takes a moment to cancel."""
 
     def __init__(self) -> None:
         self.is_begun = False
@@ -362,7 +362,7 @@ class SlowToStop:
         self.waits = asyncio.Event()
 
     async def read_part(self) -> bytes:
-        """Wait for more, in vain."""
+        """Wait for more data, in vain."""
         self.is_begun = True
         self.waits.set()
         try:
@@ -373,7 +373,7 @@ class SlowToStop:
 
 
 async def test_a_connection_returns_after_a_stopped_body() -> None:
-    """Each one that did not would be one fewer for all others, until none is left (FailToNameNode)."""
+    """A connection that is not returned would be missing for good, until none is left (FailToNameNode)."""
     limits = limits_of_tests()
     connections = Connections(limits, boottime)
     async with RawNameNode(says(OK)) as namenode, asyncio.TaskGroup() as tasks:
@@ -390,30 +390,30 @@ async def test_a_connection_returns_after_a_stopped_body() -> None:
 
 
 class Login:
-    """Stands for `ServiceLogin`: numbered cookies."""
+    """A fake `ServiceLogin` with numbered cookies."""
 
     def __init__(self) -> None:
         self.number = 0
         self.error: Exception | None = None
 
     async def signed(self, head: RequestHead, _: object) -> RequestHead:
-        """Return the head with the present one."""
+        """Return the head with the current cookie."""
         if self.error is not None:
             raise self.error
         return replace(head, headers=(*head.headers, (b"Cookie", b"hadoop.auth=%d" % self.number)))
 
     def refused(self, _: RequestHead, __: object) -> None:
-        """Make another."""
+        """Replace the cookie."""
         self.number += 1
 
     def replied(self, _: object, headers: Headers) -> Headers:
-        """Return what is for the client."""
+        """Return the fields for the client."""
         return without_service_fields(headers)
 
 
 @asynccontextmanager
 async def asking_as_service(pool: FakePool, login: Login) -> AsyncIterator[FailoverClient]:
-    """Return one that can log in."""
+    """Return a client that logs in as the service."""
     async with asking(pool) as made:
         made._login = cast("ServiceLogin", login)  # noqa: SLF001 - as `Upstream` gives it
         yield made
@@ -421,13 +421,15 @@ async def asking_as_service(pool: FakePool, login: Login) -> AsyncIterator[Failo
 
 CHALLENGE = b"WWW-Authenticate: Negotiate\r\nSet-Cookie: hadoop.auth=\r\n"
 UNAUTHORIZED = b"HTTP/1.1 401 Unauthorized\r\n" + CHALLENGE + b"Content-Length: 0\r\n\r\n"
+TO_BROWSERS = b"HTTP/1.1 302 Found\r\nLocation: https://sso.x/\r\nContent-Length: 0\r\n\r\n"
 RENEWED = OK.replace(b"\r\n", b"\r\nSet-Cookie: hadoop.auth=own\r\nWWW-Authenticate: Negotiate x\r\n", 1)
 
 
+@pytest.mark.parametrize("refusal", [UNAUTHORIZED, TO_BROWSERS], ids=["401", "302"])
 @pytest.mark.parametrize("head", [READ, WRITE], ids=["read", "write"])
-async def test_a_login_that_has_ended_is_made_again_once(head: RequestHead) -> None:
-    """With a 401 nothing was done, also of a write; what is the service's own goes to no client."""
-    async with RawNameNode(says(UNAUTHORIZED), says(RENEWED)) as one:
+async def test_a_login_that_has_ended_is_made_again_once(head: RequestHead, refusal: bytes) -> None:
+    """After a 401 or 302 nothing was executed, so a write is repeated too. The service's fields reach no client."""
+    async with RawNameNode(says(refusal), says(RENEWED)) as one:
         pool = pool_of(one)
         async with asking_as_service(pool, Login()) as a:
             answer = await ask(a, replace(head, acts_for="alice"))
@@ -438,9 +440,10 @@ async def test_a_login_that_has_ended_is_made_again_once(head: RequestHead) -> N
         assert [b"hadoop.auth=%d" % number in sent for number, sent in enumerate(one.heads)] == [True, True]
 
 
-async def test_a_refused_login_is_no_challenge_to_the_client() -> None:
-    """It is told that the service is not available."""
-    async with RawNameNode(says(UNAUTHORIZED), says(UNAUTHORIZED)) as one:
+@pytest.mark.parametrize("refusal", [UNAUTHORIZED, TO_BROWSERS], ids=["401", "302"])
+async def test_a_refused_login_is_no_challenge_to_the_client(refusal: bytes) -> None:
+    """The client gets the error that the service is unavailable."""
+    async with RawNameNode(says(refusal), says(refusal)) as one:
         pool = pool_of(one)
         async with asking_as_service(pool, Login()) as a:
             with pytest.raises(ServiceLoginError) as failed:
@@ -450,7 +453,7 @@ async def test_a_refused_login_is_no_challenge_to_the_client() -> None:
 
 
 async def test_without_a_login_no_namenode_is_asked_or_suspected() -> None:
-    """Nothing is wrong with it."""
+    """The NameNode is not at fault."""
     (login := Login()).error = ServiceLoginError("no ticket")
     async with RawNameNode() as one:
         pool = FakePool((one.namenode,))

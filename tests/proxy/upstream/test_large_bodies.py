@@ -1,4 +1,4 @@
-"""Bodies of any size pass through in little memory, whichever way they go."""
+"""Bodies of any size pass through in little memory, in both directions."""
 
 import asyncio
 import multiprocessing
@@ -25,13 +25,13 @@ CHUNK: Final = b"%x\r\n%b\r\n" % (PIECE, b"x" * PIECE)
 
 
 def peak_bytes() -> int:
-    """Return the most memory that this process has had so far (VmHWM of proc_pid_status(5))."""
+    """Return the peak memory of this process (VmHWM of proc_pid_status(5))."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
 def serve(namenode: NameNode, pipe: Connection) -> None:
-    """Be a proxy; each time something comes through the pipe, answer with the peak of the memory."""
+    """Run a proxy; answer each message on the pipe with the peak memory."""
 
     async def run() -> None:
         async with proxy_to(namenode) as proxy:
@@ -44,7 +44,7 @@ def serve(namenode: NameNode, pipe: Connection) -> None:
 
 @asynccontextmanager
 async def proxy_of(namenode: NameNode) -> AsyncIterator[tuple[int, Callable[[], int]]]:
-    """Run a proxy in a process of its own; yield its port, and what says its peak of memory in bytes."""
+    """Run a proxy in a process of its own; yield its port, and a function that returns its peak memory in bytes."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=serve, args=(namenode, theirs))
     process.start()
@@ -62,7 +62,7 @@ async def proxy_of(namenode: NameNode) -> AsyncIterator[tuple[int, Callable[[], 
 
 
 async def test_a_listing_of_200_mib_passes_in_little_memory() -> None:
-    """Of known length or in chunks."""
+    """This holds with Content-Length and with chunks."""
 
     async def counted(heard: Heard) -> None:
         await heard.say(HEAD + b"Content-Length: %d\r\n\r\n" % LISTING)
@@ -91,7 +91,7 @@ async def test_a_listing_of_200_mib_passes_in_little_memory() -> None:
 
 
 async def rest_of(client: RawClient, *, is_chunked: bool) -> int:
-    """Read a body piece by piece and return how long it was."""
+    """Read a body piece by piece and return its length."""
     if not is_chunked:
         left = LISTING
         while left and (piece := await client.reader.read(min(left, PIECE))):
@@ -106,7 +106,7 @@ async def rest_of(client: RawClient, *, is_chunked: bool) -> int:
 
 
 async def test_a_body_of_a_gib_passes_in_little_memory() -> None:
-    """A call that a NameNode reads to its end before it answers."""
+    """The NameNode reads the whole body before it answers."""
     received = 0
 
     async def takes_all(heard: Heard) -> None:

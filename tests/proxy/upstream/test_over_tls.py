@@ -1,4 +1,4 @@
-"""Over TLS nothing about forwarding is another, and a NameNode that is not believed is not asked."""
+"""Forwarding works the same over TLS, and a NameNode whose certificate is not trusted gets no call."""
 
 import asyncio
 import logging
@@ -34,7 +34,7 @@ PIECE = b"x" * 65_536
 
 
 class PlainPort(RawNameNode):
-    """Answers a TLS handshake as Jetty does where it speaks plain HTTP."""
+    """Answers a TLS handshake as Jetty does on a plain HTTP port."""
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
@@ -43,7 +43,7 @@ class PlainPort(RawNameNode):
 
 
 async def test_reads_share_a_connection_and_a_write_has_its_own(authority: Authority) -> None:
-    """As in the clear; a Location is the NameNode's own."""
+    """This is the same without TLS; the Location is the NameNode's own."""
     async with forwarding(says(OK), says(OK), says(REDIRECT), authority=authority) as (client, _, namenode):
         for _ in range(2):
             client.send(GET)
@@ -58,7 +58,7 @@ async def test_reads_share_a_connection_and_a_write_has_its_own(authority: Autho
 
 
 async def test_a_plain_call_goes_over_a_kept_connection(authority: Authority) -> None:
-    """However the records cut the reply."""
+    """This holds however TLS records split the reply."""
     async with direct(says(LISTED), says(LISTED[:30], LISTED[30:]), authority=authority) as (s, namenode):
         assert (await s.ask()).body == BODY
         assert (s.calls.requests, namenode.connections) == (1, 1)
@@ -66,7 +66,7 @@ async def test_a_plain_call_goes_over_a_kept_connection(authority: Authority) ->
 
 
 async def test_a_client_that_does_not_read_stops_the_namenode(authority: Authority) -> None:
-    """Back-pressure both through the proxy and through TLS; then all of it arrives."""
+    """Back-pressure works through the proxy and TLS; later the whole reply arrives."""
     size, sent = 48 * MIB, 0
 
     async def listing(heard: Heard) -> None:
@@ -81,7 +81,7 @@ async def test_a_client_that_does_not_read_stops_the_namenode(authority: Authori
         client.send(GET)
         await until(lambda: sent > 0)
         seen = -1
-        while seen != sent:  # until it moves no more
+        while seen != sent:  # until it stops growing
             seen = sent
             await asyncio.sleep(0.3)
         assert sent < size // 2
@@ -90,7 +90,7 @@ async def test_a_client_that_does_not_read_stops_the_namenode(authority: Authori
 
 
 async def test_a_namenode_that_does_not_read_stops_the_client(authority: Authority) -> None:
-    """A body waits in the client, not in the proxy's memory."""
+    """The body waits in the client, not in the proxy's memory."""
     size, go_on, received = 48 * MIB, asyncio.Event(), 0
 
     async def slow(heard: Heard) -> None:
@@ -131,7 +131,7 @@ async def test_a_namenode_that_does_not_read_stops_the_client(authority: Authori
 async def test_a_namenode_that_is_not_believed_is_not_asked(
     authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The next one is, also for a write: nothing was sent. The log says once what is wrong and what to do."""
+    """Another NameNode is asked, also for a write: nothing was sent. The log says once what is wrong and what to do."""
     foreign = server_context(Authority(tmp_path / "foreign"))
     other_name = server_context(authority, "other.example")
     for server, advice in (
@@ -161,7 +161,7 @@ async def test_a_namenode_that_is_not_believed_is_not_asked(
 
 
 async def test_a_silent_handshake_ends_with_the_time_to_connect(authority: Authority) -> None:
-    """And so does its connection."""
+    """Its connection ends as well."""
     ended = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""Permits go round among those who wait."""
+"""Permits are granted in turn to the holders that wait."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -25,7 +25,7 @@ from tests.proxy.wire import (
 
 
 class Fixture:
-    """Permits, and who was given one, in their order."""
+    """Permits, and the holders that were granted one, in order."""
 
     def __init__(self, limit: int, tasks: asyncio.TaskGroup) -> None:
         self.permits = Permits(limit)
@@ -33,7 +33,7 @@ class Fixture:
         self.tasks = tasks
 
     def come(self, holder: str) -> asyncio.Task[None]:
-        """Wait for a permit."""
+        """Start a task that waits for a permit."""
 
         async def wait() -> None:
             await self.permits.wait(holder)
@@ -43,7 +43,7 @@ class Fixture:
 
 
 async def test_those_who_wait_are_served_holder_by_holder() -> None:
-    """However many calls one of them has sent before."""
+    """Earlier calls of a holder do not matter."""
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         s = Fixture(1, tasks)
         assert s.permits.take("a")
@@ -60,7 +60,7 @@ async def test_those_who_wait_are_served_holder_by_holder() -> None:
 
 
 async def test_who_has_their_share_waits_while_others_do_not() -> None:
-    """The last eighth is for others."""
+    """The last eighth is reserved for other holders."""
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         s = Fixture(8, tasks)
         assert [s.permits.take("greedy") for _ in range(8)] == [True] * 7 + [False]
@@ -78,7 +78,7 @@ async def test_who_has_their_share_waits_while_others_do_not() -> None:
 
 
 async def test_nobody_overtakes_their_own_calls_that_wait() -> None:
-    """A call that comes while others of the same holder wait waits behind them."""
+    """A new call waits after earlier calls of the same holder."""
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         s = Fixture(8, tasks)
         for _ in range(7):
@@ -92,7 +92,7 @@ async def test_nobody_overtakes_their_own_calls_that_wait() -> None:
 
 
 async def test_who_leaves_takes_no_permit_along() -> None:
-    """Neither while waiting, nor in the very turn in which the permit is given."""
+    """This holds while it waits, and in the loop iteration in which the permit is granted."""
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         s = Fixture(1, tasks)
         assert s.permits.take("a")
@@ -102,7 +102,7 @@ async def test_who_leaves_takes_no_permit_along() -> None:
         await let_tasks_run()
         assert s.permits.waiting == 2
         s.permits.give_back("a")
-        two.cancel()  # it has the permit, and does not know it yet
+        two.cancel()  # it has the permit, and has not run since
         await let_tasks_run()
         assert s.served == ["b"]
         s.permits.give_back("b")
@@ -111,7 +111,7 @@ async def test_who_leaves_takes_no_permit_along() -> None:
 
 
 async def test_a_cancelled_waiter_does_not_lose_a_permit() -> None:
-    """A time limit and a reply in one turn of the loop: the next one who waits is served."""
+    """A timeout and a reply may coincide in one loop iteration; the permit then goes to the next waiter."""
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         s = Fixture(1, tasks)
         assert s.permits.take("a")
@@ -119,7 +119,7 @@ async def test_a_cancelled_waiter_does_not_lose_a_permit() -> None:
         await let_tasks_run()
         alone.cancel()
         first.cancel()
-        s.permits.give_back("a")  # before the two know that they have left
+        s.permits.give_back("a")  # before the two tasks have run
         await let_tasks_run()
         assert s.served == ["c"]
         s.permits.give_back("c")
@@ -129,11 +129,11 @@ async def test_a_cancelled_waiter_does_not_lose_a_permit() -> None:
 # ---- shares of the connections to a NameNode --------------------------------------------------------
 
 LONG = b"GET /webhdfs/v1/long?op=LISTSTATUS HTTP/1.1\r\nHost: nn\r\n\r\n"
-LONG_BYTES = 16_000_000  # more than all buffers on the way hold
+LONG_BYTES = 16_000_000  # more than all buffers on the way can hold
 
 
 async def lists_or_answers(heard: Heard) -> None:
-    """A listing of many names, or a short answer."""
+    """Send a long listing, or a short answer."""
     if b"/long" not in heard.head:
         await heard.say(OK)
         return
@@ -144,7 +144,7 @@ async def lists_or_answers(heard: Heard) -> None:
 
 @asynccontextmanager
 async def slow_readers(proxy: Proxy, addresses: Sequence[str]) -> AsyncIterator[None]:
-    """Ask for the listing from each address, and read none of it."""
+    """Request the listing from each address, and read none of it."""
     async with AsyncExitStack() as clients:
         for address in addresses:
             connecting = RawClient.connected(proxy.port, address, receive_buffer=4096)
@@ -155,7 +155,7 @@ async def slow_readers(proxy: Proxy, addresses: Sequence[str]) -> AsyncIterator[
 
 
 async def test_slow_readers_of_one_address_leave_connections_to_others() -> None:
-    """A call of another address goes out at once, within its share."""
+    """A call of another address is sent immediately, within its share."""
     limits = limits_of_tests(upstream_connections=8)
     async with (
         RawNameNode(lists_or_answers) as namenode,
@@ -170,7 +170,7 @@ async def test_slow_readers_of_one_address_leave_connections_to_others() -> None
 
 
 async def test_slow_readers_are_cut_while_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody holds a connection that waits for its reader while a call waits for a connection."""
+    """While a call waits for a connection, no slow reader keeps one."""
     monkeypatch.setattr(pool, "CLIENT_PATIENCE_S", 0.05)
     limits = limits_of_tests(upstream_connections=4)
     async with (
@@ -186,7 +186,7 @@ async def test_slow_readers_are_cut_while_others_wait(monkeypatch: pytest.Monkey
 
 
 async def test_a_body_that_drips_makes_room_for_calls_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its client is told so."""
+    """Its client gets a 408."""
     monkeypatch.setattr(pool, "CLIENT_PATIENCE_S", 0.05)
 
     async def answers_reads(heard: Heard) -> None:
@@ -206,4 +206,4 @@ async def test_a_body_that_drips_makes_room_for_calls_that_wait(monkeypatch: pyt
             other.send(GET)
             assert (await other.reply()).status == 200
             assert (await slow.reply()).status == 408
-        assert None in proxy.settled  # sent, and without a reply: its outcome is unknown
+        assert None in proxy.settled  # sent, but without a reply: its outcome is unknown

@@ -1,4 +1,4 @@
-"""Connections are lent one at a time, bounded, and not kept beyond their use."""
+"""Connections are lent to one call at a time, bounded in number, and closed when idle too long."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from tests.tls import server_context, web_of
 
 
 async def test_an_idle_connection_is_closed_before_the_namenode() -> None:
-    """upstream_idle_s, by the local clock."""
+    """`upstream_idle_s` counts by the local clock."""
     clock = FakeClock()
     async with RawNameNode() as namenode:
         connections = Connections(limits_of_tests(upstream_idle_s=30.0), clock)
@@ -35,7 +35,7 @@ async def test_an_idle_connection_is_closed_before_the_namenode() -> None:
 async def test_a_connection_that_the_namenode_closed_is_not_lent(
     authority: Authority, *, is_tls: bool
 ) -> None:
-    """Its end, or its close_notify, is seen as soon as it arrives."""
+    """EOF and close_notify are noticed as soon as they arrive."""
 
     async def once(heard: Heard) -> None:
         await heard.say(OK)
@@ -57,7 +57,7 @@ async def test_a_connection_that_the_namenode_closed_is_not_lent(
 
 
 async def test_the_number_of_connections_is_bounded() -> None:
-    """Who finds none waits for one, not for ever; idle ones make room for fresh ones."""
+    """A call that finds none waits for a limited time; idle connections are closed to make room for fresh ones."""
     limits = limits_of_tests(upstream_connections=2, upstream_timeout_s=0.1)
     async with RawNameNode() as namenode:
         connections = Connections(limits, FakeClock())
@@ -77,7 +77,7 @@ async def test_the_number_of_connections_is_bounded() -> None:
 
 
 async def test_a_wait_that_is_cancelled_takes_no_place() -> None:
-    """Neither in the queue nor while it connects."""
+    """This holds in the queue and during the connect."""
     limits = limits_of_tests(upstream_connections=1)
     async with RawNameNode() as namenode:
         connections = Connections(limits, FakeClock())
@@ -96,7 +96,7 @@ async def test_a_wait_that_is_cancelled_takes_no_place() -> None:
 
 
 async def test_a_slow_client_makes_room_for_waiting_calls() -> None:
-    """The greediest addresses first, no more than wait, and none that was waited for only a moment."""
+    """The addresses with most connections are cut first, no more than are needed, and none after a short wait."""
     clock, cut = FakeClock(), list[int]()
     async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
         where = namenode.namenode
@@ -108,12 +108,12 @@ async def test_a_slow_client_makes_room_for_waiting_calls() -> None:
                 waits.enter_context(lent[number].waiting_for_client(functools.partial(cut.append, number)))
                 clock.now += 0.25
             connections.relieve(where)
-            assert cut == []  # nobody waits
+            assert cut == []  # no call waits
             waiting = tasks.create_task(connections.acquire(where, fresh=True, peer="10.0.0.3"))
             await asyncio.sleep(0)
             assert connections.counts().waiting == 1
             connections.relieve(where)
-            assert cut == []  # not yet for so long
+            assert cut == []  # waited for too short a time
             clock.now += 1.0
             connections.relieve(where)
             assert cut == [0]
@@ -121,7 +121,7 @@ async def test_a_slow_client_makes_room_for_waiting_calls() -> None:
             assert cut == [0, 1]
             assert connections.counts().clients_cut == 2
         clock.now += 10
-        connections.relieve(where)  # nobody is waited for any more
+        connections.relieve(where)  # no connection waits for its client any more
         assert cut == [0, 1]
         connections.release(lent.pop(0), reusable=False)
         lent.append(await waiting)
@@ -130,7 +130,7 @@ async def test_a_slow_client_makes_room_for_waiting_calls() -> None:
 
 
 async def test_a_client_is_not_cut_for_one_that_holds_more() -> None:
-    """Whoever has the greatest share waits for their own connections."""
+    """A call of the address with most connections waits for that address's own connections."""
     clock, cut = FakeClock(), list[str]()
     async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
         where = namenode.namenode
@@ -154,7 +154,7 @@ async def test_a_client_is_not_cut_for_one_that_holds_more() -> None:
 
 
 async def test_a_client_may_be_waited_for_twice() -> None:
-    """It neither reads nor sends: that it did one of them does not make up for the other, nor does a byte."""
+    """It neither reads nor sends: progress in one direction resets no timer of the other, nor does a single byte."""
     clock, cut = FakeClock(), list[str]()
     async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
         where = namenode.namenode
@@ -180,13 +180,13 @@ async def test_a_client_may_be_waited_for_twice() -> None:
 
 
 async def test_a_namenode_without_an_address_is_not_reached() -> None:
-    """An error of the way there, not a bug."""
+    """The error is one of the connection, not an internal error."""
     connections = Connections(limits_of_tests(), FakeClock())
     with pytest.raises(NotSentError, match="no-such-host"):
         await connections.acquire(NameNode("no-such-host.invalid:9870", "x:1"), fresh=False)
 
 
 def give_back(connections: Connections, lent: list[Connection]) -> None:
-    """Release all, for good."""
+    """Close all connections that were lent."""
     for connection in lent:
         connections.release(connection, reusable=False)

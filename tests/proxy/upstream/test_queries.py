@@ -1,4 +1,4 @@
-"""Each question goes to the NameNode that it is about, and to the user who may ask it."""
+"""Each question goes to the NameNode that it concerns, as a user who may ask it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ DAVE = RpcUser("dave")
 
 
 def remote_error(exception: str) -> RemoteCallError:
-    """An exception of the NameNode."""
+    """Return an exception of the NameNode."""
     remote = RemoteException(exception, f"org.apache.hadoop.{exception}", "no")
     return RemoteCallError(remote, address="nn:2", method="isFileClosed", user="any")
 
@@ -46,18 +46,18 @@ DENIED = remote_error("AccessControlException")
 
 
 class _Pool:
-    """Two NameNodes, one of which may be active, that say who asked them what."""
+    """Two NameNodes, one of which may be active; records each question and its user."""
 
     def __init__(self, active: NameNode | None = FIRST) -> None:
         self.user = SERVICE.name
-        self.faults: dict[RpcUser, RpcError] = {}  # what isFileClosed raises for whom
+        self.faults: dict[RpcUser, RpcError] = {}  # what isFileClosed raises, by user
         self.asked: list[tuple[str, NameNode, str]] = []
-        self.asked_as: list[RpcUser] = []  # whether a file is closed
+        self.asked_as: list[RpcUser] = []  # users who asked isFileClosed
         self.may_write: bool | None = True
         self._active = active
 
     async def wait_active(self, timeout_s: float) -> Active:
-        """Return the active one at once, or fail at once."""
+        """Return the active NameNode, or fail, immediately."""
         if self._active is None:
             raise NoActiveNameNodeError(f"none in {timeout_s} s")
         return Active(namenode=self._active, started_ms=0, transition_ms=0, term=1)
@@ -75,7 +75,7 @@ class _Pool:
 
 
 class _Rpc:
-    """One NameNode of a pool, asked as one user."""
+    """A NameNode of the pool, asked as one user."""
 
     def __init__(self, pool: _Pool, namenode: NameNode, user: RpcUser) -> None:
         self._pool = pool
@@ -115,7 +115,7 @@ def asked(active: NameNode | None = FIRST, *, asks_txid_over_jmx: bool = False) 
 
 
 class Fixture:
-    """Queries over a pool, at a time that the test sets."""
+    """Queries over a pool, with a clock that the test sets."""
 
     def __init__(self, **faults: RpcError) -> None:
         self.now = 0.0
@@ -124,7 +124,7 @@ class Fixture:
         self._queries = PoolQueries(cast("NameNodePool", self.pool), timeout_s=1.0, clock=lambda: self.now)
 
     async def ask(self, caller: RpcUser | None = ALICE) -> list[str]:
-        """Ask whether a file is closed; return who asked, with a word on it if that was in vain."""
+        """Ask isFileClosed; return the users who asked, and the error's name if it failed."""
         self.pool.asked_as.clear()
         word = []
         try:
@@ -135,7 +135,7 @@ class Fixture:
 
 
 async def test_a_reply_is_judged_by_the_namenode_that_gave_it() -> None:
-    """Whether a file is closed, and how far the log is, is that NameNode's knowledge."""
+    """Whether a file is closed, and the last txid, are known to that NameNode."""
     pool, queries = asked()
     assert await queries.is_file_closed(SECOND, "/f", ALICE)
     assert await queries.last_txid(SECOND) == 42
@@ -143,14 +143,14 @@ async def test_a_reply_is_judged_by_the_namenode_that_gave_it() -> None:
 
 
 async def test_who_is_no_superuser_asks_over_jmx_how_far_the_log_is() -> None:
-    """Over RPC getCurrentEditLogTxid is refused to others."""
+    """Over RPC, getCurrentEditLogTxid needs a superuser."""
     pool, queries = asked(asks_txid_over_jmx=True)
     assert await queries.last_txid(SECOND) == 43
     assert pool.asked == [("txid over JMX", SECOND, "")]
 
 
 async def test_what_exists_is_the_actives_to_say() -> None:
-    """Ancestors are looked for where the write will go."""
+    """Ancestors are looked up where the write will be sent."""
     pool, queries = asked(SECOND)
     assert not await queries.exists("/d")
     assert await queries.is_directory("/d")
@@ -158,7 +158,7 @@ async def test_what_exists_is_the_actives_to_say() -> None:
 
 
 async def test_what_a_caller_can_make_they_are_asked_as() -> None:
-    """What the service may see says nothing of what its caller can do, and the other way round."""
+    """The service's rights say nothing about its caller's rights, and vice versa."""
     pool, queries = asked()
     for may_write, right in (
         (True, WriteRight.GRANTED),
@@ -174,7 +174,7 @@ async def test_what_a_caller_can_make_they_are_asked_as() -> None:
 
 
 async def test_a_refusal_of_the_callers_is_an_answer() -> None:
-    """What they may not see they cannot make; any other exception is none."""
+    """A path that the caller may not see cannot be written by them; other exceptions are not answers."""
     pool, queries = asked()
     pool.faults = {ALICE: DENIED, DAVE: remote_error("RetriableException")}
     with pytest.raises(CallerRefusedError):
@@ -184,7 +184,7 @@ async def test_a_refusal_of_the_callers_is_an_answer() -> None:
 
 
 async def test_who_is_not_let_in_is_not_asked_as() -> None:
-    """The service says what is there, and of their right nothing is known."""
+    """The service asks what exists, and the caller's right stays unknown."""
     pool, queries = asked()
     pool.faults = {ALICE: RpcAuthenticationError("nn:2", "no")}
     assert await queries.may_write("/d", ALICE) is WriteRight.UNKNOWN
@@ -194,20 +194,20 @@ async def test_who_is_not_let_in_is_not_asked_as() -> None:
 
 
 async def test_without_an_active_there_is_no_answer() -> None:
-    """The caller treats it as not proven."""
+    """The caller treats the path as not proven."""
     with pytest.raises(NoActiveNameNodeError):
         await asked(None)[1].exists("/d")
 
 
 async def test_a_superuser_needs_no_caller() -> None:
-    """OpenFileUncached costs one question over the one connection."""
+    """OpenFileUncached costs one question on the service's own connection."""
     fixture = Fixture()
     assert await fixture.ask() == ["nncache"]
     assert await fixture.ask(None) == ["nncache"]
 
 
 async def test_a_question_refused_to_the_service_is_asked_as_the_caller() -> None:
-    """And the service is not tried in vain again for some minutes, whoever asks."""
+    """For some minutes the service does not ask again in vain, whoever the caller is."""
     fixture = Fixture(nncache=DENIED)
     assert await fixture.ask() == ["nncache", "alice"]
     assert await fixture.ask() == ["alice"]
@@ -218,7 +218,7 @@ async def test_a_question_refused_to_the_service_is_asked_as_the_caller() -> Non
 
 @pytest.mark.parametrize("caller", [None, SERVICE])
 async def test_who_cannot_be_asked_as_is_asked_about_as_the_service(caller: RpcUser | None) -> None:
-    """Nobody is asked twice in vain, and a file that nobody proves to be closed is not kept."""
+    """No question is repeated in vain, and a file that is not proven closed is not cached."""
     fixture = Fixture(nncache=DENIED)
     for _ in range(2):
         assert await fixture.ask(caller) == ["nncache", "RemoteCallError"]
@@ -228,7 +228,7 @@ async def test_who_cannot_be_asked_as_is_asked_about_as_the_service(caller: RpcU
     "error", [remote_error("FileNotFoundException"), RpcUnavailableError("x", is_sent=True)]
 )
 async def test_another_fault_is_the_answer(error: RpcError) -> None:
-    """Only who is refused may hope that somebody else is not."""
+    """Only a refusal is worth a second question as another user."""
     assert await Fixture(nncache=error).ask() == ["nncache", type(error).__name__]
     fixture = Fixture(nncache=DENIED, alice=error)
     assert await fixture.ask() == ["nncache", "alice", type(error).__name__]
@@ -236,7 +236,7 @@ async def test_another_fault_is_the_answer(error: RpcError) -> None:
 
 
 async def test_a_caller_who_is_refused_leaves_it_to_the_service() -> None:
-    """Public directories are open to the service as well."""
+    """Public directories are readable for the service as well."""
     fixture = Fixture(nncache=DENIED)
     await fixture.ask()
     fixture.pool.faults = {ALICE: DENIED}
@@ -246,7 +246,7 @@ async def test_a_caller_who_is_refused_leaves_it_to_the_service() -> None:
 
 
 async def test_a_caller_waits_while_all_connections_are_in_use() -> None:
-    """HitsKept: what is not asked would be taken for not known, and cost others what is kept."""
+    """HitsKept: a question that is skipped would count as unknown, and cost other callers their hits."""
     pool = _Pool()
     pool.faults = {ALICE: TooManyCallersError("all in use")}
     queries = PoolQueries(cast("NameNodePool", pool), timeout_s=1.0, clock=boottime)
@@ -260,7 +260,7 @@ async def test_a_caller_waits_while_all_connections_are_in_use() -> None:
 
 
 async def test_a_refused_caller_is_not_retried_for_minutes() -> None:
-    """Each attempt would be a connection made and refused: a proxy user may act from other hosts only."""
+    """Each attempt would cost a connection: a proxy user may be limited to other hosts."""
     fixture = Fixture(nncache=DENIED, alice=RpcAuthenticationError("nn:2", "not allowed to impersonate"))
     assert await fixture.ask() == ["nncache", "alice", "RpcAuthenticationError"]
     assert await fixture.ask() == ["nncache", "RemoteCallError"]
@@ -277,7 +277,7 @@ async def test_a_refused_caller_is_not_retried_for_minutes() -> None:
 
 @asynccontextmanager
 async def real_pool(cluster: Cluster, user: str) -> AsyncIterator[NameNodePool]:
-    """A pool as this user."""
+    """Run a pool as this user."""
     settings = NameNodeSettings(
         namenode_http=(cluster.namenodes[0].http,), namenode_rpc=(cluster.namenodes[0].rpc,), user=user
     )
@@ -295,7 +295,7 @@ async def real_pool(cluster: Cluster, user: str) -> AsyncIterator[NameNodePool]:
 async def test_a_service_without_rights_learns_through_the_caller(
     cluster: Cluster, hdfs_directory: str
 ) -> None:
-    """OpenFileUncached in a private directory: as alice it is told, as anybody else it is not."""
+    """OpenFileUncached in a private directory: alice gets an answer, other users do not."""
     private = f"{hdfs_directory}/private"
     async with (
         WebHdfs(f"http://{cluster.namenodes[0].http}", "alice") as alice,
@@ -318,7 +318,7 @@ async def test_a_service_without_rights_learns_through_the_caller(
 
 
 async def test_who_may_not_act_for_others_is_not_let_in(cluster: Cluster, hdfs_directory: str) -> None:
-    """The NameNode refuses the whole connection (Server.Connection.authorizeConnection); the service is left."""
+    """The NameNode refuses the whole connection (Server.Connection.authorizeConnection); the service asks instead."""
     impostor = RpcUser("alice", real_name="bob")
     private = f"{hdfs_directory}/private"
     async with (
@@ -338,7 +338,7 @@ async def test_who_may_not_act_for_others_is_not_let_in(cluster: Cluster, hdfs_d
 async def test_the_last_transaction_is_known_without_a_superuser(
     cluster: Cluster, hdfs_directory: str
 ) -> None:
-    """OwnWrites: no two-step window ends at an event from before it, since that has a smaller number."""
+    """OwnWrites: an event from before the window has a smaller txid, and cannot end it."""
     async with real_pool(cluster, "bob") as pool, real_pool(cluster, cluster.superuser) as superusers:
         queries = PoolQueries(pool, timeout_s=5.0, asks_txid_over_jmx=True, clock=boottime)
         (namenode,) = pool.namenodes

@@ -1,4 +1,4 @@
-"""The service's cookie: got once, kept to itself, and got again where it is not accepted."""
+"""The service's cookie: it is requested once, kept from clients, and replaced when it is refused."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ HEAD = RequestHead("GET", "/webhdfs/v1/?op=X", ((b"Accept", b"*/*"),), acts_for=
 
 
 class FakeCluster:
-    """A NameNode's WebHDFS that gives cookies for tickets."""
+    """A NameNode's WebHDFS that issues cookies for tickets."""
 
     def __init__(self) -> None:
         self.identity = CountedIdentity()
@@ -30,7 +30,7 @@ class FakeCluster:
         self.login: ServiceLogin
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Answer as a NameNode."""
+        """Answer as a NameNode does."""
         authorization = request.headers.get("Authorization", "")
         if not authorization:
             return web.Response(status=401, headers={"WWW-Authenticate": "Negotiate"})
@@ -39,13 +39,13 @@ class FakeCluster:
         return web.Response(headers=proof | ({"Set-Cookie": cookie} if self.gives_cookie else {}))
 
     async def cookie(self) -> bytes:
-        """Return what a call is sent with."""
+        """Return the cookie with which a call is sent."""
         return (await self.login.signed(HEAD, self.namenode)).headers[-1][1]
 
 
 @asynccontextmanager
 async def fake_cluster() -> AsyncIterator[FakeCluster]:
-    """One that listens."""
+    """Run the server, and log in to it."""
     made, app = FakeCluster(), web.Application()
     app.router.add_route("*", "/{path:.*}", made.answer)
     async with TestServer(app) as server:
@@ -57,7 +57,7 @@ async def fake_cluster() -> AsyncIterator[FakeCluster]:
 
 
 async def test_many_calls_log_in_once() -> None:
-    """And go out with the cookie behind their own fields."""
+    """The cookie follows the calls' own fields."""
     async with fake_cluster() as one:
         cookies = await asyncio.gather(*(one.cookie() for _ in range(20)))
         assert set(cookies) == {b'hadoop.auth="u=svc&s=1"'}
@@ -66,7 +66,7 @@ async def test_many_calls_log_in_once() -> None:
 
 
 async def test_one_that_is_refused_is_got_again_once() -> None:
-    """However many calls were refused with it."""
+    """The number of calls refused with it does not matter."""
     async with fake_cluster() as one:
         head = await one.login.signed(HEAD, one.namenode)
         one.login.refused(head, one.namenode)
@@ -76,7 +76,7 @@ async def test_one_that_is_refused_is_got_again_once() -> None:
 
 
 async def test_what_a_namenode_says_of_it_stays_here() -> None:
-    """A renewed one is kept, and goes to no client; nor does a challenge."""
+    """A renewed cookie is stored and reaches no client; nor does a challenge."""
     async with fake_cluster() as one:
         await one.cookie()
         fields = (
@@ -94,7 +94,7 @@ async def test_what_a_namenode_says_of_it_stays_here() -> None:
 async def test_without_a_login_calls_fail_and_it_is_retried(
     what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """After a pause; clients are told no more than that."""
+    """A new attempt starts after a pause; clients get no details."""
     async with fake_cluster() as one:
         one.identity.failure = "no KDC, keytab /secret/place" if what == "no ticket" else ""
         one.gives_cookie = what != "no cookie"
@@ -110,7 +110,7 @@ async def test_without_a_login_calls_fail_and_it_is_retried(
 
 
 async def test_a_namenode_that_does_not_answer_is_not_asked() -> None:
-    """The call may go to another."""
+    """The call may go to another NameNode."""
     async with fake_cluster() as one:
         gone = NameNode("127.0.0.1:1", "rpc:1")
         with pytest.raises(NotSentError, match=r"127\.0\.0\.1:1"):

@@ -1,1 +1,1 @@
-"""Hadoop's messages as .proto files of our own; `make proto` writes the Python beside them."""
+"""Hadoop's messages as .proto files of our own; `make proto` generates the Python modules next to them."""

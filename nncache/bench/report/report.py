@@ -1,21 +1,27 @@
-"""The report of a run as Markdown, and as text for a terminal."""
+"""The report of a run: files in its directory, and text for a terminal."""
 
+import base64
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 import jinja2
+import msgspec
+from markdown_it import MarkdownIt
 from markupsafe import Markup
 from rich.console import Console
 from rich.markdown import Markdown
 
 from nncache.auditing.audit_judge import AUDIT_OUTCOMES
 from nncache.bench.report import finding, savings
+from nncache.bench.report.charts import CHARTS, as_png
 from nncache.bench.report.rounding import NONE, duration, number, percent, ratio
 from nncache.bench.shared.driver import Figure
 from nncache.bench.shared.figures import Quantiles, RunFigures
 
+FIGURES: Final = "figures.json"
 WIDTH: Final = 120  # columns of a terminal
 
 PROOF: Final = "miss; no-grant"
@@ -27,6 +33,31 @@ TABLES: Final = ("polls", "changes", "counters", "hosts")
 _ESCAPES: Final = str.maketrans(
     {**{sign: f"\\{sign}" for sign in r"\`*_[]|#~"}, "&": "&amp;", "<": "&lt;", ">": "&gt;"}
 )
+
+
+def write_report(directory: Path, run: RunFigures, checks: tuple[Figure, ...]) -> None:
+    """Write charts, page, README.md and figures.json into the directory, which is made if it is missing."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / FIGURES).write_bytes(msgspec.json.encode(run) + b"\n")
+    charts = {name: as_png(draw(run)) for name, draw in CHARTS.items()}
+    for name, png in charts.items():
+        (directory / f"{name}.png").write_bytes(png)
+    readme = as_markdown(run, checks)
+    (directory / "README.md").write_text(readme, encoding="utf-8")
+    html = page(f"{finding.workload_name(run.info)}, {run.info.date}", readme, charts)
+    (directory / "report.html").write_text(html, encoding="utf-8")
+
+
+def page(title: str, source: str, charts: Mapping[str, bytes]) -> str:
+    """Return the report as one page of HTML that needs nothing beside it.
+
+    HTML in its source is taken for text; the charts are PNG files by name, each of which the source shows as NAME.png.
+    """
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(source)
+    for name, png in charts.items():  # no text has that: in texts, a quotation mark is an entity
+        inline = f'src="data:image/png;base64,{base64.b64encode(png).decode()}"'
+        body = body.replace(f'src="{name}.png"', inline)
+    return _TEMPLATES.overlay(finalize=None).get_template("page.html.j2").render(title=title, body=body)
 
 
 def markdown(value: object) -> Markup:

@@ -1,0 +1,30 @@
+"""nncache/checks/gathering.py: whatever hangs, the other facts are gathered."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from nncache.checks import gathering
+from nncache.clock import boottime
+from nncache.namenode.cluster import LightCluster
+from nncache.settings.commands import PROXY
+from tests.checks.samples import subject
+
+
+def test_an_edits_dir_that_hangs_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not that there is no active NameNode."""
+    monkeypatch.setattr(gathering, "THEN_S", 2.0)
+    os.mkfifo(tmp_path / "VERSION")
+    with LightCluster() as light:
+        flags = {
+            "namenode_http": (light.namenode_http,),
+            "namenode_rpc": (light.namenode_rpc,),
+            "listen": "127.0.0.1:0",
+            "admin": "127.0.0.1:0",
+            "edits_source": "directory",
+            "edits_dir": str(tmp_path),
+        }
+        facts = asyncio.run(gathering.gather(subject(PROXY, flags), boottime, lambda _: None))
+    assert facts.directory == f"{tmp_path}: no answer in 2 s"
