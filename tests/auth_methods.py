@@ -1,6 +1,6 @@
-"""Ways in which a client says who asks: what a request of each user carries.
+"""Authentication methods: the credentials in each user's requests.
 
-A cluster without Kerberos believes `user.name`; the ways of one with Kerberos are in `tests/secured/auth_methods.py`.
+A cluster without Kerberos trusts `user.name`; the methods of one with Kerberos are in `tests/secured/auth_methods.py`.
 """
 
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ Header = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What says who asks.
+    """The credentials of a request.
 
     Attributes:
-        query: parameters, each behind an `&`; may be empty.
-        headers: fields of the request.
+        query: parameters, each after an `&`; may be empty.
+        headers: header fields of the request.
     """
 
     query: str = ""
@@ -30,12 +30,12 @@ class Signature:
 
 
 class AuthMethod(Protocol):
-    """One way of asking.
+    """An authentication method.
 
     Attributes:
-        impostors: names under which somebody asks who has no right to any answer; `of` signs them, too.
-        is_kept: whether a signature is good for more than one request.
-        is_judged_by_proxy: whether the proxy has to authenticate its clients itself.
+        impostors: pseudo-users who must get no answer; `of` returns their credentials, too.
+        is_kept: whether credentials are valid for more than one request.
+        is_judged_by_proxy: whether the proxy itself must authenticate its clients.
     """
 
     @property
@@ -51,18 +51,18 @@ class AuthMethod(Protocol):
         """See the class."""
 
     def of(self, user: str) -> Signature:
-        """Return what a request of this user carries; always the same, if it is kept."""
+        """Return the credentials of this user's requests, always the same ones if `is_kept`."""
 
 
 class UserName:
-    """`user.name`, which is believed."""
+    """`user.name`, which the cluster trusts."""
 
     impostors: tuple[str, ...] = ()
     is_kept = True
     is_judged_by_proxy = False
 
     def of(self, user: str) -> Signature:
-        """Return the parameter."""
+        """Return the parameter `user.name`."""
         return Signature(f"&user.name={user}")
 
 

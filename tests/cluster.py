@@ -1,4 +1,4 @@
-"""The real cluster as the tests use it."""
+"""The real clusters of the tests."""
 
 import http.client
 import os
@@ -14,19 +14,19 @@ HADOOP = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
 """The Hadoop release of this test session: `make test HADOOP=3.4.1`."""
 
 ZOOKEEPER = os.environ.get("ZOOKEEPER") or None
-"""The ZooKeeper of this test session, such as 3.9.5; None: the 3.8 within Hadoop's artefact."""
+"""The ZooKeeper release of this test session, such as 3.9.5; None: the 3.8 of Hadoop's artifact."""
 
 SESSION = ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True, zookeeper_version=ZOOKEEPER)
-"""The one cluster that a test session starts, when a test asks for it."""
+"""The cluster that a test session starts when a test requests it."""
 
 JOURNALED = replace(SESSION, ha=True, journalnodes=3, overrides={"dfs.ha.tail-edits.in-progress": "true"})
-"""An HA pair whose JournalNodes show their edits at once; a test that needs it starts its own."""
+"""An HA pair whose JournalNodes serve edits in progress; each test that needs it starts its own."""
 
 SECURED = ClusterSpec(
     hadoop_version=HADOOP,
     with_zookeeper=True,
     kerberos=Kerberos(
-        protection="authentication,integrity,privacy",  # a client chooses
+        protection="authentication,integrity,privacy",  # clients choose
         proxy_users=(
             ProxyUser(name="proxy", users="alice,bob"),
             ProxyUser(name="nncache", users="*"),  # for proxies that authenticate their clients
@@ -35,15 +35,15 @@ SECURED = ClusterSpec(
     tls=Tls(),
     zookeeper_security=ZooKeeperSecurity(kerberos=True, tls=True, client_certificates="want"),
 )
-"""The one with Kerberos; the tests that ask for it are in tests/secured, so that one worker starts one."""
+"""The cluster with Kerberos. The tests that request it are in tests/secured, so that only one worker starts it."""
 
 
 def webhdfs(
     cluster: Cluster, method: str, path: str, op: str, *, user: str | None = None, **parameters: str | int
 ) -> tuple[int, bytes]:
-    """Ask the first NameNode itself, past any proxy; returns the status and the body.
+    """Send a call directly to the first NameNode; return the status and the body.
 
-    For setting a scene from plain code; `user` None is the superuser, who needs no ticket. Follows no redirect.
+    It serves synchronous code of tests. `user` None is the superuser, who needs no ticket. It follows no redirects.
     """
     name = user or cluster.superuser
     query: Mapping[str, str | int] = {"op": op, "user.name": name} | parameters

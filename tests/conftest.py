@@ -1,4 +1,4 @@
-"""Fixtures of all tests. No JVM starts unless a test asks for the cluster."""
+"""Fixtures of all tests. No JVM starts unless a test requests a cluster."""
 
 import gc
 import logging
@@ -22,10 +22,10 @@ from tests.quiet import enable_logging
 from tests.real.light_server import LightServer
 from tests.registry.samples import place_of_its_own
 
-for _variable in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME"):  # of this machine's own Hadoop
+for _variable in ("HADOOP_CONF_DIR", "HADOOP_USER_NAME"):  # of a Hadoop installation on this machine
     os.environ.pop(_variable, None)
 
-# A busy machine is slow at times; how much work is done is counted where it matters, never timed.
+# A busy machine is slow at times. Tests that limit work count it and never time it.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
@@ -34,13 +34,13 @@ NEED_JARS = {"cluster", "secured_cluster", "zookeeper_server"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that chooses a layer (tests/layers.py)."""
+    """Add the options for a layer (tests/layers.py) and for a light cluster."""
     parser.addoption("--layer", choices=[*Layer], help="run the tests of this layer alone")
     parser.addoption("--light", action="store_true", help="let the session's cluster be a light one")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out the files of other layers; None is no opinion."""
+    """Ignore the files of other layers; None leaves the decision to others."""
     layer = config.getoption("layer")
     if layer is None or layer == Layer.NIGHTLY or collection_path.is_dir():
         return None
@@ -49,7 +49,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Spare the garbage collector all that is collected and imported: it took a quarter of the time in each worker."""
+    """Exempt collected and imported objects from garbage collection, which took a quarter of each worker's time."""
     gc.disable()
     try:
         return (yield)
@@ -61,40 +61,40 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Shares:
-    """Keep tests together that share what is costly to set up."""
-    config.option.loadscopereorder = False  # by their number, the long and few would come last
+    """Keep tests with a common costly fixture in one worker."""
+    config.option.loadscopereorder = False  # by number, the long and few would come last
     return Shares(config, log)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with what takes long, where several workers share the tests."""
+    """In a worker, start with the tests that take longest."""
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: rank_of(item.nodeid))
 
 
 def pytest_collection_finish() -> None:
-    """Refuse modules of tests that, imported, make the log say less: other tests wait for what it says."""
+    """Refuse test modules that silence the log when imported: other tests wait for its lines."""
     if logging.getLogger("nncache").level or logging.root.manager.disable:
         raise pytest.UsageError(
             "an import has made nncache's log quiet; call tests.quiet.be_quiet in a test instead"
         )
 
 
-@pytest.hookimpl(tryfirst=True)  # a worker's own loop asks nobody after it
+@pytest.hookimpl(tryfirst=True)  # a worker's own loop calls no other hook
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """Bring Hadoop's jars before the first test that needs them: a download is not a hung test."""
+    """Download Hadoop's jars before the first test that needs them, since a download could exceed its timeout."""
     if session.config.option.collectonly:
         return
     if any(not NEED_JARS.isdisjoint(getattr(item, "fixturenames", ())) for item in session.items):
         capture = session.config.pluginmanager.get_plugin("capturemanager")
         assert capture is not None
         with capture.global_and_fixture_disabled():
-            resolve(HADOOP, progress=partial(print, file=sys.stderr))  # a worker's other output goes nowhere
+            resolve(HADOOP, progress=partial(print, file=sys.stderr))  # a worker's stdout is lost
 
 
 STARTED: list[str] = []
-"""Processes that were started since a test began."""
+"""Processes started since the current test began."""
 
 
 def _notice(event: str, arguments: tuple[object, ...]) -> None:
@@ -103,19 +103,19 @@ def _notice(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch for processes in the layer that starts none."""
+    """Record started processes in the layer that starts none."""
     if config.getoption("layer") == Layer.TEST:
         sys.addaudithook(_notice)
 
 
 @pytest.fixture(autouse=True)
 def starts_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test of the layer TEST that starts a process: its file belongs into `WITH_PROCESSES`."""
+    """Fail a test of the layer TEST that starts a process: its file must be listed in `WITH_PROCESSES`."""
     STARTED.clear()
     yield
     if request.node.nodeid.startswith(ON_THE_CLUSTER) or request.config.getoption("layer") != Layer.TEST:
         return
-    if "cluster" in request.fixturenames:  # it may run already, in this worker: then nothing is started
+    if "cluster" in request.fixturenames:  # it may already run in this worker, so that nothing is started
         pytest.fail(
             "this test needs the session's cluster: name this file in tests/layers.py, ON_THE_CLUSTER"
         )
@@ -125,7 +125,7 @@ def starts_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def log_afterwards() -> Iterator[None]:
-    """Undo what `be_quiet`, or a command that was run in this process, has done to the log: other tests wait for it."""
+    """Undo `be_quiet` and the log settings of commands run in this process: other tests wait for log lines."""
     level = logging.root.level
     yield
     logging.root.setLevel(level)
@@ -134,10 +134,10 @@ def log_afterwards() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def collector() -> Iterator[None]:
-    """Put the garbage collector back to what it was, after proxies or publishers have run in this process."""
+    """Restore the garbage collector's settings after proxies or publishers have run in this process."""
     before = gc.get_threshold()
     yield
-    gc.unfreeze()  # what is left of them can go
+    gc.unfreeze()  # their objects can be freed
     gc.collect()
     gc.freeze()
     gc.set_threshold(*before)
@@ -145,10 +145,10 @@ def collector() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A NameNode, a DataNode and a ZooKeeper of release HADOOP, one of each for the whole session.
+    """A NameNode, a DataNode and a ZooKeeper of release HADOOP, shared by the whole session.
 
-    Leave it as it was found: whoever kills, pauses or reconfigures a server starts a cluster of their own.
-    With --light a light cluster stands in their place, for a look at what needs *a* NameNode and not *the* NameNode.
+    A test must leave it unchanged: one that kills, pauses or reconfigures a server starts its own cluster.
+    With --light it is a light cluster, for tests that need any NameNode rather than Hadoop's.
     """
     if request.config.getoption("light"):
         with LightServer(request.getfixturevalue("zookeeper_server")) as light:
@@ -160,9 +160,9 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def secured_cluster() -> Iterator[Cluster]:
-    """A cluster with Kerberos and a KDC of its own, one for the whole session. For tests in tests/secured.
+    """A cluster with Kerberos and its own KDC, shared by the whole session, for tests in tests/secured.
 
-    Leave it as it was found, the KDC serving.
+    A test must leave it unchanged, with the KDC running.
     """
     need_kdc()
     with Cluster.start(SECURED) as started:
@@ -171,7 +171,7 @@ def secured_cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def kdc_server() -> Iterator[KdcServer]:
-    """A KDC without a cluster, with alice and HTTP/localhost. It may be stopped, but is left serving."""
+    """A KDC without a cluster, with alice and HTTP/localhost. A test may stop it, but must leave it running."""
     need_kdc()
     with KdcServer() as server:
         server.add("alice", "HTTP/localhost")
@@ -180,21 +180,21 @@ def kdc_server() -> Iterator[KdcServer]:
 
 @pytest.fixture(scope="session")
 def zookeeper_server() -> Iterator[ZooKeeperServer]:
-    """A ZooKeeper for tests that need no NameNode. It may be killed and wiped, but is left serving."""
+    """A ZooKeeper for tests without a NameNode. A test may kill and wipe it, but must leave it running."""
     with ZooKeeperServer(hadoop_version=HADOOP, version=ZOOKEEPER) as server:
         yield server
 
 
 @pytest.fixture
 def place(cluster: Cluster) -> Iterator[dict[str, str]]:
-    """Yield the settings of a registry that is this test's alone."""
+    """Yield the settings of a registry for this test alone."""
     with place_of_its_own(cluster) as settings:
         yield settings
 
 
 @pytest.fixture
 def administrators_directory(cluster: Cluster) -> str:
-    """Return a directory in HDFS that is this test's alone, where only the superuser may write."""
+    """Return an HDFS directory for this test alone, writable only by the superuser."""
     path = f"/administrators/{uuid.uuid4().hex[:12]}"
     make_directory(cluster, "/administrators", "755")
     make_directory(cluster, path, "755")
@@ -203,7 +203,7 @@ def administrators_directory(cluster: Cluster) -> str:
 
 @pytest.fixture
 def hdfs_directory(cluster: Cluster) -> str:
-    """Return a directory in HDFS, mode 777, that is this test's alone."""
+    """Return an HDFS directory of mode 777 for this test alone."""
     path = f"/t/{uuid.uuid4().hex[:12]}"
     make_directory(cluster, "/t")
     make_directory(cluster, path)

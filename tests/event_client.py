@@ -1,4 +1,4 @@
-"""A client of Server-Sent Events made of nothing but http.client, as an application's could be."""
+"""A client of Server-Sent Events that uses only http.client, as an application might."""
 
 import contextlib
 import http.client
@@ -16,7 +16,7 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a client is given: with the id that it has by then."""
+    """A message, with the client's last event id at that point."""
 
     event: str
     data: Any
@@ -24,26 +24,26 @@ class Message:
 
 
 class EventClient(Iterator[Message]):
-    """One stream: the reply to a request, and its messages one by one.
+    """A stream: the reply to a request, and its messages one by one.
 
     Attributes:
-        status: of the reply.
-        fields: of the reply.
+        status: the reply's status.
+        fields: the reply's header fields.
         last_id: the id of the last message that had one.
-        comments: lines that a client ignores, seen so far.
-        is_whole: the body came to its end, and was not cut.
+        comments: number of comment lines so far, which clients ignore.
+        is_whole: whether the body was received to its end.
     """
 
     def __init__(self, address: str, target: str, headers: Mapping[str, str] = NO_HEADERS) -> None:
-        """Ask; the reply has begun when this returns.
+        """Send the request; the reply's head has been read on return.
 
         Raises:
-            http.client.HTTPException, OSError: there is none.
+            http.client.HTTPException, OSError: there is no reply.
         """
         self._connection = http.client.HTTPConnection(address, timeout=HANG_S)
         try:
             self._connection.request("GET", target, headers=dict(headers))
-            self._socket = self._connection.sock  # the reply takes it over, if it ends the connection
+            self._socket = self._connection.sock  # a reply that ends the connection takes it over
             self._reply = self._connection.getresponse()
         except BaseException:
             self._connection.close()
@@ -63,8 +63,8 @@ class EventClient(Iterator[Message]):
         self._connection.close()
 
     def cut(self) -> None:
-        """Break the connection, from any thread: who reads from it sees its end."""
-        with contextlib.suppress(OSError):  # it is broken already
+        """Break the connection, from any thread: its reader sees the end of the stream."""
+        with contextlib.suppress(OSError):  # already broken
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def body(self) -> bytes:
@@ -75,7 +75,7 @@ class EventClient(Iterator[Message]):
         """Return the next message; stop at the end of the stream.
 
         Raises:
-            http.client.HTTPException, OSError: it was cut.
+            http.client.HTTPException, OSError: the connection was broken.
         """
         event, data = "message", list[str]()
         while line := self._reply.readline():

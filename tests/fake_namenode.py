@@ -1,4 +1,4 @@
-"""A NameNode's HTTP server as far as the pool and a forwarded call need it; it has no RPC server and no edits."""
+"""A NameNode's HTTP server with the calls that the pool and forwarding need, but without RPC and edits."""
 
 import asyncio
 import json
@@ -10,11 +10,11 @@ from nncache.hadoop.jmx import STARTED_QUERY
 
 
 class FakeNameNode:
-    """Active, without HA. A call for a path that ends with `slow` is answered when `may_answer` is set."""
+    """An active NameNode without HA. A call for a path that ends in `slow` waits for `may_answer`."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
-        self.traceparents: list[str | None] = []  # of these
+        self.traceparents: list[str | None] = []  # of the calls
         self.asked_slowly = asyncio.Event()
         self.may_answer = asyncio.Event()
         self._runner = web.ServerRunner(web.Server(self._answer))

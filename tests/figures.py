@@ -1,4 +1,4 @@
-"""Figures of each room, made up, for tests of what shows them."""
+"""Invented figures of each room, for tests of their display."""
 
 import dataclasses
 from collections import Counter
@@ -39,12 +39,12 @@ StatsT = TypeVar("StatsT")
 
 
 def made_up(daemon: Daemon) -> dict[str, object]:
-    """Return one Stats value per room of the daemon."""
+    """Return a Stats value for each room of the daemon."""
     return {room: stats for room, stats in _all().items() if daemon in ROOMS[room]}
 
 
 def _made(kind: type[StatsT], **given: object) -> StatsT:
-    """Return figures of which all that are not given are 0, or their default."""
+    """Return figures in which all others are 0 or their default."""
     fields = dataclasses.fields(kind)  # type: ignore[arg-type] # any dataclass
     zero = {each.name: 0 for each in fields if each.default is each.default_factory is dataclasses.MISSING}
     return kind(**zero | given)

@@ -1,4 +1,4 @@
-"""An HTTP/1.1 client for attacks and races: bytes out as they stand, replies as they came."""
+"""An HTTP/1.1 client for attacks and races: requests are sent byte for byte, and replies are not interpreted."""
 
 import asyncio
 import socket
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Self
 
 _LIMIT_BYTES = 1 << 16
-"""Read ahead of whoever takes a reply; a server's head is shorter."""
+"""Size of the read buffer in bytes; a server's head is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply, without its framing.
+    """A reply without its framing.
 
     Attributes:
-        fields: by name in lower case.
+        fields: values by lowercase name.
     """
 
     status: int
@@ -24,7 +24,7 @@ class Reply:
 
     @property
     def cache_status(self) -> str:
-        """How the proxy says that the reply was made."""
+        """The field `Cache-Status`."""
         return self.fields.get("cache-status", "")
 
     @property
@@ -34,47 +34,47 @@ class Reply:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is an error of the proxy's own."""
+        """Whether the reply is the proxy's own error."""
         return self.status >= 400 and b'"message":"nncache' in self.body
 
     @property
     def status_and_body(self) -> tuple[int, bytes]:
-        """What is compared."""
+        """The compared parts of the reply."""
         return self.status, self.body
 
 
 def request(method: str, target: str, *fields: str) -> bytes:
-    """Return the bytes of a request without a body, its target as it stands."""
+    """Return the bytes of a request without a body, with its target unchanged."""
     lines = (f"{method} {target} HTTP/1.1", "Host: nncache", *fields)
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
 def webhdfs(method: str, path: str, op: str, user: str = "carol", extra: str = "") -> bytes:
-    """Return the bytes of a WebHDFS call; `extra` are further parameters, beginning with "&"."""
+    """Return the bytes of a WebHDFS call; `extra` has further parameters, starting with "&"."""
     return request(method, f"/webhdfs/v1{path}?op={op}&user.name={user}{extra}")
 
 
 class HttpClient:
-    """One connection to a server ("host:port"), made when needed and kept until a reply ends it. Not for two tasks.
+    """A connection to a server ("host:port"), opened on demand and kept until a reply ends it. For a single task.
 
     Attributes:
-        port: our own; 0 while there is no connection.
+        port: the local port; 0 without a connection.
     """
 
     def __init__(self, address: str, source: str = "", *, receive_buffer_bytes: int = 0) -> None:
         self.address = address
         self.port = 0
-        self._source = source  # an address of this machine; "": any
-        self._receive_buffer_bytes = receive_buffer_bytes  # of the kernel; 0: its default
+        self._source = source  # a local address; "": any
+        self._receive_buffer_bytes = receive_buffer_bytes  # the kernel's receive buffer; 0: its default
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._sock: socket.socket | None = None
 
     async def connect(self) -> asyncio.StreamReader:
-        """Connect unless it is connected; return what is received.
+        """Connect if there is no connection; return its stream reader.
 
         Raises:
-            OSError: that failed.
+            OSError: the connection failed.
         """
         if self._reader is None:
             host, _, port = self.address.rpartition(":")
@@ -95,12 +95,12 @@ class HttpClient:
         return self._reader
 
     def write(self, data: bytes) -> None:
-        """Send bytes on the connection that is there, as soon as they can go."""
+        """Write bytes to the existing connection, without waiting."""
         assert self._writer is not None
         self._writer.write(data)
 
     async def send(self, data: bytes) -> None:
-        """Connect if need be, send bytes, and wait until most of them have gone.
+        """Connect if necessary, write bytes, and wait until the send buffer drains.
 
         Raises:
             OSError: the connection broke.
@@ -114,7 +114,7 @@ class HttpClient:
         """Send a request and return its reply.
 
         Raises:
-            OSError, EOFError, ValueError: no reply that can be read came; the connection is closed.
+            OSError, EOFError, ValueError: there was no valid reply; the connection is closed.
         """
         try:
             await self.send(request)
@@ -129,7 +129,7 @@ class HttpClient:
         Raises:
             OSError, EOFError, ValueError: as `exchange`.
         """
-        reader = self._reader  # hanging up takes it away
+        reader = self._reader  # `hang_up` resets it
         assert reader is not None
         while True:
             try:
@@ -148,7 +148,7 @@ class HttpClient:
         return Reply(status, fields, body)
 
     def hang_up(self) -> None:
-        """End the connection at once, whatever is on its way; the next request makes another."""
+        """Abort the connection, whatever is in flight; the next request opens another."""
         if self._writer is not None:
             self._writer.transport.abort()
         self._reader = self._writer = self._sock = None

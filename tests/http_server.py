@@ -1,4 +1,4 @@
-"""HTTP servers on a thread of their own, which answer as a test says."""
+"""HTTP servers on a separate thread, with a test's answers."""
 
 import ssl
 import threading
@@ -19,9 +19,9 @@ def serving(
     port: int = 0,
     awaits_replies: bool = False,
 ) -> Iterator[str]:
-    """Answer each GET, POST and PUT, over TLS if asked for; yields host:port.
+    """Answer each GET, POST and PUT, over TLS if `tls` is given; yield host:port.
 
-    `awaits_replies`: its end waits for those that are under way.
+    With `awaits_replies`, the end of the block waits for replies in flight.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -33,14 +33,14 @@ def serving(
             self.end_headers()
             self.wfile.write(body)
 
-        do_POST = do_PUT = do_GET  # noqa: N815 - the names that the server calls
+        do_POST = do_PUT = do_GET  # noqa: N815 - names that the server requires
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         server.daemon_threads = not awaits_replies
-        server.handle_error = lambda *_: None  # type: ignore[method-assign] # a handshake that fails is the client's
+        server.handle_error = lambda *_: None  # type: ignore[method-assign] # a failed handshake is the client's fault
         if tls is not None:
             server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -55,7 +55,7 @@ def serving(
 def http_server(
     status: int, fields: Mapping[str, str] | None = None, body: str = ""
 ) -> AbstractContextManager[str]:
-    """Answer every request alike; yields host:port."""
+    """Give every request the same answer; yield host:port."""
     return serving(lambda _: (status, fields or {}, body.encode()))
 
 
@@ -63,7 +63,7 @@ def http_server(
 def answering(
     status: int, body: bytes, headers: list[str | None] | None = None, *, tls: ssl.SSLContext | None = None
 ) -> Iterator[tuple[str, list[str]]]:
-    """Answer every request alike; yields the address and the requests, and notes each one's Authorization."""
+    """Give every request the same answer; yield the address and the requests. `headers` collects each Authorization."""
     asked: list[str] = []
 
     def answer(request: BaseHTTPRequestHandler) -> Answer:

@@ -1,4 +1,4 @@
-"""Where Kerberos can be had, and tickets as a client sends them."""
+"""The requirements of Kerberos tests, and a client's tickets."""
 
 import base64
 import importlib.util
@@ -18,13 +18,13 @@ from nncache.testbed.process import Lifeline, Running
 from nncache.testbed.programs import find_programs
 
 REQUIRED = "NNCACHE_REQUIRE_KERBEROS"
-"""With this variable set (as in .ci/run), a test that would be skipped fails."""
+"""With this variable set (as in .ci/run), a missing requirement is a failure, not a skip."""
 
 _BUILD = "apt-get install krb5-user libkrb5-dev gcc python3-dev, then remove .venv/.installed"
 
 
 def need_kdc() -> None:
-    """Skip the test where no KDC is installed."""
+    """Skip the test if no KDC is installed."""
     try:
         find_programs(*PROGRAMS)
     except MissingToolError as error:
@@ -32,19 +32,19 @@ def need_kdc() -> None:
 
 
 def need_gssapi() -> None:
-    """Skip the test where the extra `kerberos` is not installed."""
+    """Skip the test if the extra `kerberos` is not installed."""
     if importlib.util.find_spec("gssapi") is None:
         give_up(f"Python's gssapi is not installed: {_BUILD}")
 
 
 def need_curl() -> None:
-    """Skip the test where there is no curl; Debian's has GSSAPI."""
+    """Skip the test without curl; Debian's supports GSSAPI."""
     if shutil.which("curl") is None:
         give_up("curl is not installed: apt-get install curl")
 
 
 def give_up(reason: str) -> None:
-    """Skip the test, or fail it where REQUIRED says so."""
+    """Skip the test; fail it if REQUIRED is set."""
     if os.environ.get(REQUIRED):
         pytest.fail(f"{REQUIRED} is set, and {reason}")
     pytest.skip(reason)
@@ -52,7 +52,7 @@ def give_up(reason: str) -> None:
 
 @contextmanager
 def clients_of(kdc: Kdc) -> Iterator[None]:
-    """Make this process a client of that KDC, and of no tickets that its user may have."""
+    """Make this process a client of the KDC, without its user's own tickets."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("KRB5CCNAME", "KRB5_KTNAME", "KRB5_CLIENT_KTNAME"):
             patch.delenv(name, raising=False)
@@ -62,9 +62,9 @@ def clients_of(kdc: Kdc) -> Iterator[None]:
 
 
 def negotiate(ccache: Path, service: str = "HTTP@localhost") -> str:
-    """Return a value of the header Authorization: a new SPNEGO token by the ticket in this ccache file.
+    """Return an Authorization value: a new SPNEGO token from the ticket in this ccache file.
 
-    Skips the test where the extra `kerberos` is not installed. Needs `clients_of` the KDC.
+    The test is skipped if the extra `kerberos` is not installed. Needs `clients_of` the KDC.
     """
     need_gssapi()
     import gssapi  # noqa: PLC0415 - an extra
@@ -78,13 +78,13 @@ def negotiate(ccache: Path, service: str = "HTTP@localhost") -> str:
 
 
 class KdcServer(Kdc, Running):
-    """A KDC of its own: a free port and a temporary directory, for as long as the `with` block lasts.
+    """A KDC with a free port and a temporary directory, during the `with` block.
 
-    It also ends when this process does, in whatever way (see `nncache.testbed.guard`).
+    It also ends with this process, however that ends (see `nncache.testbed.guard`).
     """
 
     def __init__(self) -> None:
-        """Lay it out without starting it; the `with` block does.
+        """Prepare the KDC; the `with` block starts it.
 
         Raises:
             TestbedError: MIT Kerberos is not installed, or no port is free.
@@ -101,6 +101,6 @@ class KdcServer(Kdc, Running):
             undo.pop_all()
 
     def close(self) -> None:
-        """End it, give its port back and remove its directory. May be called again."""
-        self.process.kill()  # its database will not be read again
+        """Kill the KDC, release its port and remove its directory. May be called repeatedly."""
+        self.process.kill()  # its database is not needed any more
         self._close.close()

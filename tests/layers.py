@@ -1,10 +1,9 @@
-"""Which tests run when: `make test` on each change, `make check` before a merge, `make nightly` for the rest.
+"""The layers of tests: `make test` for each change, `make check` before a merge, `make nightly` for the rest.
 
 A file belongs to one layer:
-
-- TEST: no process at all, or nothing but the one cluster that a session shares (`ON_THE_CLUSTER`);
-- CHECK: processes of its own, or a short form of what runs nightly (`WITH_PROCESSES`);
-- NIGHTLY: what takes a minute or more, marked `long`, in files of any layer.
+- TEST: no processes, except the session's shared cluster (`ON_THE_CLUSTER`);
+- CHECK: its own processes, or a short form of a nightly run (`WITH_PROCESSES`);
+- NIGHTLY: tests of a minute or more, marked `long`, in files of any layer.
 """
 
 from enum import StrEnum
@@ -16,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Layer(StrEnum):
-    """When a test runs."""
+    """The layer of a test."""
 
     TEST = "test"
     CHECK = "check"
@@ -27,7 +26,7 @@ ON_THE_CLUSTER = (
     "tests/stories/",
     "tests/contracts/",
     "tests/clients/",
-    "tests/hadoop/kerberos/",  # a KDC starts at once
+    "tests/hadoop/kerberos/",  # a KDC starts immediately
     "tests/hadoop/rpc/test_namenode.py",
     "tests/hadoop/rpc/test_namespace_calls.py",
     "tests/hadoop/test_jmx.py",
@@ -42,7 +41,7 @@ ON_THE_CLUSTER = (
     "tests/registry/test_operations.py",
     "tests/client/test_connecting.py",
 )
-"""Directories and files of the layer TEST that share the session's cluster. One worker runs them all."""
+"""Directories and files of the layer TEST that use the session's cluster. One worker runs all of them."""
 
 WITH_PROCESSES = (
     "tests/bench/",
@@ -110,23 +109,23 @@ runs nightly. Those that take longest come first, so that no worker is left alon
 """
 
 TOGETHER = ("tests/bench/", "tests/advisor/", "tests/demo/", "tests/secured/")
-"""Directories whose tests lean on one costly thing, made once a session: Spark, the demo, a cluster with Kerberos."""
+"""Directories whose tests share a costly resource, set up once a session: Spark, the demo, a cluster with Kerberos."""
 
 
 def layer_of(path: Path) -> Layer:
-    """Return the layer of a test file; a test in it that is marked `long` runs nightly."""
+    """Return the layer of a test file; its tests marked `long` run nightly."""
     return Layer.CHECK if _place(path.relative_to(ROOT).as_posix(), WITH_PROCESSES) else Layer.TEST
 
 
 def share_of(nodeid: str) -> str:
-    """Return what the test shares a worker with: the cluster, a directory of TOGETHER, or its file."""
+    """Return the share of a test, which one worker runs: the cluster, a directory of TOGETHER, or its file."""
     if _place(nodeid, ON_THE_CLUSTER):
         return "cluster"
     return _place(nodeid, TOGETHER) or nodeid.partition("::")[0]
 
 
 def rank_of(nodeid: str) -> int:
-    """Return its rank: tests of lower ranks come before it."""
+    """Return the test's rank; lower ranks run first."""
     order = (*ON_THE_CLUSTER, *WITH_PROCESSES)
     place = _place(nodeid, order)
     return order.index(place) if place else len(order)
@@ -137,7 +136,7 @@ def _place(name: str, places: tuple[str, ...]) -> str:
 
 
 class Shares(LoadScopeScheduling):  # type: ignore[misc] # xdist ships no types
-    """Gives whole shares to workers, in the order of the first test of each."""
+    """Distributes whole shares to workers, in the order of each share's first test."""
 
     def _split_scope(self, nodeid: str) -> str:
         return share_of(nodeid)

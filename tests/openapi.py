@@ -1,4 +1,4 @@
-"""docs/openapi.yaml, and which answers are as it says."""
+"""docs/openapi.yaml, and the validation of replies against it."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ DOCUMENT: Final[Mapping[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf
 
 
 def operations(tag: str) -> set[tuple[str, str]]:
-    """Return method and path of each operation that a daemon of this tag serves."""
+    """Return the method and path of each operation with this tag."""
     return {
         (method.upper(), path)
         for path, item in DOCUMENT["paths"].items()
@@ -24,7 +24,7 @@ def operations(tag: str) -> set[tuple[str, str]]:
 
 
 def parameters(path: str, place: str) -> set[str]:
-    """Return the names of the parameters of GET that are in this place: query, header or path."""
+    """Return the names of GET's parameters in this place: query, header or path."""
     item = DOCUMENT["paths"][path]
     return {
         each["name"]
@@ -34,7 +34,7 @@ def parameters(path: str, place: str) -> set[str]:
 
 
 def wrongs(method: str, path: str, status: int, media_type: str, answer: object) -> list[str]:
-    """Return what of an answer is not as the document says; a key that no schema names is wrong, too."""
+    """Return the violations of the document by a reply; a key that no schema names is a violation, too."""
     responses = DOCUMENT["paths"][path][method.lower()]["responses"]
     if str(status) not in responses:
         return [f"{method} {path}: status {status}"]
@@ -45,7 +45,7 @@ def wrongs(method: str, path: str, status: int, media_type: str, answer: object)
 
 
 def wrongs_of(schema: Mapping[str, Any], value: object) -> list[str]:
-    """Return what of a value is not as a schema of the document says."""
+    """Return the violations of a schema of the document by a value."""
     whole = {"components": _closed(DOCUMENT["components"]), **_closed(schema)}
     errors: Iterable[Any] = OAS31Validator(whole).iter_errors(value)
     return [f"{each.json_path}: {each.message[:300]}" for each in errors]
@@ -61,7 +61,7 @@ def _resolved(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _closed(value: Any) -> Any:
-    """Return a schema that takes no key that it does not name."""
+    """Return the schema with all other keys forbidden."""
     if isinstance(value, list):
         return [_closed(each) for each in value]
     if not isinstance(value, dict):

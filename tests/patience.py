@@ -1,4 +1,4 @@
-"""How long a test waits: it may fail because something hangs, never because the machine is busy."""
+"""Timeouts of tests: a test may fail because something hangs, never because the machine is busy."""
 
 import asyncio
 import time
@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 HANG_S: Final = 60.0
-"""Only what hangs takes so long, on whatever machine."""
+"""Seconds after which something must be hanging, on any machine."""
 
 SLACK_S: Final = 15.0
-"""What a busy machine may add to a wait that has an end of its own."""
+"""Seconds that a busy machine may add to a bounded wait."""
 
 
 def until(is_so: Callable[[], object], state: Callable[[], object] = lambda: "it never is so") -> float:
-    """Ask until it is so, and return how long that took; `state` is said of what hangs."""
+    """Poll until the condition holds; return the time in seconds. `state` is the message of a timeout."""
     began = time.monotonic()
     while not is_so():
         assert time.monotonic() - began < HANG_S, state()
@@ -22,7 +22,7 @@ def until(is_so: Callable[[], object], state: Callable[[], object] = lambda: "it
 
 
 async def until_so(is_so: Callable[[], bool | Awaitable[bool]]) -> None:
-    """The same on an event loop: what makes it so tells nobody here."""
+    """Do the same on an event loop, for a condition without notification."""
     async with asyncio.timeout(HANG_S):
         while not (await found if isinstance(found := is_so(), Awaitable) else found):  # noqa: ASYNC110 - as said
             await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""nncache as a process, typed as a user would type it."""
+"""Run nncache as a process, from a user's command line."""
 
 import http.client
 import os
@@ -14,13 +14,13 @@ from nncache.testbed.ports import PortLease
 from tests.patience import HANG_S
 
 Running: TypeAlias = AbstractContextManager[subprocess.Popen[bytes]]
-"""A process for as long as it is entered."""
+"""A process that runs during its block."""
 
 NNCACHE = (sys.executable, "-m", "nncache.commands.cli")
 
 
 def free_address() -> str:
-    """Return an address that nothing listens on; no outgoing connection is given its port, either."""
+    """Return a loopback address with a port where nothing listens and that no outgoing connection gets."""
     with PortLease() as ports:
         while (port := ports.take()) in _LATELY_GIVEN:
             continue
@@ -29,12 +29,12 @@ def free_address() -> str:
 
 
 _LATELY_GIVEN: Final = deque[int](maxlen=64)
-"""Nothing listens there yet, perhaps: two addresses of one test must differ."""
+"""A recent address may not be in use yet, but two addresses of a test must differ."""
 
 
 @contextmanager
 def running(*words: str, log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `nncache WORDS`, what it says in the log; it is killed at the end if it still runs."""
+    """Run `nncache WORDS` with its standard error in the log; kill it at the end."""
     with log.open("ab") as lines:
         process = subprocess.Popen([*NNCACHE, *words], stderr=lines, env=os.environ | environment)
     try:
@@ -45,14 +45,14 @@ def running(*words: str, log: Path, **environment: str) -> Iterator[subprocess.P
 
 
 def output(*words: str) -> str:
-    """Return what `nncache WORDS` prints; it must end well."""
+    """Return the standard output of `nncache WORDS`, which must succeed."""
     ended = subprocess.run([*NNCACHE, *words], capture_output=True, check=False, timeout=60, text=True)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 
 
 def fetched(address: str, target: str, times: int = 1) -> list[tuple[int, str, str]]:
-    """Return status, `Cache-Status` and body of each answer on one connection; nothing when nobody is there."""
+    """Return the status, `Cache-Status` and body of each reply on one connection; nothing if nobody listens."""
     connection = http.client.HTTPConnection(address, timeout=HANG_S)
     replies = []
     try:

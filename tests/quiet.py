@@ -1,10 +1,10 @@
-"""Have the log say nothing where troubles are made by the thousand."""
+"""Silence the log in tests that cause faults by the thousand."""
 
 import logging
 
 
 def be_quiet() -> None:
-    """Log nothing in this process, of any library; each test begins with a log that speaks again."""
+    """Disable all logging in this process; it is enabled again for the next test."""
     logging.disable(logging.CRITICAL)
 
 

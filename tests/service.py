@@ -1,4 +1,4 @@
-"""An inotify service of a test's own: its filters, publishers and proxies, started as an operator would start them."""
+"""An inotify service of a single test: filters, publishers and proxies, started as an operator would start them."""
 
 import asyncio
 import uuid
@@ -17,7 +17,7 @@ NAMESERVICE = "ns1"
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One inotify service: its places in HDFS and ZooKeeper are its own, so that tests don't meet."""
+    """An inotify service with separate places in HDFS and ZooKeeper, so that tests do not interfere."""
 
     cluster: Cluster
     zookeeper: str  # host:port
@@ -26,7 +26,7 @@ class Service:
 
     @classmethod
     def of(cls, cluster: Cluster, zookeeper: str | None = None) -> "Service":
-        """Lay one out, on the cluster's own ZooKeeper unless another is given."""
+        """Return a new service, on the cluster's ZooKeeper unless another one is given."""
         if zookeeper is None:
             zookeeper = cluster.zookeeper.address
         name = uuid.uuid4().hex[:12]
@@ -34,7 +34,7 @@ class Service:
 
     @property
     def namenode_flags(self) -> tuple[str, ...]:
-        """Where the NameNodes are, and as whom they are asked where that must be shown."""
+        """Flags of the NameNodes' addresses, and of the service's principal on a cluster with Kerberos."""
         http = ",".join(namenode.http for namenode in self.cluster.namenodes)
         rpc = ",".join(namenode.rpc for namenode in self.cluster.namenodes)
         own = principal_flags(self.cluster.kdc) if self.cluster.kdc is not None else ()
@@ -42,15 +42,15 @@ class Service:
 
     @property
     def zookeeper_flags(self) -> tuple[str, ...]:
-        """Where ZooKeeper is, and the place in it."""
+        """Flags of ZooKeeper's address and root."""
         return ("--zookeeper", self.zookeeper, "--zookeeper-root", self.root)
 
     def filter(self, name: str, glob: str) -> Filter:
-        """Return a filter of the superuser's, which alice may follow."""
+        """Return a filter of the superuser to which alice may subscribe."""
         return Filter(name, glob, self.cluster.superuser, ("alice",))
 
     def add(self, name: str, glob: str) -> None:
-        """Add such a filter."""
+        """Add the filter that `filter` returns."""
         self.add_all(self.filter(name, glob))
 
     def add_all(self, *filters: Filter) -> None:
@@ -63,7 +63,7 @@ class Service:
         self._on_store(carry_out)
 
     def modify(self, name: str, *, glob: str) -> None:
-        """Give a filter another glob."""
+        """Change the glob of a filter."""
 
         async def carry_out(store: FilterStore) -> None:
             before = (await store.get(name)).filter
@@ -106,6 +106,6 @@ class Service:
 
 
 def spelled(flags: Mapping[str, object]) -> list[str]:
-    """Return flags as they are given on a command line; one that is True has no value."""
+    """Return command-line words of these flags; a flag that is True has no value."""
     words = ((f"--{name.replace('_', '-')}", value) for name, value in flags.items())
     return [part for name, value in words for part in ((name,) if value is True else (name, str(value)))]

@@ -1,4 +1,4 @@
-"""What channels are made from, with defaults."""
+"""The setup of channels with defaults."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ def channel_setup(
     zookeeper: ZooKeeperSettings | None = None,
     nameservice: str = "ns1",
 ) -> ChannelSetup:
-    """Return the setup of a channel; what is not said is as by default."""
+    """Return a channel's setup; omitted arguments have default settings."""
     return ChannelSetup(
         namenodes=namenodes,
         nameservice=nameservice,

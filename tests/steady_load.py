@@ -1,4 +1,4 @@
-"""Requests at a steady rate on kept connections, as from many pollers."""
+"""Requests at a steady rate on keep-alive connections, as from many pollers."""
 
 import asyncio
 from collections import Counter
@@ -11,24 +11,24 @@ CONNECTIONS: Final = 50
 
 
 class SteadyLoad:
-    """An open loop: when each request is due is set beforehand, and what is late is made up for.
+    """An open-loop load: requests are due at fixed times, and late ones are sent without delay.
 
-    A connection that the server has closed while it was idle is made again, and the request sent again, as clients and
-    load balancers do (RFC 9112, section 9.3.1). Whatever else goes wrong is a failed request.
+    If the server has closed an idle connection, it is reopened and the request sent again, as clients and balancers do
+    (RFC 9112, section 9.3.1). Any other error is a failed request.
     """
 
     def __init__(self, per_s: float, server: Callable[[], str], targets: Sequence[str]) -> None:
-        """Lay it out; `server` says where the next new connection goes, host:port."""
+        """Prepare the load; `server` returns the host:port for each new connection."""
         self._pause_s = CONNECTIONS / per_s  # between two requests of a connection
         self._server = server
         self._targets = targets
         self._stop = asyncio.Event()
         self._tasks = asyncio.TaskGroup()
         self.statuses = Counter[int]()
-        self.servers = Counter[str]()  # requests that each has answered
-        self.failed = Counter[str]()  # by what went wrong
+        self.servers = Counter[str]()  # requests answered, by server
+        self.failed = Counter[str]()  # by error
         self.retried = 0
-        self.due = 0  # requests so far
+        self.due = 0  # number of requests so far
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -71,11 +71,11 @@ class SteadyLoad:
 
 
 class _ClosedError(EOFError):
-    """It was closed before the first byte of a reply."""
+    """The connection was closed before the first byte of a reply."""
 
 
 class _Connection:
-    """One connection, or none yet."""
+    """A connection, open or not."""
 
     def __init__(self) -> None:
         self.server = ""
@@ -83,11 +83,11 @@ class _Connection:
 
     @property
     def is_kept(self) -> bool:
-        """Whether there is one."""
+        """Whether the connection is open."""
         return self._streams is not None
 
     async def ask(self, target: str, server: Callable[[], str]) -> int:
-        """Return the status of the reply, which is read to its end; close the connection if it says so."""
+        """Return the status of the reply and discard its body; close the connection if the reply says so."""
         if self._streams is None:
             self.server = server()
             host, _, port = self.server.rpartition(":")
@@ -115,7 +115,7 @@ class _Connection:
         return int(line.split()[1])
 
     def close(self) -> None:
-        """Give it up."""
+        """Close the connection."""
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None

@@ -1,11 +1,11 @@
-"""Add up figures of one kind."""
+"""Sum figures of one kind."""
 
 from dataclasses import fields
 from typing import Any
 
 
 def add_to(total: Any, more: Any) -> None:
-    """Add the numbers, lists and counters of a dataclass to those of another one; texts stay."""
+    """Add the numbers, lists and counters of one dataclass to another; texts stay."""
     for each in fields(total):
         value = getattr(total, each.name)
         if not isinstance(value, str):

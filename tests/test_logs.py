@@ -1,4 +1,4 @@
-"""Every record is one line."""
+"""The forms of log records, and the limits on their number."""
 
 import json
 import logging
@@ -10,7 +10,7 @@ from nncache.logs import Bounded, LogFormat, LogSettings, OneLine, OneObject, se
 
 
 def test_a_record_is_one_line_with_a_utc_time() -> None:
-    """What a peer sent cannot forge a second line."""
+    """Text from a peer cannot forge a second line."""
     record = logging.LogRecord(
         "nncache.proxy.clients.server", logging.INFO, __file__, 1, "from %s", ("a\r\nERROR b",), None
     )
@@ -23,7 +23,7 @@ def test_a_record_is_one_line_with_a_utc_time() -> None:
 
 @pytest.mark.parametrize("character", ["\x00", "\x0b", "\x1b", "\x7f", "\x85", "\x9b", "\u2028", "\u2029"])
 def test_no_character_steers_the_reader(character: str) -> None:
-    """A path may hold what clears a terminal, or ends a line for whoever splits the log."""
+    """A path may contain characters that clear a terminal or that log parsers treat as line ends."""
     record = logging.LogRecord("x", logging.INFO, __file__, 1, "/a%sb\té", (character,), None)
     line = OneLine().format(record)
     assert character not in line
@@ -31,7 +31,7 @@ def test_no_character_steers_the_reader(character: str) -> None:
 
 
 def test_a_json_line_is_one_object() -> None:
-    """Read back it is what was logged; a traceback is one string, and nothing in it steers a reader."""
+    """It decodes to the logged values. A traceback is one string, and control characters are escaped."""
     text = 'a\r\n{"level": "ERROR"}\x00\x0b\x1b\x7f\x85\x9b\u2028\udcff é'
     with pytest.raises(json.JSONDecodeError) as caught:
         json.loads(f"{{}}{text}")
@@ -60,10 +60,10 @@ def test_a_json_line_is_one_object() -> None:
 def test_lines_below_the_level_are_not_written(
     log_format: LogFormat, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`log_level` is the least weight that is written, `log_format` says how."""
+    """`log_level` is the minimum level, `log_format` the form."""
     root = logging.getLogger()
     level, handlers = root.level, root.handlers[:]
-    root.handlers.clear()  # pytest's own, which set_up_logs would close
+    root.handlers.clear()  # removes pytest's handlers, which set_up_logs would close
     try:
         set_up_logs(LogSettings(log_level="warning", log_format=log_format))
         logging.getLogger("x").info("quiet")
@@ -75,12 +75,12 @@ def test_lines_below_the_level_are_not_written(
 
 
 def record_at(line: int, level: int = logging.WARNING, msg: str = "from %s") -> logging.LogRecord:
-    """Make one that a line of this file has written."""
+    """Return a record from a line of this file."""
     return logging.LogRecord("x", level, __file__, line, msg, ("p",), None)
 
 
 def test_one_place_of_the_code_does_not_fill_the_disk() -> None:
-    """60 lines at once and one a second, whatever a client sends; the next one counts what was left out."""
+    """A burst of 60 lines and then one per second, whatever a client sends; a later line counts the omitted ones."""
     now = 0.0
     bound = Bounded(lambda: now)
     assert [bound.filter(record_at(1)) for _ in range(100)] == [True] * 60 + [False] * 40
@@ -94,6 +94,6 @@ def test_one_place_of_the_code_does_not_fill_the_disk() -> None:
 
 
 def test_a_tls_client_that_closes_its_half_writes_no_line() -> None:
-    """Asyncio warns of what our protocol returns, once for each connection."""
+    """Asyncio would warn of our protocol's return value once per connection."""
     message = "returning true from eof_received() has no effect when using ssl"
     assert not Bounded(lambda: 0.0).filter(logging.LogRecord("asyncio", 30, __file__, 1, message, (), None))

@@ -1,4 +1,4 @@
-"""Servers with a certificate, and clients that trust its authority."""
+"""TLS servers with a certificate, and clients that trust its authority."""
 
 import ssl
 
@@ -8,7 +8,7 @@ from nncache.testbed.certificates import Authority
 
 
 def server_context(authority: Authority, *identities: str) -> ssl.SSLContext:
-    """Return how a server shows a certificate for these names; none: localhost and 127.0.0.1."""
+    """Return a server's TLS context with a certificate for these names (default: localhost and 127.0.0.1)."""
     issued = authority.issue("-".join(identities) or "server", *identities)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(issued.chain, issued.key)
@@ -16,5 +16,5 @@ def server_context(authority: Authority, *identities: str) -> ssl.SSLContext:
 
 
 def web_of(authority: Authority) -> NameNodeWeb:
-    """Return how NameNodes are reached over TLS, by this authority."""
+    """Return the TLS settings of clients that trust this authority's NameNodes."""
     return NameNodeWeb(NameNodeTlsSettings(namenode_tls=True, namenode_ca=str(authority.ca)))

@@ -180,12 +180,16 @@ class LinearizableZnodes:
     async def _follow(self, read: Callable[[], Awaitable[_T]]) -> _T | None:
         """Read by a call of its own, sent after the next sync."""
         found: list[_T] = []
+        refusals: list[ZnodeError] = []
         is_leader = self._next is None
         joined = self._next = self._next or _Round()
 
         async def own() -> None:
             await joined.sent.wait()
-            found.append(await read())
+            try:
+                found.append(await read())
+            except ZnodeError as refusal:
+                refusals.append(refusal)
 
         if is_leader:
             await run_all(partial(self._lead, joined), own)
@@ -193,7 +197,11 @@ class LinearizableZnodes:
             await own()
             await joined.over.wait()
         joined.check()
-        return found[0] if joined.connection and joined.connection == self._zookeeper.connection_id else None
+        if not joined.connection or joined.connection != self._zookeeper.connection_id:
+            return None
+        if refusals:
+            raise refusals.pop()  # and held by no frame that its traceback leads to
+        return found[0]
 
     async def _share(self, placed: Sequence[str]) -> tuple[Znode | None, ...] | None:
         """Read by the shared call of the next round."""

@@ -23,6 +23,9 @@ from nncache.invalidation.stream import Changes, Covered, Filters, InotifyEventI
 ITEMS_PER_ITERATION = 64
 """Transactions applied in a row before other tasks get the event loop (about a millisecond)."""
 
+CHANGES_PER_ITERATION = 1_000
+"""Changes of one item applied in a row: some milliseconds. A CONCAT of any number of files is one transaction."""
+
 FILTERS_PER_ITERATION = 100
 """Filters removed or added before other tasks get the event loop (about 10 ms)."""
 
@@ -118,14 +121,14 @@ class Consumer:
                 async for item in stream:
                     match item:
                         case Transactions(batch):
-                            self._apply(changes_of_batch(batch))
+                            await self._apply(changes_of_batch(batch))
                             self._counts.events += len(batch.events)
                             self._counts.applied_txid = batch.txid
                             in_a_row += 1
                             if in_a_row % ITEMS_PER_ITERATION == 0:
                                 await asyncio.sleep(0)
                         case Changes(changes, through_txid):
-                            self._apply(changes)
+                            await self._apply(changes)
                             self._counts.applied_txid = through_txid
                             await asyncio.sleep(0)  # a record may hold a thousand changes
                         case Filters(globs):
@@ -148,10 +151,12 @@ class Consumer:
         self._complaint = self.trouble = ""
         _log.info("following the edits of the active NameNode (term %d)", term)
 
-    def _apply(self, changes: Iterable[tuple[int, Change]]) -> None:
+    async def _apply(self, changes: Iterable[tuple[int, Change]]) -> None:
         now = self._clock()
-        for txid, change in changes:
+        for number, (txid, change) in enumerate(changes, 1):
             self._cache.apply(change, now, txid)
+            if number % CHANGES_PER_ITERATION == 0:
+                await asyncio.sleep(0)
 
     async def _change_filters(self, globs: Mapping[str, str]) -> None:
         for step in _steps(self._globs, globs):

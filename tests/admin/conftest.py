@@ -1,4 +1,4 @@
-"""Tests of this room run on the daemons' event loop and on asyncio's own: connections begin in another order there."""
+"""The tests of this room run on uvloop and on asyncio's own loop, which start connections in different orders."""
 
 import asyncio
 import logging
@@ -10,13 +10,13 @@ import uvloop
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], AbstractEventLoop]]:
-    """Say what makes the event loop of each test."""
+    """Return the event loops on which each test runs."""
     return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 
 
 @pytest.fixture(autouse=True)
 def unhandled(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Fail on what the event loop logs: an exception that left a protocol is at no other place."""
+    """Fail if asyncio logs anything: an exception that leaves a protocol appears nowhere else."""
     yield
     logged = [record.getMessage() for record in caplog.get_records("call") if record.name == asyncio.__name__]
     assert logged == []

@@ -1,4 +1,4 @@
-"""Pages with paths and users are for operators."""
+"""Pages that show paths and users are for operators only."""
 
 from base64 import b64encode
 
@@ -32,7 +32,7 @@ BEARER = f"Bearer {TOKEN}"
 def test_without_a_token_this_host_may_by_its_own_names(
     peer: str | None, host: str | None, refused: bool
 ) -> None:
-    """From elsewhere nobody may, and no page of another site in an operator's browser."""
+    """No other host may, nor a page of another site in an operator's browser."""
     judged = Access("admin.example", names=["Proxy7"]).judge(peer, host, BEARER)
     assert isinstance(judged, Refused) is refused
     assert not isinstance(judged, Refused) or judged.status == 403
@@ -57,7 +57,7 @@ def test_without_a_token_this_host_may_by_its_own_names(
 )
 @pytest.mark.parametrize("peer", ["127.0.0.1", "10.0.0.1"])
 def test_with_a_token_the_token_counts(peer: str, authorization: str | None, refused: bool) -> None:
-    """Also for clients on this host: there are others there than operators."""
+    """It is required on this host, too, where others than operators may run programs."""
     judged = Access("127.0.0.1", TOKENS).judge(peer, "anything", authorization)
     assert isinstance(judged, Refused) is refused
     if isinstance(judged, Refused):
@@ -80,13 +80,13 @@ def test_with_a_token_the_token_counts(peer: str, authorization: str | None, ref
 def test_no_other_site_may_have_a_browser_change_anything(
     origin: str | None, status: int | None, tokens: tuple[Token, ...]
 ) -> None:
-    """A browser names the site that it sends a POST for, and it sends along what it knows of passwords."""
+    """A browser sends the Origin of a POST, and adds the credentials that it has stored."""
     judged = Access("127.0.0.1", tokens).judge_change("127.0.0.1", "127.0.0.1:9872", BEARER, origin)
     assert (judged.status if isinstance(judged, Refused) else None) == status
 
 
 def test_what_may_not_be_seen_may_not_be_changed() -> None:
-    """The same rule comes first."""
+    """A page's own access rule is checked first."""
     access = Access("127.0.0.1", TOKENS)
     judged = access.judge_change("127.0.0.1", "127.0.0.1:9872", None, "http://127.0.0.1:9872")
     assert isinstance(judged, Refused)
@@ -94,7 +94,7 @@ def test_what_may_not_be_seen_may_not_be_changed() -> None:
 
 
 def test_a_reader_sees_and_changes_nothing() -> None:
-    """And the holder of a token is known."""
+    """The holder of a token is known by name."""
     access = Access("h", (Token(TOKEN, "ann", may_change=False), Token("fedcba9876543210", "joe")))
     asked = ("10.0.0.1", "h", BEARER)
     assert access.judge(*asked) == Admitted("ann", may_change=False)
@@ -107,5 +107,5 @@ def test_a_reader_sees_and_changes_nothing() -> None:
 
 
 def test_a_token_is_not_printed() -> None:
-    """It would end in a log."""
+    """A printed token would end up in a log."""
     assert TOKEN not in repr(TOKENS)

@@ -1,4 +1,4 @@
-"""How many connections an admin port has, whose, and for how long; on both event loops (conftest.py)."""
+"""Limits of an admin port on the number, origin and lifetime of connections, on both event loops (conftest.py)."""
 
 import asyncio
 import contextlib
@@ -27,13 +27,13 @@ Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LONG = b"GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n"
-"""Asks for more than all buffers between server and client hold."""
+"""Requests more than all buffers between server and client hold."""
 
 LONG_BODY = bytes(32 << 20)
 
 
 class Fixture:
-    """A server, and clients that a test lets do what they like."""
+    """A server, and the clients of a test."""
 
     def __init__(self, *, max_connections: int, lifetime_s: float) -> None:
         pages = (
@@ -50,7 +50,7 @@ class Fixture:
         self.clients = contextlib.ExitStack()
 
     async def connect(self, sent: bytes = b"") -> Client:
-        """Connect and send."""
+        """Connect and send these bytes."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.server.address.port)
         self.clients.callback(writer.close)
         writer.write(sent)
@@ -58,12 +58,12 @@ class Fixture:
 
     @property
     def open(self) -> int:
-        """How many connections the server has."""
+        """Number of the server's open connections."""
         return self.server.stats().connections_open
 
     @property
     def refused(self) -> int:
-        """How many it has closed at once."""
+        """Number of connections that were closed on arrival."""
         return self.server.stats().connections_refused
 
 
@@ -71,7 +71,7 @@ class Fixture:
 async def fixture(
     *, max_connections: int = MAX_CONNECTIONS, lifetime_s: float = HANG_S
 ) -> AsyncIterator[Fixture]:
-    """Start a server on a port of its own; no connection of it ends by itself unless a lifetime is given."""
+    """Start a server on a free port; connections do not expire during a test unless a lifetime is given."""
     made = Fixture(max_connections=max_connections, lifetime_s=lifetime_s)
     async with asyncio.timeout(HANG_S), made.server:
         with made.clients:
@@ -79,14 +79,14 @@ async def fixture(
 
 
 async def read_until_eof(client: Client) -> bytes:
-    """Return all that the server sends until it closes."""
+    """Return all bytes that the server sends until it closes the connection."""
     with contextlib.suppress(ConnectionResetError):
         return await client[0].read()
     return b""
 
 
 async def test_a_connection_beyond_the_bound_is_closed_at_once() -> None:
-    """It is counted, nothing is logged (conftest.py), and a place that is given back is taken again."""
+    """It is counted, not logged (conftest.py). A freed place can be taken again."""
     async with fixture(max_connections=8) as s:
         silent = [await s.connect() for _ in range(4)]
         await until(lambda: s.open == 4)
@@ -98,7 +98,7 @@ async def test_a_connection_beyond_the_bound_is_closed_at_once() -> None:
 
 
 async def test_the_bound_holds_in_a_burst() -> None:
-    """C1: the event loop may ask for many protocols before it connects the first of them."""
+    """C1: the event loop may create many protocols before it connects the first of them."""
     async with fixture() as s:
         crowd = await asyncio.gather(*(s.connect() for _ in range(100)))
         await until(lambda: s.open + s.refused == len(crowd))
@@ -111,24 +111,24 @@ async def test_the_bound_holds_in_a_burst() -> None:
 
 
 async def test_a_client_that_never_reads_is_ended() -> None:
-    """C2: an answer that nobody takes has no deadline of its own, however many are asked for."""
+    """C2: a response that the client does not read has no deadline of its own, however many are requested."""
     async with fixture(lifetime_s=0.2) as s:
         for _ in range(3):
             _, writer = await s.connect()
             cast(asyncio.ReadTransport, writer.transport).pause_reading()
-            await until(lambda writer=writer: is_cut(writer))  # type: ignore[misc] # its own writer
+            await until(lambda writer=writer: is_cut(writer))  # type: ignore[misc] # the loop's writer
         await until(lambda: s.open == 0)
         assert s.refused == 0
 
 
 def is_cut(writer: asyncio.StreamWriter) -> bool:
-    """Ask for more; whether the server has ended the connection, which who does not read learns by sending."""
+    """Request more; return whether the server has ended the connection, which this client learns by sending."""
     writer.write(LONG)
     return writer.transport.is_closing()
 
 
 async def test_a_client_that_says_nothing_is_ended() -> None:
-    """C2: neither before its first request nor within a head is there another deadline."""
+    """C2: there is no other deadline before the first request or within a request head."""
     async with fixture(lifetime_s=0.2) as s:
         clients = [await s.connect(sent) for sent in (b"", b"GET /hea")]
         assert [await read_until_eof(client) for client in clients] == [b"", b""]
@@ -136,7 +136,7 @@ async def test_a_client_that_says_nothing_is_ended() -> None:
 
 
 async def test_a_connection_carries_one_request() -> None:
-    """One request every few seconds, or a hundred at once, keep no place; nor do those for pages that there are not."""
+    """The server closes it after the reply, even a 404, so neither polls nor pipelined requests hold a place."""
     async with fixture() as s:
         for asked, status in ((HEALTH, b"200"), (HEALTH.replace(b"/health", b"/none"), b"404")):
             answer = await read_until_eof(await s.connect(asked))
@@ -146,19 +146,19 @@ async def test_a_connection_carries_one_request() -> None:
 
 
 class Transport(asyncio.Transport):
-    """What the event loop would hand a protocol."""
+    """The transport that an event loop would give to a protocol."""
 
     def __init__(self) -> None:
         super().__init__({"peername": ("127.0.0.1", 40_000)})
         self.is_aborted = False
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close the connection immediately."""
         self.is_aborted = True
 
 
 async def test_a_client_that_leaves_in_time_leaves_no_timer() -> None:
-    """It would keep what served the client until the end of its lifetime, and outlive the daemon's event loop."""
+    """The timer would keep the connection's objects until the end of its lifetime, and outlive the event loop."""
     connections = Connections(asyncio.Protocol, max_connections=8, lifetime_s=0)
     stays, leaves = Transport(), Transport()
     connections().connection_made(stays)
@@ -170,7 +170,7 @@ async def test_a_client_that_leaves_in_time_leaves_no_timer() -> None:
 
 
 def test_this_host_and_others_take_no_place_of_each_other() -> None:
-    """C3: a probe here is served while clients elsewhere hold all that they get, and the other way round."""
+    """C3: a probe on this host is served while other hosts hold all their connections, and vice versa."""
     for crowd, newcomers in (
         ([f"10.0.0.{n}" for n in range(200)], ("127.0.0.1", "::1", "::ffff:127.0.0.1")),
         (["127.0.0.1"] * 200, ("10.0.0.1", "2001:db8::1")),
@@ -187,7 +187,7 @@ def test_this_host_and_others_take_no_place_of_each_other() -> None:
 
 
 def test_one_address_gets_a_part() -> None:
-    """Another one finds a place free; of IPv6 a network counts as one."""
+    """Another address still finds a free place. An IPv6 network counts as one address."""
     connections = Connections(asyncio.Protocol, max_connections=MAX_CONNECTIONS, lifetime_s=LIFETIME_S)
     for n in range(200):
         connections.admit(f"2001:db8::{n:x}")
@@ -214,7 +214,7 @@ async def serving(authority: Authority) -> AsyncIterator[tuple[AdminServer, Serv
 
 
 async def test_pages_are_served_and_plain_http_is_not(tmp_path: Path) -> None:
-    """To who trusts the authority; what changes something may come from its own origin alone, which is https."""
+    """Clients must trust the authority. A change is accepted only from the port's own origin, which is https."""
     authority = Authority(tmp_path)
     async with serving(authority) as (server, certificate), aiohttp.ClientSession() as session:
         assert server.url == f"https://{server.address}/"
@@ -234,7 +234,7 @@ async def test_pages_are_served_and_plain_http_is_not(tmp_path: Path) -> None:
 async def test_a_certificate_that_is_replaced_is_taken_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a restart; one that cannot be used is counted, and the one before stays."""
+    """No restart is needed. An unusable certificate is counted, and the previous one stays."""
     monkeypatch.setattr(listener, "LOOK_EVERY_S", 0.01)
     authority = Authority(tmp_path)
     async with serving(authority) as (server, certificate):
@@ -252,7 +252,7 @@ async def test_a_certificate_that_is_replaced_is_taken_up(
 
 
 async def test_handshakes_under_way_have_a_bound(tmp_path: Path) -> None:
-    """They hold files of the process, as connections do; the next one is closed at once."""
+    """They hold file descriptors, as connections do. The next handshake is closed immediately."""
     issued = Authority(tmp_path).issue("admin")
     certificate = ServerCertificate(CertificateFiles(certificate=str(issued.chain), key=str(issued.key)))
     connections = Connections(asyncio.Protocol, max_connections=8, lifetime_s=LIFETIME_S)
@@ -267,7 +267,7 @@ async def test_handshakes_under_way_have_a_bound(tmp_path: Path) -> None:
 
 
 async def test_an_address_that_is_taken_is_an_error_of_the_system(tmp_path: Path) -> None:
-    """As in plain HTTP."""
+    """It is the same error as with plain HTTP."""
     authority = Authority(tmp_path)
     async with serving(authority) as (server, certificate):
         second = AdminServer(server.address, (), str, access=Access("127.0.0.1", certificate=certificate))

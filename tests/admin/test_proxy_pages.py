@@ -25,27 +25,27 @@ READY = ProxyReadiness(is_listening=True, active="nn1:9870", is_gate_open=True, 
 
 @dataclass
 class Fixture:
-    """A server whose sources the test sets."""
+    """A server with sources that the test sets."""
 
     readiness: ProxyReadiness = READY
     explained: list[str] = field(default_factory=list)
     url: str = ""
 
     def sample(self, limit: int, filter_: str | None) -> tuple[str, ...]:
-        """Hold a path of each of a hundred filters."""
+        """Return sampled paths; only the filter `ours` exists."""
         if filter_ not in {None, "ours"}:
             raise RefusedQueryError(f"no filter {filter_!r} is in force")
         return tuple(f"/{number}" for number in range(limit))
 
     async def get(self, path: str) -> tuple[int, str, str]:
-        """Return status, content type and text of a page."""
+        """Return the status, content type and text of a page."""
         async with aiohttp.ClientSession() as session, session.get(self.url + path) as reply:
             return reply.status, reply.headers["Content-Type"], await reply.text()
 
 
 @asynccontextmanager
 async def fixture(explain: Callable[[str], object] | None = None) -> AsyncIterator[Fixture]:
-    """Start a server on a port of its own."""
+    """Start a server on a free port."""
     made = Fixture()
 
     def note(path: str) -> object:
@@ -76,7 +76,7 @@ async def fixture(explain: Callable[[str], object] | None = None) -> AsyncIterat
     ],
 )
 async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: int, reason: str) -> None:
-    """A closed gate does not make it unready (calls are forwarded), but the page says why it is closed."""
+    """With a closed gate the proxy is ready, since it forwards calls; the page gives the reason."""
     async with fixture() as s:
         s.readiness = readiness
         answered, _, text = await s.get("/ready")
@@ -94,7 +94,7 @@ async def test_ready_means_that_it_can_serve(readiness: ProxyReadiness, status: 
 
 
 async def test_explain_asks_for_the_canonical_path() -> None:
-    """Any spelling of a path is explained as the one entry that it is."""
+    """All spellings of a path are explained as one entry."""
     async with fixture() as s:
         status, _, text = await s.get("/explain?path=//w//f/")
         assert (status, json.loads(text)) == (200, {"path": "/w/f"})
@@ -103,7 +103,7 @@ async def test_explain_asks_for_the_canonical_path() -> None:
 
 @pytest.mark.parametrize("query", ["", "?path=", "?path=w/f", "?path=/a%00b"])
 async def test_explain_says_what_it_needs(query: str) -> None:
-    """No path, a relative one, or none at all."""
+    """The error is the same for a missing, an empty, a relative and an invalid path."""
     async with fixture() as s:
         status, _, text = await s.get(f"/explain{query}")
         assert status == 400
@@ -112,7 +112,7 @@ async def test_explain_says_what_it_needs(query: str) -> None:
 
 
 async def test_the_caches_own_explanation_is_json() -> None:
-    """All that `nncache explain` prints goes over this page, enums, None and nested values included."""
+    """The page has everything that `nncache explain` prints, including enums, None and nested values."""
     clock = FakeClock()
     cache = make_cache(clock)
     cache.apply(Touched("/w/f"), clock(), 101)
@@ -129,7 +129,7 @@ async def test_the_caches_own_explanation_is_json() -> None:
 
 
 async def test_what_shows_paths_and_users_is_for_operators() -> None:
-    """ProvenGrant has one exception: an operator of this proxy. A page led here by another name has none."""
+    """ProvenGrant has one exception, the operators of this proxy. Requests with another Host are refused."""
     async with fixture() as s, aiohttp.ClientSession() as session:
         async with session.get(f"{s.url}/explain?path=/w", headers={"Host": "rebound.example"}) as reply:
             assert reply.status == 403
@@ -143,18 +143,18 @@ async def test_what_shows_paths_and_users_is_for_operators() -> None:
 
 
 class Purged:
-    """Takes note of what is to be forgotten."""
+    """Records the requested purges."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, bool | None, str]] = []
 
     def path(self, path: str, *, is_subtree: bool, peer: str) -> object:
-        """Note it."""
+        """Record the purge of a path."""
         self.asked.append((path, is_subtree, peer))
         return [path]
 
     def filter(self, name: str, *, peer: str) -> object:
-        """Note it; there is one filter."""
+        """Record the purge of a filter; only `ours` exists."""
         if name != "ours":
             raise RefusedQueryError(f"no filter {name!r} is in force")
         self.asked.append((name, None, peer))
@@ -173,7 +173,7 @@ class Purged:
 def test_a_purge_is_of_a_path_a_subtree_or_a_filter(
     query: dict[str, str], asked: tuple[str, bool | None, str]
 ) -> None:
-    """With the address of the client, for the log; the answer says what was forgotten."""
+    """The client's address is passed on for the log. The answer lists the purged places."""
     purged = Purged()
     answer = purge_action(purged).act(query, "10.0.0.1")
     assert (answer.status, json.loads(answer.body)) == (200, {"purged": [asked[0]]})
@@ -194,7 +194,7 @@ def test_a_purge_is_of_a_path_a_subtree_or_a_filter(
     ],
 )
 def test_what_cannot_be_purged_is_refused(query: dict[str, str], error: str) -> None:
-    """Nothing is forgotten by a word that was misspelled."""
+    """A misspelled parameter purges nothing."""
     purged = Purged()
     answer = purge_action(purged).act(query, "10.0.0.1")
     assert answer.status == 400
@@ -204,7 +204,7 @@ def test_what_cannot_be_purged_is_refused(query: dict[str, str], error: str) -> 
 
 @pytest.mark.parametrize("page", ["/status", "/sample"])
 async def test_status_and_sample_are_for_operators(page: str) -> None:
-    """They name paths and users."""
+    """They show paths and users."""
     async with fixture() as s, aiohttp.ClientSession() as session:
         assert (await s.get(page))[0] == 200
         async with session.get(f"{s.url}{page}", headers={"Host": "rebound.example"}) as reply:
@@ -215,7 +215,7 @@ async def test_status_and_sample_are_for_operators(page: str) -> None:
     ("query", "number"), [("", MAX_SAMPLE), ("?limit=2", 2), ("?limit=100", 100), ("?filter=ours&limit=1", 1)]
 )
 async def test_a_sample_is_bounded(query: str, number: int) -> None:
-    """Of all, or of a filter."""
+    """The sample covers the whole cache or one filter."""
     async with fixture() as s:
         status, _, text = await s.get(f"/sample{query}")
         assert (status, len(json.loads(text)["paths"])) == (200, number)
@@ -232,7 +232,7 @@ async def test_a_sample_is_bounded(query: str, number: int) -> None:
     ],
 )
 async def test_a_sample_of_nothing_is_refused(query: str, error: str) -> None:
-    """With what would be right."""
+    """The error has the allowed values."""
     async with fixture() as s:
         status, _, text = await s.get(f"/sample{query}")
         assert status == 400

@@ -19,7 +19,7 @@ WAITING = replace(READY, is_publishing=False)
 
 
 def pages(readiness: PublisherReadiness = READY) -> dict[str, Page]:
-    """Return the pages by their links."""
+    """Return the pages by link."""
     made = publisher_pages(
         readiness=lambda: readiness,
         metrics=lambda: b"polls_total 1\n",
@@ -30,7 +30,7 @@ def pages(readiness: PublisherReadiness = READY) -> dict[str, Page]:
 
 
 def test_pages_of_any_daemon_and_two_for_operators() -> None:
-    """They show globs, owners, subscribers and settings. Nothing is explained here: a publisher caches nothing."""
+    """They show globs, owners, subscribers and settings. There is no /explain, since a publisher caches nothing."""
     for_operators = {link: page.is_for_operators for link, page in pages().items()}
     own = {"/filters": True, "/status": True}
     assert for_operators == {"/health": False, "/ready": False, "/metrics": False} | own
@@ -49,7 +49,7 @@ def test_pages_of_any_daemon_and_two_for_operators() -> None:
     ],
 )
 def test_ready_means_that_changes_are_published(readiness: PublisherReadiness, reason: str) -> None:
-    """A publisher that stands by is alive and not ready."""
+    """A standby publisher is alive but not ready."""
     status = 503 if reason else 200
     answer = pages(readiness)["/ready"].show({})
     assert answer.status == status

@@ -1,4 +1,4 @@
-"""Pages of what is registered; a record is hostile input."""
+"""HTML pages of registry entries; a record is hostile input."""
 
 import re
 from dataclasses import replace
@@ -37,13 +37,13 @@ MARKUP = """</style></title>"'><script>owned()</script><img src=x onerror=owned(
 
 
 def status(path: str, **other: int) -> EntryStatus:
-    """Return what is known of an entry."""
+    """Return the status of an entry."""
     numbers = {"time_ms": 1_700_000_000_000, "size_bytes": 42, "children": 0, "version": 3} | other
     return EntryStatus(path=path, **numbers)
 
 
 class Read(HTMLParser):
-    """A page as a browser reads it: its elements, the links, the text."""
+    """A page as a browser parses it: elements, links and text."""
 
     def __init__(self, page: bytes) -> None:
         super().__init__()
@@ -56,36 +56,36 @@ class Read(HTMLParser):
         self.feed(self.source)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take note."""
+        """Record the element."""
         self.elements.add(tag)
         self.attributes |= {name for name, _ in attrs}
         self.links += [value or "" for name, value in attrs if name in {"href", "src", "action"}]
         self._is_style = tag == "style"
 
     def handle_endtag(self, tag: str) -> None:
-        """Take note."""
+        """Record the end of a style."""
         self._is_style = False
 
     def handle_data(self, data: str) -> None:
-        """Take note."""
+        """Append the text."""
         self.text += "" if self._is_style else data
 
     @property
     def other_links(self) -> list[str]:
-        """Those that are of the record."""
+        """The links from the record."""
         return [each for each in self.links if re.match(r"\w+:", each) and each != "data:,"]
 
 
 def shown(
     record: ServiceRecord | None, *below: EntryStatus, place: PageLocation = SERVICES, **other: object
 ) -> Read:
-    """Return the page of an entry."""
+    """Return the parsed page of an entry."""
     about = status(place.path, children=len(below))
     return Read(entry_page(place, EntryShown(status=about, record=record, below=below, **other)))  # type: ignore[arg-type] # by name
 
 
 def test_a_record_is_shown() -> None:
-    """Endpoints with their addresses, attributes, what is below."""
+    """The page has endpoints with addresses, attributes, and the entries below."""
     record = replace(
         WEBHDFS,
         internal=(host_port_endpoint("jmx", "rmi", ("h", 7)),),
@@ -103,7 +103,7 @@ def test_a_record_is_shown() -> None:
 
 
 def test_an_entry_without_a_record_says_so() -> None:
-    """One with a broken record says what is wrong with it."""
+    """A broken record is shown with its fault."""
     assert "No record is bound here." in shown(None).text
     assert "?format=json" not in shown(None).links
     assert "?format=json" in shown(WEBHDFS).links
@@ -114,7 +114,7 @@ def test_an_entry_without_a_record_says_so() -> None:
 
 @pytest.mark.parametrize("text", [MARKUP, "javascript:owned()", "\ud800\x00\x1b[31m\u202e", "'\"`\n"])
 def test_all_of_a_record_is_text(text: str) -> None:
-    """Whatever field it is in: no element, no attribute, no link comes of it."""
+    """No field of a record can add an element, an attribute or a link."""
     endpoint = Endpoint(api=text, protocol=text, address_type=text, addresses=({text: text, "x": None},))
     uri, host = uri_endpoint(text, text, text), Endpoint(
         api=text, protocol=text, address_type="host/port", addresses=({"host": text, "port": text},)
@@ -153,7 +153,7 @@ def test_all_of_a_record_is_text(text: str) -> None:
     ["http://h/", "https://h:1/a?b=c&d=%20#e", "HTTP://h", "http://[::1]:9870/x", "http://bücher.example/"],
 )
 def test_what_is_of_the_web_is_a_link(uri: str) -> None:
-    """That tells where it leads nothing of where it is."""
+    """The link sends no referrer to the other site."""
     page = shown(ServiceRecord(external=(uri_endpoint("a", "p", uri),)))
     assert page.other_links == [uri]
     assert 'rel="noopener noreferrer nofollow"' in page.source
@@ -170,7 +170,7 @@ def test_what_is_of_the_web_is_a_link(uri: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_is_text(uri: str) -> None:
-    """Or could be read as something else."""
+    """Other URIs, and ambiguous ones, are not links."""
     page = shown(ServiceRecord(external=(uri_endpoint("a", "p", uri),)))
     assert page.other_links == []
     assert uri[:9].strip().replace("\x00", "") in page.text
@@ -187,7 +187,7 @@ def test_what_is_not_is_text(uri: str) -> None:
     ],
 )
 def test_links_lead_to_entries_wherever_the_page_is(base: str, path: str, depth: int) -> None:
-    """Relative ones, so that a gateway may give it another path."""
+    """The links are relative, so that a gateway may serve the page under another path."""
     child = f"{path.rstrip('/')}/x"
     page = shown(None, status(child), place=PageLocation(path=path, depth=depth))
     root = base[: base.index("/v1/registry")] + "/v1/registry"
@@ -198,14 +198,14 @@ def test_links_lead_to_entries_wherever_the_page_is(base: str, path: str, depth:
 
 
 def test_a_name_that_looks_like_a_scheme_is_a_path() -> None:
-    """As Hadoop's own client makes any name."""
+    """Hadoop's own client allows any name."""
     page = shown(None, status("/services/javascript:alert(1)"))
     assert page.other_links == []
     assert "./services/javascript%3Aalert%281%29/" in page.links
 
 
 def test_what_exceeds_a_limit_is_left_out_and_counted() -> None:
-    """Records of other clients have no limits."""
+    """Other clients' records have no limits."""
     many = Endpoint(
         api="a", protocol="p", address_type="uri", addresses=({"uri": "http://h/"},) * (MOST_SHOWN + 7)
     )
@@ -234,13 +234,13 @@ def test_what_exceeds_a_limit_is_left_out_and_counted() -> None:
 
 
 def test_a_moment_that_is_none_is_shown_as_it_is() -> None:
-    """Rather than no page."""
+    """The page is shown nevertheless."""
     far = EntryShown(status=status("/services", time_ms=10**18), record=None)
     assert f"{10**18} ms" in Read(entry_page(SERVICES, far)).text
 
 
 def test_what_was_found_is_listed_by_page() -> None:
-    """With a link to what comes after."""
+    """A link leads to the next page."""
     without_address = ServiceRecord(external=(Endpoint(api="x", protocol="p", address_type="uri"),))
     entries = [
         RegistryEntry(status("/services/a"), WEBHDFS),
@@ -259,7 +259,7 @@ def test_what_was_found_is_listed_by_page() -> None:
 
 
 def test_the_policy_allows_the_own_style_and_nothing_else() -> None:
-    """The policy allows no script at all."""
+    """It forbids scripts entirely."""
     page = shown(WEBHDFS, status("/services/a"))
     assert "script" not in page.elements
     (style,) = re.findall("<style>(.*?)</style>", page.source, re.DOTALL)

@@ -1,4 +1,4 @@
-"""A daemon's admin port: an index, the pages that every daemon has, and its own."""
+"""A daemon's admin port: an index, the pages of every daemon, and the daemon's own pages."""
 
 import asyncio
 import contextlib
@@ -22,37 +22,37 @@ from tests.proxy.wire import until
 
 @dataclass(frozen=True, slots=True)
 class Awake:
-    """Whether a daemon is awake."""
+    """A readiness with an invented detail."""
 
     is_awake: bool
     dream: str = "of /secret, as joe"
 
     @property
     def is_ready(self) -> bool:
-        """Whether it does its work."""
+        """Whether the daemon is ready."""
         return self.is_awake
 
     @property
     def reason(self) -> str:
-        """What is out of order."""
+        """The reason for not being ready."""
         return "" if self.is_awake else "asleep"
 
     @property
     def state(self) -> str:
-        """The same."""
+        """The reason, too."""
         return self.reason
 
 
 @dataclass
 class Fixture:
-    """A daemon as the test sets it."""
+    """A daemon whose state the test sets."""
 
     is_awake: bool = True
     asked: list[dict[str, str]] = field(default_factory=list)
     url: str = ""
 
     def pages(self) -> tuple[Page, ...]:
-        """Return what its admin port shows."""
+        """Return the pages of its admin port."""
         return (
             *daemon_pages(lambda: Awake(self.is_awake), "it is awake", lambda: b"naps_total 1\n"),
             Page("/dreams?of=sheep", "what it <dreams> of", self._dreams),
@@ -63,14 +63,14 @@ class Fixture:
         return as_json({"of": query.get("of")})
 
     async def get(self, path: str) -> tuple[int, str, str]:
-        """Return status, content type and text of a page."""
+        """Return the status, content type and text of a page."""
         async with aiohttp.ClientSession() as session, session.get(self.url + path) as reply:
             return reply.status, reply.headers["Content-Type"], await reply.text()
 
 
 @asynccontextmanager
 async def fixture() -> AsyncIterator[Fixture]:
-    """Start a server on a port of its own."""
+    """Start a server on a free port."""
     made = Fixture()
     server = AdminServer(ListenAddress("127.0.0.1", 0), made.pages(), lambda: "a <state>", title="sleeper")
     async with server:
@@ -79,7 +79,7 @@ async def fixture() -> AsyncIterator[Fixture]:
 
 
 async def test_every_address_is_that_of_both_families() -> None:
-    """`[::]` serves IPv4 as well, and who is on this host is known as such in both."""
+    """`[::]` serves IPv4, too, and clients on this host are recognized as local in both families."""
     server = AdminServer(ListenAddress("::", 0), Fixture().pages(), lambda: "a <state>")
     async with server, aiohttp.ClientSession() as session:
         for host in ("127.0.0.1", "[::1]"):
@@ -88,7 +88,7 @@ async def test_every_address_is_that_of_both_families() -> None:
 
 
 async def test_no_page_names_a_library_or_its_version() -> None:
-    """Also one that is not there, and the reply to what is no request."""
+    """This includes a 404 and the reply to a malformed request."""
     async with fixture() as daemon, aiohttp.ClientSession() as session:
         for path in ("/health", "/", "/nothing"):
             async with session.get(daemon.url + path) as reply:
@@ -102,7 +102,7 @@ async def test_no_page_names_a_library_or_its_version() -> None:
 
 
 async def test_health_says_that_the_process_lives() -> None:
-    """Whatever else is wrong: a restart would not help."""
+    """It is alive even if it is not ready, since a restart would not help."""
     async with fixture() as s:
         s.is_awake = False
         status, kind, text = await s.get("/health")
@@ -112,7 +112,7 @@ async def test_health_says_that_the_process_lives() -> None:
 
 @pytest.mark.parametrize(("is_awake", "status"), [(True, 200), (False, 503)])
 async def test_ready_shows_all_that_readiness_says(is_awake: bool, status: int) -> None:
-    """Status for a load balancer, fields for people."""
+    """The status is for load balancers, the fields are for people."""
     async with fixture() as s:
         s.is_awake = is_awake
         answered, _, text = await s.get("/ready")
@@ -122,7 +122,7 @@ async def test_ready_shows_all_that_readiness_says(is_awake: bool, status: int) 
 
 
 async def test_metrics_are_what_the_renderer_says() -> None:
-    """In the Prometheus text format."""
+    """/metrics has the Prometheus text format."""
     async with fixture() as s:
         assert await s.get("/metrics") == (
             200,
@@ -132,7 +132,7 @@ async def test_metrics_are_what_the_renderer_says() -> None:
 
 
 async def test_a_page_of_a_daemons_own_gets_the_query() -> None:
-    """It is at the link's path, with or without a query."""
+    """It is served at the link's path, with any query or none."""
     async with fixture() as s:
         assert json.loads((await s.get("/dreams?of=a%2Fb"))[2]) == {"of": "a/b"}
         assert json.loads((await s.get("/dreams"))[2]) == {"of": None}
@@ -140,7 +140,7 @@ async def test_a_page_of_a_daemons_own_gets_the_query() -> None:
 
 
 async def test_the_index_leads_to_every_page() -> None:
-    """And says, escaped, who it is and in what state."""
+    """It also shows the daemon and its state, escaped."""
     async with fixture() as s:
         status, kind, text = await s.get("/")
         assert status == 200
@@ -154,7 +154,7 @@ async def test_the_index_leads_to_every_page() -> None:
 
 
 async def test_there_are_no_other_pages() -> None:
-    """And nothing can be changed here."""
+    """No page can change anything."""
     async with fixture() as s:
         assert (await s.get("/dream"))[0] == 404
         async with aiohttp.ClientSession() as session, session.post(s.url + "/ready") as reply:
@@ -162,7 +162,7 @@ async def test_there_are_no_other_pages() -> None:
 
 
 async def test_silent_connections_are_bounded_and_take_no_files() -> None:
-    """Those beyond the bound are closed at once, counted, and a page is served again when one has gone."""
+    """Connections beyond the limit are closed and counted. A page is served again when one has left."""
     made = Fixture()
     server = AdminServer(ListenAddress("127.0.0.1", 0), made.pages(), lambda: "", max_connections=8)
     async with server, contextlib.AsyncExitStack() as stack:
@@ -172,7 +172,7 @@ async def test_silent_connections_are_bounded_and_take_no_files() -> None:
             stack.callback(writer.close)
             silent.append((reader, writer))
         async with asyncio.timeout(HANG_S):
-            for reader, _ in silent[4:]:  # one half is for clients elsewhere
+            for reader, _ in silent[4:]:  # half of the places are for other hosts
                 with contextlib.suppress(ConnectionResetError):
                     assert await reader.read() == b""
         assert (server.stats().connections_open, server.stats().connections_refused) == (4, 4)
@@ -183,7 +183,7 @@ async def test_silent_connections_are_bounded_and_take_no_files() -> None:
 
 
 async def test_pages_for_operators_are_refused_to_others() -> None:
-    """The others are for probes as well."""
+    """Probes may read the other pages."""
     token = "0123456789abcdef"
     made = Fixture()
     pages = [replace(page, is_for_operators="dreams" in page.link) for page in made.pages()]
@@ -227,7 +227,7 @@ async def test_pages_for_operators_are_refused_to_others() -> None:
 
 
 async def test_details_of_a_failure_are_shown_to_operators_alone() -> None:
-    """A remote exception may name a path, a user, an address; a stranger gets a status and a word."""
+    """A remote exception may name a path, a user or an address. Others get only a status and a reason."""
     token = {"Authorization": "Bearer 0123456789abcdef"}
     made = Fixture(is_awake=False)
     access = Access("127.0.0.1", [Token("0123456789abcdef")])
@@ -250,7 +250,7 @@ async def test_details_of_a_failure_are_shown_to_operators_alone() -> None:
 
 
 async def test_a_taken_port_is_an_error_at_the_start() -> None:
-    """Two daemons with one admin port: the second one does not start, and leaves nothing behind."""
+    """The second daemon on an admin port does not start, and leaves nothing open."""
     async with fixture() as s:
         port = int(s.url.rpartition(":")[2])
         with pytest.raises(StartError, match=r"^admin: .*address already in use"):
@@ -258,7 +258,7 @@ async def test_a_taken_port_is_an_error_at_the_start() -> None:
 
 
 async def test_what_changes_something_takes_a_post_of_an_operator() -> None:
-    """A link, an image or another site's form does nothing."""
+    """Links, images and forms of other sites change nothing."""
     done: list[tuple[dict[str, str], str]] = []
 
     def act(query: Mapping[str, str], peer: str) -> PageContent:
@@ -282,7 +282,7 @@ async def test_what_changes_something_takes_a_post_of_an_operator() -> None:
 
 
 async def test_a_readers_token_changes_nothing() -> None:
-    """Of an operator's it is known whose it is: to what is done, and to the audit log."""
+    """The name of an operator's token is passed to the action and to the audit log."""
     done: list[str] = []
     called: list[tuple[str, str, str, int]] = []
 
@@ -315,7 +315,7 @@ async def test_a_readers_token_changes_nothing() -> None:
 
 
 async def test_operators_have_the_status_page_for_an_index() -> None:
-    """With the state as text and links to all pages; others have the plain index, without the state."""
+    """It has the state as text and links to all pages. Others get the plain index without the state."""
     fixture = Fixture()
     server = AdminServer(
         ListenAddress("127.0.0.1", 0),

@@ -1,4 +1,4 @@
-"""The token comes from a file."""
+"""Tokens are read from files."""
 
 from pathlib import Path
 
@@ -11,14 +11,14 @@ from nncache.testbed.certificates import Authority
 
 
 def written(file: Path, text: str) -> str:
-    """Write a file of tokens, and return its name."""
+    """Write a file of tokens; return its path."""
     file.write_text(text)
     file.chmod(0o400)
     return str(file)
 
 
 def test_each_line_is_a_token(tmp_path: Path) -> None:
-    """With a name, or without one."""
+    """A token may have a name."""
     file = written(tmp_path / "token", "0123456789abcdef\njoe  fedcba9876543210\n")
     assert read_tokens("admin_token_file", file) == (
         Token("0123456789abcdef"),
@@ -27,7 +27,7 @@ def test_each_line_is_a_token(tmp_path: Path) -> None:
 
 
 def test_one_token_has_one_role(tmp_path: Path) -> None:
-    """An operator's that is a reader's, too, would say nothing of what it may do."""
+    """The role of a token in both files would be ambiguous."""
     settings = AdminSettings(
         admin_token_file=written(tmp_path / "operators", "0123456789abcdef\n"),
         admin_reader_token_file=written(tmp_path / "readers", "ann 0123456789abcdef\n"),
@@ -49,7 +49,7 @@ def test_one_token_has_one_role(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> None:
-    """An empty token would let everybody in."""
+    """An empty token would admit everybody."""
     file = tmp_path / "token"
     file.write_bytes(content)
     file.chmod(0o600)
@@ -58,7 +58,7 @@ def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> No
 
 
 def test_a_token_that_others_may_read_is_refused(tmp_path: Path) -> None:
-    """With the mode to set; and a token in place of the file's name is not shown."""
+    """The error has the mode to set. A token given instead of a file name is not printed."""
     file = tmp_path / "token"
     file.write_text("0123456789abcdef\n")
     file.chmod(0o640)
@@ -76,13 +76,13 @@ def tls(authority: Authority) -> AdminSettings:
 
 
 def test_the_port_is_served_over_tls_with_a_certificate(tmp_path: Path) -> None:
-    """And in plain HTTP without one."""
+    """Without one it serves plain HTTP."""
     assert access_of(AdminSettings(), "h").scheme == "http"
     assert access_of(tls(Authority(tmp_path)), "h").scheme == "https"
 
 
 def test_an_unusable_certificate_is_refused_with_its_key(tmp_path: Path) -> None:
-    """One file without the other; a key that others may read; a file that is none."""
+    """Refused are one file without the other, a key that others may read, and a file without a certificate."""
     settings = tls(Authority(tmp_path))
     with pytest.raises(SettingError, match=r"^admin_tls_key: none: must be a PEM file"):
         AdminSettings(admin_tls_certificate="x")
@@ -102,7 +102,7 @@ def test_an_unusable_certificate_is_refused_with_its_key(tmp_path: Path) -> None
 
 
 def test_where_a_command_asks() -> None:
-    """A URL of https is asked over TLS; an authority goes with that alone."""
+    """An https URL means TLS; a CA is allowed only with https."""
     assert not ExplainSettings().is_over_tls
     found = ExplainSettings(admin="https://proxy1:9872/", admin_ca="ca.pem")
     assert (found.is_over_tls, str(found.admin_at)) == (True, "proxy1:9872")

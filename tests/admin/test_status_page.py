@@ -1,4 +1,4 @@
-"""Each page is one text, and its policy allows that text alone."""
+"""Each page is self-contained, and its policy allows only its own script and style."""
 
 import base64
 import hashlib
@@ -13,12 +13,12 @@ PAGES = ("namenode.html", "proxy.html", "publisher.html")
 
 
 def text_of(name: str) -> str:
-    """Return a page with nothing filled in."""
+    """Return a page with empty state and links."""
     return StatusPage(name).render("<!-- state -->", "<!-- pages -->")[0].decode()
 
 
 class Elements(HTMLParser):
-    """Takes note of each element and its attributes."""
+    """Records each element and its attributes."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -26,13 +26,13 @@ class Elements(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note it."""
+        """Record the element."""
         self.seen.append((tag, dict(attrs)))
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_is_loaded_from_outside(name: str) -> None:
-    """No address but paths of this port and data: URLs; no import or font in the style."""
+    """Addresses are paths of this port or data: URLs. The style imports nothing."""
     page = text_of(name)
     for tag, attributes in Elements(page).seen:
         for key in ("src", "href", "action", "data", "poster", "srcset"):
@@ -46,7 +46,7 @@ def test_nothing_is_loaded_from_outside(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_markup_is_never_made_of_data(name: str) -> None:
-    """What is shown is set as text; the policy would not run a handler or a style in an attribute anyway."""
+    """Data is inserted as text. The policy also forbids event handlers and inline styles."""
     page = text_of(name)
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "DOMParser"):
         assert word not in page
@@ -59,7 +59,7 @@ def test_markup_is_never_made_of_data(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_policy_names_the_script_and_the_style_by_digest(name: str) -> None:
-    """A script of one other byte is not run; the first one is shared by the pages."""
+    """A script that differs by a byte is not run. All pages share the first script."""
     page = text_of(name)
     _, headers = StatusPage(name).render("", "")
     policy = headers["Content-Security-Policy"]
@@ -75,7 +75,7 @@ def test_the_policy_names_the_script_and_the_style_by_digest(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_state_and_pages_are_filled_in(name: str) -> None:
-    """They are all that differs from the file, so the digests hold."""
+    """Nothing else differs from the file, so the digests stay valid."""
     page = text_of(name)
     body, _ = StatusPage(name).render("<p>state</p>", "<ul>pages</ul>")
     text = body.decode()
@@ -84,7 +84,7 @@ def test_state_and_pages_are_filled_in(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_screen_reader_finds_its_way(name: str) -> None:
-    """One h1, landmarks, a name for each section, a label for the field; only the state is read out."""
+    """One h1, landmarks, a name per section, a label for the field; only the state is a live region."""
     page = text_of(name)
     tags = [tag for tag, _ in Elements(page).seen]
     assert all(tags.count(tag) == 1 for tag in ("h1", "header", "main", "footer"))

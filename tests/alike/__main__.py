@@ -1,4 +1,4 @@
-"""`make alike`: whether the quick ways say what the ordinary path says."""
+"""`make alike`: compare the replies of the fast path and of direct calls with those of the ordinary path."""
 
 import sys
 
@@ -14,7 +14,7 @@ from tests.alike import run
 @click.option("--seed", default=1, help="Of all conversations.")
 @click.option("--first", default=1, help="Number of the conversation to begin with.")
 def main(*, requests: int, seed: int, first: int) -> None:
-    """Hold conversations with and without the quick ways; fail if a byte differs, or if too few were quick."""
+    """Hold conversations with and without the quick ways; fail if a byte differs, or if few were quick."""
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("requests", total=requests)

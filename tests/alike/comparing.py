@@ -23,27 +23,26 @@ from tests.alike.steps import Connect, Conversation, Event, HalfClose, Lose, Pas
 from tests.invalidation.virtual_time import VirtualLoop
 from tests.proxy.doubles import NAMENODE, OTHER_NAMENODE, TERM
 
-_MOMENT_S: Final = 1e-6  # passes only when nothing is left to be done
+_MOMENT_S: Final = 1e-6  # the virtual clock advances only when no task is ready
 _INSTANT_S: Final = 1e-9
-_LONG_S: Final = 500.0  # longer than anything waits
-_ANSWERED_S: Final = 1.6  # longer than the NameNode takes for all that one client has asked
+_LONG_S: Final = 500.0  # longer than any wait
+_ANSWERED_S: Final = 1.6  # longer than the NameNode takes for all requests of one client
 
 _WAIT_S: Final = 0.0107  # in which one request is answered
 _MOST_WAITS: Final = 80
-_LATE: Final = 2  # the answer that the ordinary path gives before it waits as well, and a refusal
+_LATE: Final = 2  # the reply that the ordinary path gives before it waits as well, and a refusal
 _AGE: Final = re.compile(rb"\r\nAge: \d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What became of one conversation.
+    """The outcome of one conversation.
 
     Attributes:
-        counts: `requests` sent to a server that listened; of these `quick` were answered from memory by the quick ways,
-            `plain` passed on and answered as plain calls, `fills` of what may be kept among those; `handed_over` of all
-            began as plain calls and were ended by the ordinary path, or by their client.
-        difference: what is not the same, after which step; "" for nothing.
-        steps: held before the difference.
+        counts: `requests` sent to a server that listened; of these `quick` from the fast path, `plain` from direct
+            calls, `fills` among those with a cacheable reply; `handed_over` from direct to ordinary calls.
+        difference: the first difference, and its step; "" if there is none.
+        steps: number of steps before the difference.
     """
 
     counts: Counter[str]
@@ -52,35 +51,35 @@ class Comparison:
 
 
 class _Client:
-    """One client: its connection to each side."""
+    """One client, with its connection to each side."""
 
     def __init__(self, sides: Sequence[Side], high_bytes: int) -> None:
         self.high_bytes = high_bytes
         self.lines = tuple(side.connect(high_bytes) for side in sides)
 
     def has_ended(self, *, is_seen: bool) -> bool:
-        """Whether the connection is of no use any more, also if only the client has seen its end."""
+        """Whether the connection is closed; with `is_seen`, also if only the client has seen its end."""
         quick, ordinary = self.lines
         return (quick.is_closed and ordinary.is_closed) or (is_seen and ordinary.end is not End.OPEN)
 
 
 class _Talk:
-    """A conversation under way."""
+    """A conversation in progress."""
 
     def __init__(self, quick: Side, ordinary: Side) -> None:
         self._sides = (quick, ordinary)
         self._clients: dict[int, _Client] = {}
         self._is_covered = True
         self._is_deaf = False  # a client does not read
-        self._was_deaf = False  # ever: then not all that was asked is the same
-        self._confirmed = 0  # answers that the NameNode gave once more
-        self._last = -1  # the client that has sent something last
-        self._unsettled: int | None = None  # the client whose last step is not done with
-        self._left = Counter[bytes]()  # request lines of plain calls whose client has left
+        self._was_deaf = False  # since start: then the requests to the NameNode may differ
+        self._confirmed = 0  # replies that confirmed an entry
+        self._last = -1  # the client that sent something last
+        self._unsettled: int | None = None  # the client whose last step is unfinished
+        self._left = Counter[bytes]()  # request lines of direct calls whose client left
         self.requests = 0
 
     async def hold(self, step: Step) -> str:
-        """Do it on both sides; return what is not the same then."""
+        """Run the step on both sides; return the difference after it."""
         goes_on = isinstance(step, Send) and step.line == self._unsettled
         if self._unsettled is not None and not goes_on and (difference := await self.settle()):
             return difference
@@ -106,9 +105,9 @@ class _Talk:
         return await self.settle()
 
     async def _answered(self, line: int) -> None:
-        """Before another client begins, let the ones before it be answered, if that takes no more than a moment.
+        """Let earlier clients be answered before another client starts, if that takes only a moment.
 
-        Two that are woken by one answer go on in an order that neither way of serving promises.
+        Two clients that one reply wakes continue in an order that neither way of serving guarantees.
         """
         if line == self._last:
             return
@@ -138,14 +137,14 @@ class _Talk:
             act(line)
 
     async def _read_on(self, number: int, *, reads: bool) -> str:
-        """Have a client read no more, from the start of a second; or have it read, and all that it sent be answered.
+        """Make a client stop reading at the start of a second, or read again and get all its replies.
 
-        The quick ways answer one request more before they wait for the client. So what the two ask meanwhile, and
-        when, is not compared, and what they have learnt from it is forgotten.
+        The quick ways answer one more request before they wait for the client. Calls to the NameNode in between are
+        not compared, and the entries that they created are flushed.
         """
         if not reads:
             await self._answered(number)
-            self._is_covered = True  # nothing waits for events
+            self._is_covered = True  # no request waits for events
             await self._next_second()
             if difference := await self.settle():
                 return difference
@@ -164,7 +163,7 @@ class _Talk:
         return await self.settle()
 
     async def settle(self) -> str:
-        """Let both do all that can be done now; return what is not the same."""
+        """Let both sides finish all ready work; return the difference."""
         self._unsettled = None
         if self._is_covered:
             for side in self._sides:
@@ -183,7 +182,7 @@ class _Talk:
         await asyncio.sleep(1.01 - self._sides[0].fraction_s())
 
     async def end(self) -> str:
-        """Let all that was begun end, then all clients leave."""
+        """Let all requests end, then all clients leave; return the difference."""
         await asyncio.sleep(_ANSWERED_S)
         for client in self._clients.values():
             if difference := await self.settle():
@@ -221,10 +220,10 @@ class _Talk:
         return client
 
     def _difference(self, *, with_ages: bool = True) -> str:
-        """Say what is not the same.
+        """Return the difference between the sides, "" if there is none.
 
-        The fast path keeps a text for the rest of its second, so an answer that was confirmed just now may have the
-        age from before.
+        The fast path keeps a text for the rest of its second, so an entry that was just confirmed may be served with
+        its earlier age.
         """
         if self._is_deaf:
             late = max(client.lines[0].late for client in self._clients.values())
@@ -247,13 +246,13 @@ class _Talk:
 
 
 def without_repeats(asked: Iterable[Asked], left: Counter[bytes]) -> list[Asked]:
-    """Leave out that the other NameNode was asked for clients who had left.
+    """Remove repeated calls to the other NameNode for clients that had left.
 
-    The ordinary path goes on with a read whose client leaves; a plain call ends then, and is not repeated.
+    The ordinary path continues a read whose client leaves; a direct call ends then, and is not repeated.
 
     Args:
-        asked: by the ordinary path.
-        left: request lines of plain calls whose client has left; those that are left out here are taken away.
+        asked: the calls of the ordinary path.
+        left: request lines of direct calls whose client has left; each removed call is subtracted.
     """
     kept = list[Asked]()
     for question in asked:
@@ -268,12 +267,12 @@ def without_repeats(asked: Iterable[Asked], left: Counter[bytes]) -> list[Asked]
 
 
 def _request_line(head: bytes) -> bytes:
-    """Return it without its version: a request of HTTP/1.0 is sent on as one of HTTP/1.1."""
+    """Return the request line without its version: HTTP/1.0 requests are forwarded as HTTP/1.1."""
     return head.partition(b"\r\n")[0].rpartition(b" ")[0]
 
 
 def bring(event: Event, side: Side) -> None:
-    """Have both the NameNode's state and the proxy's knowledge of it changed."""
+    """Apply a change to the NameNode's state and to the proxy."""
     match event.kind:
         case "touched":
             side.namenode.change(event.path)
@@ -316,10 +315,10 @@ async def _hold(conversation: Conversation) -> Comparison:
 
 
 class _Loop(VirtualLoop):
-    """Time passes a little whenever it is asked for, as it does everywhere: a wait may be too short to be one."""
+    """Advances the clock a little at each reading, as in reality: a wait may have no time left."""
 
     def time(self) -> float:
-        """Return the seconds of the conversation."""
+        """Return the time of the conversation in seconds."""
         self._skipping.skipped_s += _INSTANT_S
         return super().time()
 
@@ -327,5 +326,5 @@ class _Loop(VirtualLoop):
 def hold(conversation: Conversation) -> Comparison:
     """Hold a conversation with a new server of each kind."""
     with pytest.MonkeyPatch.context() as patch, asyncio.Runner(loop_factory=_Loop) as runner:
-        patch.setattr(pool, "REPLY_PATIENCE_S", PATIENCE_S)  # a late reply goes the ordinary way sooner
+        patch.setattr(pool, "REPLY_PATIENCE_S", PATIENCE_S)  # hands a late reply to the ordinary path sooner
         return runner.run(_hold(conversation))

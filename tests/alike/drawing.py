@@ -1,4 +1,4 @@
-"""Draw conversations."""
+"""Draw conversations at random."""
 
 from collections.abc import Iterator
 from random import Random
@@ -9,17 +9,17 @@ from tests.alike.spelling import PATHS, Request
 from tests.alike.steps import Connect, Conversation, Event, HalfClose, Lose, Passing, Reading, Send, Step
 
 REQUESTS: Final = 60
-"""Drawn for each conversation, about."""
+"""Average number of requests in a conversation."""
 
 _HIGH_BYTES: Final = (0, 300, 1000, 1000, 65_536, 65_536)
 _SHORT_S: Final = (0.001, 0.3, 0.9, 1.1)
 _LONG_S: Final = (2.5, 11.0, 21.0, 31.0, 61.0, 141.0)
-_ANSWERED_S: Final = 0.0519  # in which the NameNode has answered whatever one client asks
+_ANSWERED_S: Final = 0.0519  # in which the NameNode has answered all requests of one client
 _PERIODS_S: Final = (1.1, 5.0, 13.0, 19.0)
 _READS: Final = (0.0, 0.08, 0.99)
-_LEAVES: Final = 0.02  # how often a client leaves while a call is under way
+_LEAVES: Final = 0.02  # share of clients that leave during a call
 _TWO_STEPS: Final = 0.01  # share of two-step writes among reads
-_NEW: Final = 0.15  # share of reads of a path of which little is known yet
+_NEW: Final = 0.15  # share of reads of a path that is hardly known yet
 _ITERATIONS: Final = (0, 0, 1, 2, 3, 5)
 
 
@@ -29,25 +29,23 @@ def draw(seed: str) -> Conversation:
 
 
 class _Drawing:
-    """One conversation as it is drawn."""
+    """One conversation in the making."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
         self._polls = [spelling.poll(rng) for _ in range(rng.choice((1, 1, 2, 3)))]
         self._clients = rng.choice((1, 1, 2, 3))
         self._requests = rng.randrange(2 * REQUESTS)
-        self._is_calm = rng.random() < 0.8  # little but polls
-        self._reads = rng.choice(_READS)  # share of requests that are no polls but read
+        self._is_calm = rng.random() < 0.8  # few steps but polls
+        self._reads = rng.choice(_READS)  # share of reads among the requests that are no polls
         self._is_steady = (
             self._reads > 0.5 and rng.random() < 0.8
-        )  # most requests come alone and in one piece
-        self._is_slow = rng.random() < 0.1  # more than a few polls take longer than a connection may be idle
-        self._pending: dict[
-            int, bytes
-        ] = {}  # of each client: the rest of a request, which is still to be sent
+        )  # most requests arrive alone and in one piece
+        self._is_slow = rng.random() < 0.1  # many polls take longer than a connection may be idle
+        self._pending: dict[int, bytes] = {}  # by client: the rest of a request, not sent yet
         self._patience = rng.choice(
             (0.95,) if self._is_steady else (0.2, 0.8, 1.0)
-        )  # how often a client waits for the NameNode's answer
+        )  # share of requests after which a client waits for the reply
         self._is_covered = True
 
     def steps(self) -> Iterator[Step]:
@@ -75,7 +73,7 @@ class _Drawing:
             yield rng.choice((Lose(client), Passing(500.0)))
 
     def _connecting(self, client: int) -> Iterator[Step]:
-        """A connection begins; its first bytes may be no HTTP, and more may follow before the client sees that."""
+        """Yield a new connection; its first bytes may not be HTTP, with more bytes before its end is seen."""
         yield Connect(client, self._rng.choice(_HIGH_BYTES))
         if self._rng.random() < 0.1:
             yield Send(client, self._rng.choice(spelling.GARBAGE))
@@ -143,7 +141,7 @@ class _Drawing:
             case 5:
                 yield Event("filters", rng.choice("0012"))
             case 6 | 7:
-                if rng.random() < 0.5:  # it has asked all that it wants, and says so
+                if rng.random() < 0.5:  # it half-closes after its last request
                     yield from self._sending(client)
                 yield HalfClose(client)
             case 8:
@@ -157,7 +155,7 @@ class _Drawing:
                 yield Passing(rng.choice(_SHORT_S if rng.random() < 0.6 else _LONG_S), self._is_covered)
 
     def _deaf(self, client: int) -> Iterator[Step]:
-        """A client sends for a while without reading."""
+        """Yield the steps of a client that sends for a while without reading."""
         yield Reading(client, reads=False)
         repeats, poll = self._rng.random() < 0.5, self._rng.choice(self._polls).encode()
         for _ in range(self._rng.randrange(1, 9)):

@@ -1,6 +1,6 @@
-"""Faults that were planted in the table of known heads and in direct calls, one line each, and must be seen.
+"""Faults planted in the table of known heads and in direct calls, one line each, which must be seen.
 
-`python -m tests.alike.faults NAME` compares with one of them in force, in a process of its own.
+`python -m tests.alike.faults NAME` compares with one of them, in a process of its own.
 """
 
 import signal
@@ -13,10 +13,10 @@ from tests.model.variants import patching
 from tests.model.variants.variant import Variant
 
 REQUESTS: Final = 100_000
-"""Within so many each is seen."""
+"""Each fault is seen within this number of requests."""
 
 _PATIENCE_S: Final = 300
-"""A broken product may never end a conversation; that is seen as well."""
+"""Seconds after which a conversation is aborted: a broken product may never end one."""
 
 
 def _fault(name: str, rule: str, module: str, old: str, new: str) -> Variant:
@@ -292,9 +292,9 @@ FAULTS: Final = {
 
 
 def main(name: str, requests: int) -> int:
-    """Compare; say what was seen, and return 0 if that was a difference."""
+    """Compare; print the result, and return 0 if there was a difference."""
     patching.install(FAULTS[name])
-    from tests.alike import run  # noqa: PLC0415 - imports the product, hence not before it is broken
+    from tests.alike import run  # noqa: PLC0415 - imports the product, so not before it is broken
 
     signal.signal(signal.SIGALRM, _give_up)
     signal.alarm(_PATIENCE_S)

@@ -1,6 +1,6 @@
-"""One client's connection in memory: what it sends, what it reads, and how it ends.
+"""One client's connection in memory: the bytes that it sends and reads, and how it ends.
 
-`tests/alike/test_sockets.py` has the same conversations over real sockets.
+`tests/alike/test_sockets.py` runs the same conversations over real sockets.
 """
 
 import asyncio
@@ -9,73 +9,73 @@ from typing import Any, Final
 
 from tests.hostile.fuzzing.transport import DeafTransport
 
-_MOST_AT_ONCE: Final = 256 * 1024  # that an event loop hands over in one piece
+_MOST_AT_ONCE: Final = 256 * 1024  # maximum of an event loop's `data_received`
 
 
 class End(Enum):
-    """What a client that reads sees of the connection."""
+    """The state of the connection as a reading client sees it."""
 
     OPEN = "open"
     EOF = "eof"
-    CUT = "cut"  # what was not read is lost
-    LOST = "lost"  # by the client itself
+    CUT = "cut"  # unread data is lost
+    LOST = "lost"  # closed by the client itself
 
 
 class Line(DeafTransport):
     """The transport of one connection, with its client.
 
     Attributes:
-        end: as the client sees it.
+        end: the state that the client sees.
         reads: whether the client reads now.
-        late: how often the server has written since it knows that the client does not read.
+        late: number of writes of the server since it knows that the client does not read.
     """
 
     def __init__(self, high_bytes: int) -> None:
-        """Make one whose protocol is paused beyond so many bytes that the client has not read."""
+        """Create a line that pauses its protocol beyond this number of unread bytes."""
         super().__init__()
         self.end = End.OPEN
         self.reads = True
         self.late = 0
         self._high_bytes = high_bytes
         self._loop = asyncio.get_running_loop()
-        self._taken = 0  # of `written`: what was returned by `take`
+        self._taken = 0  # the part of `written` that `take` returned
         self._unread = bytearray()
-        self._is_draining = False  # the client reads in the next turn of the loop
-        self._is_paused = False  # the protocol was told so
-        self._is_half_closed = False  # nothing follows what is unread
-        self._backlog = bytearray()  # sent, and not handed over yet
-        self._is_held = False  # reading was paused
-        self._says_no_more = False  # the client has closed its half, behind the backlog
-        self._is_lost = False  # the protocol was told so
+        self._is_draining = False  # the client reads in the next iteration of the loop
+        self._is_paused = False  # the protocol's writing is paused
+        self._is_half_closed = False  # nothing follows the unread data
+        self._backlog = bytearray()  # sent, not yet passed to the protocol
+        self._is_held = False  # reading is paused
+        self._says_no_more = False  # the client half-closed after the backlog
+        self._is_lost = False  # connection_lost was called
 
     # ---- the client ---------------------------------------------------------------------------------
 
     def send(self, data: bytes) -> None:
-        """Send."""
+        """Send data."""
         if self._is_sendable():
             self._backlog += data
             self._hand_over()
 
     def half_close(self) -> None:
-        """Send nothing more."""
+        """Half-close: send nothing more."""
         if self._is_sendable():
             self._says_no_more = True
             self._hand_over()
 
     def lose(self) -> None:
-        """Leave without a word: a reset, which comes before anything that is not read yet."""
+        """Reset the connection; data not yet read is lost."""
         if not self._is_lost:
             self.end = End.LOST if self.end is End.OPEN else self.end
             self._backlog.clear()
             self._go(ConnectionResetError("by the client"))
 
     def read_on(self, reads: bool) -> None:
-        """Begin to read, or read no more."""
+        """Start or stop reading."""
         self.reads = reads
         self._drain_soon()
 
     def take(self) -> bytes:
-        """Return what the client has read since this was called last."""
+        """Return the data that the client has read since the last call."""
         new = bytes(self.written[self._taken :])
         self._taken = len(self.written)
         return new
@@ -86,7 +86,7 @@ class Line(DeafTransport):
     # ---- the transport ------------------------------------------------------------------------------
 
     def write(self, data: Any) -> None:
-        """Keep it for the client, who reads in the next turn."""
+        """Buffer data for the client, which reads it in the next iteration."""
         if self._is_half_closed:
             raise RuntimeError("write behind the end")
         if self.is_closed and self._is_over():
@@ -99,36 +99,36 @@ class Line(DeafTransport):
         self._drain_soon()
 
     def write_eof(self) -> None:
-        """Say nothing more."""
+        """Half-close after the buffered data."""
         self._is_half_closed = True
         self._drain_soon()
 
     def close(self) -> None:
-        """End when all is read."""
+        """Close when the client has read everything."""
         self.is_closed = True
         self._drain_soon()
 
     def abort(self) -> None:
-        """End at once."""
+        """Close immediately."""
         if not self._is_over():
             self.end = End.CUT
             self._go(None)
 
     def get_write_buffer_size(self) -> int:
-        """Say how much is not read yet."""
+        """Return the number of unread bytes."""
         return len(self._unread)
 
     def pause_reading(self) -> None:
-        """Hold what is sent from here on."""
+        """Hold later data of the client."""
         self._is_held = True
 
     def resume_reading(self) -> None:
-        """Hand it over."""
+        """Pass held data to the protocol."""
         self._is_held = False
         self._loop.call_soon(self._hand_over)
 
     def is_reading(self) -> bool:
-        """Say whether it is handed over."""
+        """Return whether data is passed to the protocol."""
         return not self._is_held
 
     # ---- between the two ----------------------------------------------------------------------------
@@ -142,10 +142,10 @@ class Line(DeafTransport):
             del self._backlog[:_MOST_AT_ONCE]
             try:
                 self.get_protocol().data_received(piece)
-            except RuntimeError:  # an event loop ends the connection then
+            except RuntimeError:  # as an event loop does
                 self.abort()
         if self._says_no_more and not (self._backlog or self._is_held or self.is_closed):
-            self._is_held = True  # once
+            self._is_held = True  # only once
             if not self.get_protocol().eof_received():
                 self.close()
 
@@ -164,7 +164,7 @@ class Line(DeafTransport):
             if self._is_paused:
                 self._is_paused, self.late = False, 0
                 self.get_protocol().resume_writing()
-        if self._unread:  # more came at once; its turn is next
+        if self._unread:  # more data arrived in between; it is read in the next iteration
             if self.reads:
                 self._drain_soon()
             return

@@ -1,6 +1,6 @@
-"""NameNodes by a script: what they answer, and when, follows from the target alone.
+"""Scripted NameNodes: the target alone determines each reply and its delay.
 
-They speak bytes: what the proxy sends is noted as it came, and its own client and parser read what they say.
+They exchange bytes: requests are recorded verbatim, and the proxy's own client and parser read the replies.
 """
 
 import asyncio
@@ -21,24 +21,24 @@ from tests.alike.wire import Wire
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, NAMENODE, OTHER_NAMENODE, TERM
 from tests.proxy.wire import FakePool
 
-_BETWEEN_S: Final = 0.00031  # two pieces of a reply
+_BETWEEN_S: Final = 0.00031  # between two pieces of a reply
 _HEAD_END: Final = b"\r\n\r\n"
 
 
 Asked: TypeAlias = tuple[Any, ...]
-"""One question: who was asked, or how, and what."""
+"""One call: its NameNode or its kind, then its content."""
 
 
 @dataclass(kw_only=True)
 class ScriptedNameNodes:
-    """Two of the same state: the active one has manners of all kinds, the other answers whole. An async context.
+    """Two NameNodes with one state, as an async context: the active one has all manners, the other is plain.
 
     Attributes:
-        asked: all that came, in order: heads and bodies as they are, and what was asked by other means.
+        asked: all calls in order: heads and bodies verbatim, and calls by other means.
         statuses: the known paths.
         locked_out: users who may read nothing.
-        version: of the last change.
-        failures: of the script itself.
+        version: number of the last change.
+        failures: errors of the script itself.
     """
 
     statuses: dict[str, bytes]
@@ -48,7 +48,7 @@ class ScriptedNameNodes:
     failures: list[Exception] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._tasks = asyncio.TaskGroup()  # one for each connection
+        self._tasks = asyncio.TaskGroup()  # one per connection
         self._wires = list[Wire]()
 
     async def __aenter__(self) -> Self:
@@ -63,17 +63,17 @@ class ScriptedNameNodes:
         await self._tasks.__aexit__(kind, exc, trace)
 
     def change(self, path: str, *, is_gone: bool = False) -> None:
-        """Make another status of a path, or none."""
+        """Change the status of a path, or remove it."""
         self.version += 1
         old = self.statuses.pop(path, FILE)
         if not is_gone:
             made = DIRECTORY if b"DIRECTORY" in old else FILE
             self.statuses[path] = made.replace(b'"accessTime":1', b'"accessTime":%d' % self.version)
 
-    # ---- what is asked over HTTP --------------------------------------------------------------------
+    # ---- calls over HTTP ----------------------------------------------------------------------------
 
     def connect(self, namenode: NameNode, protocol: NameNodeProtocol) -> None:
-        """Begin a connection of the proxy."""
+        """Open a connection of the proxy."""
         wire = Wire()
         wire.connect(protocol)
         self._tasks.create_task(self._serve(namenode, wire))
@@ -86,7 +86,7 @@ class ScriptedNameNodes:
                 await self._answer(namenode, head, wire)
         except asyncio.IncompleteReadError:
             wire.end()
-        except Exception as failure:  # noqa: BLE001 - told at the end, whatever it is
+        except Exception as failure:  # noqa: BLE001 - any failure is reported at the end
             self.failures.append(failure)
             wire.close()
 
@@ -101,7 +101,7 @@ class ScriptedNameNodes:
         has_body = b"\r\ntransfer-encoding:" in fields or (
             b"\r\ncontent-length:" in fields and b"\r\ncontent-length: 0\r\n" not in fields
         )
-        is_body_read = has_body and number % 5 != 0  # else the reply does not wait for the body
+        is_body_read = has_body and number % 5 != 0  # otherwise the reply does not wait for the body
         if is_body_read:
             self.asked.append(("body", await _read_body(fields, wire)))
         manner = manner_of(number, is_status=_is_status(method, target), is_active=namenode == NAMENODE)
@@ -121,7 +121,7 @@ class ScriptedNameNodes:
             wire.end()
 
     def _answer_to(self, method: str, target: str) -> HttpReply:
-        """Say what is so now; what changes something has changed it by then."""
+        """Return the present reply; a write has already made its change."""
         call = parse_call(method, target)
         if not call.is_read and call.path is not None:
             self.change(call.path, is_gone=call.method == "DELETE")
@@ -139,7 +139,7 @@ class ScriptedNameNodes:
             return HttpReply(307, b"TEMPORARY_REDIRECT", b"", has_no_body=has_no_body)
         return HttpReply(200, b"OK", b'{"version":%d}' % self.version, has_no_body=has_no_body)
 
-    # ---- what is asked over RPC ---------------------------------------------------------------------
+    # ---- calls over RPC -----------------------------------------------------------------------------
 
     async def _asked(self, *question: Any, of: str) -> None:
         self.asked.append(question)
@@ -147,45 +147,45 @@ class ScriptedNameNodes:
             await asyncio.sleep(delay_s)
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
-        """Say so of all."""
+        """Return True for every path."""
         await self._asked("closed", path, caller, of=path)
         return True
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say whether it is among the known."""
+        """Return whether the path is known."""
         await self._asked("exists", path, caller, of=path)
         return path in self.statuses
 
     async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Nothing is known as one."""
+        """Return False for every path."""
         return False
 
     async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
-        """Say so of all that is known."""
+        """Return that every known path is writable."""
         await self._asked("may write", path, caller, of=path)
         return WriteRight.GRANTED if path in self.statuses else WriteRight.MISSING
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """A number."""
+        """Return a constant."""
         return 500
 
 
 class ScriptedPool(FakePool):
-    """Knows the active one, and notes whom the proxy suspects of what."""
+    """Reports the active NameNode, and records each NameNode that the proxy suspects."""
 
     def __init__(self, asked: ScriptedNameNodes) -> None:
-        """Make one of both NameNodes."""
+        """Create a pool of both NameNodes."""
         super().__init__((NAMENODE, OTHER_NAMENODE))
         self.make_active(NAMENODE, TERM)
         self._asked = asked
 
     def suspect(self, namenode: NameNode, why: str) -> None:
-        """Take note."""
+        """Record the suspicion."""
         self._asked.asked.append(("suspect", namenode.http, why))
 
 
 async def _read_body(fields: bytes, wire: Wire) -> bytes:
-    """Read a request's body, framed as it came; `fields` is its head in lower case."""
+    """Read a request's body by its framing; `fields` is its head in lower case."""
     if b"\r\nexpect: 100-continue\r\n" in fields:
         wire.say(b"HTTP/1.1 100 Continue\r\n\r\n")
     if b"\r\ntransfer-encoding:" not in fields:

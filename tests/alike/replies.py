@@ -1,4 +1,4 @@
-"""In which manners a scripted NameNode replies: in one piece or more, framed in all ways, or not to the end."""
+"""The manners in which a scripted NameNode replies: in pieces, in every framing, or incompletely."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,31 +10,31 @@ from tests.proxy.doubles import HEADERS
 from tests.proxy.wire import STANDBY_REPLY
 
 DELAYS_S: Final = (0.0, 0.0, 0.0, 0.00137, 0.00137, 0.00119, 0.00119, 0.00071, 0.00071, 0.0053)
-"""Before a reply; the last one is longer than plain calls wait for it here (`PATIENCE_S`)."""
+"""Delays before a reply in seconds; the last one exceeds the patience of direct calls here (`PATIENCE_S`)."""
 
 PATIENCE_S: Final = 0.0029
-"""Stands for `nncache.proxy.upstream.pool.REPLY_PATIENCE_S`, so that what is late costs less."""
+"""Replaces `nncache.proxy.upstream.pool.REPLY_PATIENCE_S`, so that late replies cost less time."""
 
 _FIELDS: Final = encode_fields(HEADERS)
 _FIELDS_BUT_TYPE: Final = encode_fields(HEADERS[:-1])
 _FIELDS_BUT_COOKIE: Final = encode_fields(field for field in HEADERS if field[0] != b"Set-Cookie")
 _LARGE: Final = b'{"large":"' + b"x" * (MAX_BYTES + 5000) + b'"}'
-_STATUSES_OF_A_MANNER: Final = 10  # one question in so many for a status is answered in a manner of its own
+_STATUSES_OF_A_MANNER: Final = 10  # one in this many status requests gets a manner other than `whole`
 
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """What is so."""
+    """The content of a reply."""
 
     status: int
     reason: bytes
     body: bytes
-    has_no_body: bool = False  # only its head is sent
-    is_by_credential: bool = False  # no cookie is set: what was sent is good
+    has_no_body: bool = False  # only the head is sent
+    is_by_credential: bool = False  # no cookie is set: the request's credential is valid
 
     @property
     def line(self) -> bytes:
-        """The status line, and where a redirect leads."""
+        """The status line, with the Location of a redirect."""
         line = b"HTTP/1.1 %d %b\r\n" % (self.status, self.reason)
         if self.status == 307:
             line += b"Location: http://dn:9864/webhdfs/v1/f?op=CREATE\r\n"
@@ -42,14 +42,14 @@ class HttpReply:
 
     @property
     def fields(self) -> bytes:
-        """The fields, as they stand in nearly all replies."""
+        """The header fields that nearly all replies have."""
         if self.status == 307:
             return _FIELDS_BUT_TYPE + b"Content-Type: application/octet-stream\r\n"
         return _FIELDS_BUT_COOKIE if self.is_by_credential else _FIELDS
 
 
 Pieces: TypeAlias = Iterator[bytes | None]
-"""What is sent at a time; None: the connection ends."""
+"""The data of each write; None closes the connection."""
 
 Manner: TypeAlias = Callable[[HttpReply], Pieces]
 
@@ -69,7 +69,7 @@ def _chunked(answer: HttpReply, *parts: bytes, trailer: bytes = b"") -> tuple[by
 
 
 def whole(answer: HttpReply) -> Pieces:
-    """In one piece."""
+    """Yield the reply in one piece."""
     yield b"".join(_counted(answer))
 
 
@@ -260,7 +260,7 @@ _MANNERS: Final[tuple[Manner, ...]] = (
 
 
 def manner_of(number: int, *, is_status: bool, is_active: bool) -> Manner:
-    """Draw the manner of a target, by its number; the NameNode that is not the active one has none."""
+    """Return the manner for a target's number; the standby always replies in one piece."""
     if not is_active or (is_status and (number >> 16) % _STATUSES_OF_A_MANNER):
         return whole
     return _MANNERS[number % len(_MANNERS)]

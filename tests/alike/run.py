@@ -1,4 +1,4 @@
-"""Hold conversations until enough requests were compared."""
+"""Hold conversations until enough requests are compared."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -11,19 +11,19 @@ from tests.alike.steps import Conversation
 from tests.quiet import be_quiet
 
 MIN_SHARES: Final = {"quick": 0.22, "plain": 0.18, "fills": 0.04}
-"""Of the requests, by the names in `Comparison.counts`. With fewer too little is compared."""
+"""The smallest acceptable shares of the requests, by the names in `Comparison.counts`."""
 
-_MAX_TRIALS: Final = 400  # to make a conversation shorter
+_MAX_TRIALS: Final = 400  # to shorten a conversation
 
 
 @dataclass
 class Figures:
-    """What a run has come to.
+    """The sums of a run.
 
     Attributes:
-        counts: as in `Comparison`, of so many conversations.
-        difference: what was not the same; "" for nothing.
-        reported: the steps that show it.
+        counts: as in `Comparison`, summed over the conversations.
+        difference: the first difference; "" if there is none.
+        reported: the steps that reproduce it.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -32,7 +32,7 @@ class Figures:
     reported: Conversation = ()
 
     def line(self) -> str:
-        """Say it in a line."""
+        """Return the figures in one line."""
         parts = (f"{name}: {self.counts[name]:,} ({self.share(name):.1%})" for name in MIN_SHARES)
         return (
             f"{self.counts['requests']:,} requests in {self.conversations:,} conversations compared, of these "
@@ -40,11 +40,11 @@ class Figures:
         )
 
     def share(self, name: str) -> float:
-        """Return the share of the requests that these are."""
+        """Return the share of requests in this count."""
         return self.counts[name] / (self.counts["requests"] or 1)
 
     def shortfalls(self, *, requests: int) -> list[str]:
-        """Say what is wrong, or too little."""
+        """Return each requirement that the run does not meet."""
         if self.difference:
             return [self.difference]
         short = [
@@ -60,7 +60,7 @@ class Figures:
 def compare(
     *, requests: int, seed: int, first: int = 1, progress: Callable[[Figures], None] = lambda _: None
 ) -> Figures:
-    """Compare so many requests, or as many as it takes to see a difference."""
+    """Compare this number of requests, or until there is a difference."""
     be_quiet()
     figures = Figures()
     for number in range(first, first + requests):
@@ -78,7 +78,7 @@ def compare(
 
 
 def shorten(conversation: Conversation, outcome: Comparison) -> tuple[Conversation, str]:
-    """Leave out steps as long as there is a difference; return the steps left, and the difference."""
+    """Remove steps while a difference remains; return the remaining steps and the difference."""
     kept, shown, trials = conversation[: outcome.steps], outcome.difference, 0
     if not hold(kept).difference:
         kept = conversation

@@ -1,4 +1,4 @@
-"""The proxy from its clients' connections to its cache, with its quick ways or without."""
+"""The proxy from its clients' connections to its cache, with or without the quick ways."""
 
 import asyncio
 from email.utils import formatdate
@@ -42,14 +42,14 @@ _CACHE: Final = CacheSettings(
     two_step_window_s=20.0,
     max_two_step_windows=20,
 )
-_EPOCH_S: Final = 1_795_305_600  # of the wall clock when the local one was 0
+_EPOCH_S: Final = 1_795_305_600  # wall clock time at local time 0
 
 
 class _Dates(DateText):
-    """The wall clock goes with the local one, so that both sides say the same date."""
+    """Dates by the local clock, so that both sides send the same."""
 
     def at(self, now: float) -> bytes:
-        """Return the date to be sent at local time `now`."""
+        """Return the date to send at local time `now`."""
         return formatdate(_EPOCH_S + int(now), usegmt=True).encode()
 
 
@@ -58,27 +58,27 @@ def _at_the_epoch(*, usegmt: bool) -> str:
 
 
 class _NoFastPath(FastPath):
-    """Knows nothing, so that all is for the ordinary path."""
+    """Knows no head, so that the ordinary path answers everything."""
 
     def answer(self, head: bytes) -> bytes | None:
-        """Leave it to others."""
+        """Return None: the head is unknown."""
         return None
 
 
 class _Signal:
-    """Nothing that is waited for comes early."""
+    """A signal that never comes before its timeout."""
 
     def request_probe(self) -> None:
-        """Ignore."""
+        """Do nothing."""
 
     async def wait_covered(self, timeout_s: float) -> bool:
-        """Wait to the end."""
+        """Wait until the timeout."""
         await asyncio.sleep(timeout_s)
         return False
 
 
 class _Connections(Connections):
-    """The real ones, but for their sockets."""
+    """The product's connections, without sockets."""
 
     def __init__(self, namenodes: ScriptedNameNodes, clock: Clock) -> None:
         super().__init__(LIMITS, clock)
@@ -93,7 +93,7 @@ class _Connections(Connections):
 
 
 class _Answered(ReplyReader):
-    """Counts a plain call that is answered as one."""
+    """Counts direct calls that complete as direct calls."""
 
     def __init__(self, reader: ReplyReader, upstream: "_Upstream") -> None:
         self._reader = reader
@@ -109,12 +109,12 @@ class _Answered(ReplyReader):
 
 
 class _Upstream(Upstream):
-    """The real one, over connections in memory.
+    """The product's upstream, over connections in memory.
 
     Attributes:
-        plain_begun: plain calls that were sent.
-        plain_answered: of these, answered without the ordinary path.
-        fills_answered: of those, what may be kept.
+        plain_begun: direct calls sent.
+        plain_answered: direct calls that completed without the ordinary path.
+        fills_answered: completed direct calls with a cacheable reply.
     """
 
     def __init__(self, namenodes: ScriptedNameNodes, clock: Clock) -> None:
@@ -125,21 +125,21 @@ class _Upstream(Upstream):
         self.fills_answered = 0
 
     def prepare(self, head: RequestHead, holder: str, reader: ReplyReader) -> DirectExchange | None:
-        """Count replies."""
+        """Prepare an exchange whose reply is counted."""
         return super().prepare(head, holder, _Answered(reader, self))
 
     def send(self, exchange: DirectExchange) -> bool:
-        """Count calls."""
+        """Send an exchange and count it."""
         is_sent = super().send(exchange)
         self.plain_begun += is_sent
         return is_sent
 
 
 class Side:
-    """A whole proxy but for the sockets and the NameNodes. Use it as an async context."""
+    """A whole proxy except for sockets and NameNodes, as an async context."""
 
     def __init__(self, *, is_quick: bool, fixed_time: float | None = None) -> None:
-        """Make one with its quick ways or without; its clock goes with the event loop, or is fixed."""
+        """Create a proxy with or without the quick ways; its clock follows the event loop, or is fixed."""
         self._is_quick = is_quick
         self._fixed_time = fixed_time
         self._time = asyncio.get_running_loop().time
@@ -156,7 +156,7 @@ class Side:
         make = FastPath if is_quick else _NoFastPath
         self.fast_path = make(self.cache.is_good, self.cache.store, self.now, LIMITS, traffic.sampled)
         traffic.hits_of_fast_path = lambda: self.fast_path.hits
-        self.front_end.answers._dates = self.fast_path._dates = _Dates()  # noqa: SLF001 - what differs by the clock alone
+        self.front_end.answers._dates = self.fast_path._dates = _Dates()  # noqa: SLF001 - equal dates on both sides
         self.front_end.answers.remember = self.fast_path.remember
         front, upstream = self.front_end, self.upstream
         direct = DirectCalls(front, self.cache, upstream, self.now)
@@ -164,7 +164,7 @@ class Side:
         self._wall_clock = pytest.MonkeyPatch()
 
     async def __aenter__(self) -> Self:
-        self._wall_clock.setattr(response, "formatdate", _at_the_epoch)  # errors have the wall clock's date
+        self._wall_clock.setattr(response, "formatdate", _at_the_epoch)  # errors carry the wall clock's date
         await self.namenode.__aenter__()
         await self.upstream.__aenter__()
         await self.front_end.__aenter__()
@@ -180,34 +180,34 @@ class Side:
         self._wall_clock.undo()
 
     def now(self) -> float:
-        """Return local time in whole seconds: `Age` is the same then for a whole second, as the fast path has it."""
+        """Return local time in whole seconds, so that `Age` is constant within one, as on the fast path."""
         return float(int(self._time())) if self._fixed_time is None else self._fixed_time
 
     def fraction_s(self) -> float:
-        """Return how much of the second has passed."""
+        """Return the elapsed fraction of the current second."""
         return self._time() % 1.0
 
     def protocol(self) -> ClientConnection:
-        """Return what serves another connection."""
+        """Return the protocol of another connection."""
         return self.server.connection()
 
     def connect(self, high_bytes: int) -> Line:
-        """Begin a connection of a client."""
+        """Open a connection of a client."""
         line = Line(high_bytes)
         line.connect(self.protocol())
         return line
 
     def cover(self) -> None:
-        """Show that all changes up to now are known."""
+        """Cover all changes so far."""
         self.cache.cover(self.now(), self._txid)
 
     def apply(self, change: Footprint) -> None:
-        """Have an event come in."""
+        """Apply the change of an event."""
         self._txid += 1
         self.cache.apply(change, self.now(), self._txid)
 
     def figures(self) -> dict[str, object]:
-        """Return what is counted of calls that were forwarded, whichever way."""
+        """Return the counts of forwarded calls, however they were forwarded."""
         front, upstream = self.front_end.stats(), self.upstream.stats()
         return {
             "forwarded": front.forwarded,
@@ -216,6 +216,6 @@ class Side:
         }
 
     def take_asked(self) -> list[Asked]:
-        """Return what the NameNodes were asked since this was called last."""
+        """Return the calls to the NameNodes since the last call of this method."""
         asked, self.namenode.asked = self.namenode.asked, []
         return list(asked)

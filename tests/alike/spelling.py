@@ -1,4 +1,4 @@
-"""Requests, and how else each might be spelled."""
+"""Requests, and the alternative spellings of each."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ UPGRADES: Final = (
     (b"Upgrade: TLS/1.2", b"Connection: Upgrade"),
     (b"upgrade: websocket", b"CONNECTION: Upgrade"),
 )
-"""As the JDK's own client, Apache's and browsers send in the clear."""
+"""Upgrade fields that the JDK's client, Apache's and browsers send without TLS."""
 
 TELLING: Final = (
     b"Authorization: Negotiate YII",
@@ -87,7 +87,7 @@ TELLING: Final = (
     b"X-Odd: 1",
     b"X-HTTP-Method-Override: DELETE",
 )
-"""Fields that may make another request of one, or another answer."""
+"""Fields that may change a request's meaning or its answer."""
 
 _BROKEN: Final = (
     b"traceparent : 1",
@@ -117,12 +117,12 @@ _BROKEN: Final = (
     b"X-Odd: a\x00b",
     b"X-Odd",
 )
-"""Near misses of a field that is left out, and lines that are none."""
+"""Near misses of a field that the key ignores, and lines that are no fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request by its parts; `raw` overrides them."""
+    """A request in parts."""
 
     method: bytes = b"GET"
     target: bytes
@@ -131,13 +131,13 @@ class Request:
     body: bytes = b""
 
     def encode(self) -> bytes:
-        """Return its bytes."""
+        """Return the bytes of the request."""
         line = b"%b %b %b" % (self.method, self.target, self.version)
         return b"\r\n".join((line, *self.fields, b"", self.body))
 
 
 def poll(rng: Random) -> Request:
-    """Draw a request such as pollers repeat."""
+    """Draw a request of the kind that pollers repeat."""
     path = rng.choice(PATHS) if rng.random() < 0.15 else rng.choice(PATHS[:7])
     user = rng.choice((b"&user.name=alice", b"&user.name=alice", b"&user.name=joe", b""))
     fields = [b"Host: nn", *rng.sample(HARMLESS[:8], rng.randrange(4))]
@@ -156,7 +156,7 @@ def poll(rng: Random) -> Request:
 
 
 def read(rng: Random, poll: Request, *, opens: float) -> Request:
-    """Make a read of a poll that is not answered from memory; `opens` of them set an access time."""
+    """Turn a poll into a read that memory cannot answer; the share `opens` of them sets an access time."""
     path = (
         rng.choice(PATHS[:5]) if rng.random() < 0.5 else poll.target.partition(b"?")[0][len(b"/webhdfs/v1") :]
     )
@@ -174,7 +174,7 @@ def read(rng: Random, poll: Request, *, opens: float) -> Request:
 
 
 def status(rng: Random, poll: Request) -> Request:
-    """Ask for the status of one of many paths, which match a filter or not."""
+    """Draw a status request for one of many paths; some match no filter."""
     path = rng.choice((b"/w/n", b"/w/n", b"/w/d/n", b"/w/d/h/n")) + b"%d" % rng.randrange(400)
     fields = tuple(field for field in poll.fields if field in _OF_A_READ)
     if rng.random() < 0.1:
@@ -184,7 +184,7 @@ def status(rng: Random, poll: Request) -> Request:
 
 
 def two_step(rng: Random) -> Request:
-    """Draw a write whose second step goes to a DataNode: until that is seen to end, nothing is kept of the path."""
+    """Draw a write whose second step goes to a DataNode: until its end is known, its path is not cached."""
     target = b"/webhdfs/v1%b?op=CREATE&user.name=alice&n=%d" % (rng.choice(PATHS[:4]), rng.randrange(40))
     return Request(method=b"PUT", target=target, fields=(b"Host: nn",))
 
@@ -196,7 +196,7 @@ _OF_A_READ: Final = {b"Host: nn", *HARMLESS[:8], *chain(*UPGRADES)}
 
 
 def traced(rng: Random, request: Request) -> Request:
-    """Add fields that change nothing."""
+    """Add fields that do not change the meaning."""
     fields = list(request.fields)
     for _ in range(rng.choice((1, 1, 1, 2, 3, 15 if rng.random() < 0.1 else 4))):
         fields.insert(rng.randint(0, len(fields)), _trace_field(rng))
@@ -213,7 +213,7 @@ def _trace_field(rng: Random) -> bytes:
 
 
 def with_another_field(rng: Random, request: Request) -> Request:
-    """Add, drop, repeat, move or respell a field."""
+    """Add, remove, repeat, move or respell a field."""
     fields = list(request.fields)
     at = rng.randrange(len(fields)) if fields else 0
     match rng.randrange(9):
@@ -259,7 +259,7 @@ _RESPELLINGS: Final[tuple[Callable[[bytes], bytes], ...]] = (
 
 
 def with_another_target(rng: Random, request: Request) -> Request:
-    """Spell the target in another way, or name another thing."""
+    """Respell the target, or name another path or query."""
     path, mark, query = request.target.partition(b"?")
     match rng.randrange(7):
         case 5:
@@ -275,7 +275,7 @@ def with_another_target(rng: Random, request: Request) -> Request:
 
 
 def in_another_case(rng: Random, request: Request) -> Request:
-    """Have one letter of the target, behind its prefix, in another case."""
+    """Swap the case of one letter of the target after its prefix."""
     target = request.target
     at = rng.choice([at for at, letter in enumerate(target) if chr(letter).isalpha()][9:])
     return replace(request, target=target[:at] + target[at : at + 1].swapcase() + target[at + 1 :])
@@ -348,7 +348,7 @@ _TARGETS: Final[tuple[Callable[[bytes], bytes], ...]] = (
 
 
 def framed_otherwise(rng: Random, request: Request) -> bytes:
-    """Encode it as another version, method or as no request at all; some of it may be missing."""
+    """Encode it with another version or method, as garbage, or truncated."""
     data = request.encode()
     match rng.randrange(13):
         case 0:
@@ -384,7 +384,7 @@ _BEHIND: Final = (b"\r\n", b"x", b"12345", b"\r\n\r\n", *(b"traceparent: 1\r\n",
 
 
 def write(rng: Random) -> Request:
-    """Draw a call that changes something, or a read that is no status."""
+    """Draw a write, or a read other than GETFILESTATUS."""
     path = rng.choice(PATHS[:5])
     method, op = rng.choice(_OPERATIONS)
     target = b"/webhdfs/v1%b?op=%b&user.name=alice&n=%d" % (path, op, rng.randrange(40))

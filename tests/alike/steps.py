@@ -1,4 +1,4 @@
-"""What can happen in a conversation."""
+"""The steps of a conversation."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -6,14 +6,14 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A client sends some bytes; on a new connection if the one it had is closed, or if it has none.
+    """A client sends bytes, on a new connection if it has none or its connection is closed.
 
     Attributes:
         line: the client's number.
-        data: what arrives in one piece.
-        requests: how many begin in it.
-        iterations: of the event loop before anything else happens; None: until all that can be done at once is done.
-        returns: on a new connection also if the client has read to the end of the old one.
+        data: arrives in one piece.
+        requests: number of requests that start in it.
+        iterations: of the event loop before the next step; None: until no task is ready.
+        returns: also use a new connection if the client has read the old one to its end.
     """
 
     line: int
@@ -25,10 +25,10 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """A client begins a connection, beside the one that it may have had.
+    """A client opens a connection, and loses the one that it had.
 
     Attributes:
-        high_bytes: unread ones beyond which the server is told that the client does not read.
+        high_bytes: number of unread bytes beyond which the server's writing is paused.
     """
 
     line: int
@@ -37,21 +37,21 @@ class Connect:
 
 @dataclass(frozen=True, slots=True)
 class HalfClose:
-    """A client will send nothing more."""
+    """A client half-closes its connection."""
 
     line: int
 
 
 @dataclass(frozen=True, slots=True)
 class Lose:
-    """A client's connection is lost."""
+    """A client's connection is reset."""
 
     line: int
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A client reads, or it does not: then nothing happens but what it sends, until it reads again or all is over."""
+    """A client starts or stops reading. While it does not, it only sends, until it reads again or leaves."""
 
     line: int
     reads: bool
@@ -59,7 +59,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """Time passes; without `is_covered` no change is known to have been missed or not meanwhile, nor from then on."""
+    """Time passes; without `is_covered` changes are no longer covered, from now on."""
 
     seconds: float
     is_covered: bool = True
@@ -67,7 +67,7 @@ class Passing:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something changes behind the proxy's back, and the proxy learns of it.
+    """Something changes behind the proxy's back, and the proxy gets the event.
 
     Attributes:
         kind: touched, vanished, access, everything, locked (the path is a user's name), filters, new stream.

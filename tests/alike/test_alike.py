@@ -1,4 +1,4 @@
-"""The quick ways say what the ordinary path says, byte for byte; and a run that compares little falls short."""
+"""The quick ways reply like the ordinary path, byte for byte; a run that compares too little fails."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ SEEN_SOON = (
 
 
 def test_the_quick_ways_answer_as_the_ordinary_path() -> None:
-    """Whatever is asked, however it is spelled and cut, and whatever happens in between."""
+    """This holds for any requests, spellings and segmentations, and for any events in between."""
     figures = compare(requests=6_000, seed=2)
     assert figures.shortfalls(requests=6_000) == [], figures.reported
 
@@ -38,13 +38,13 @@ WITH_BODY: Final = KNOWN.replace(b"Host", b"Content-Length: 5\r\nHost") + b"1234
 
 
 def test_the_last_answer_after_a_half_close_is_compared() -> None:
-    """Also the last of a pipeline that waited (first seen in conversation 1144 of seed 1)."""
+    """This also holds for the last request of a waiting pipeline (seen in conversation 1144 of seed 1)."""
     pipeline = (Send(0, WITH_BODY, iterations=0), *(Send(0, KNOWN, iterations=0) for _ in range(13)))
     assert hold((*(Send(0, KNOWN), Passing(0.05)) * 2, *pipeline, HalfClose(0))).difference == ""
 
 
 def test_a_conversation_can_be_held_again() -> None:
-    """The same seed is the same conversation, with the same outcome."""
+    """A seed reproduces its conversation and its outcome."""
     conversation = draw("1/7")
     assert conversation == draw("1/7") != draw("1/8")
     assert hold(conversation) == hold(conversation)
@@ -62,13 +62,13 @@ ENOUGH: Final = Counter(requests=100, quick=60, plain=30, fills=9)
     ],
 )
 def test_a_run_falls_short(figures: Figures) -> None:
-    """Too few requests, too few of them by each of the quick ways, and any difference."""
+    """A run fails with too few requests, too few of each quick way, or any difference."""
     assert len(figures.shortfalls(requests=100)) == 1
     assert Figures(ENOUGH).shortfalls(requests=100) == []
 
 
 def test_only_questions_for_clients_that_left_are_left_out() -> None:
-    """Of the other NameNode, once for each of them, and with the suspicion before it."""
+    """Only calls to the other NameNode are removed, once per client, with the suspicion before them."""
     suspicion, repeated = ("suspect", NAMENODE.http, "cut"), (OTHER_NAMENODE.http, b"GET /a HTTP/1.1\r\n\r\n")
     first = (NAMENODE.http, repeated[1])
     left = Counter({b"GET /a": 1})
@@ -89,7 +89,7 @@ def test_only_questions_for_clients_that_left_are_left_out() -> None:
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_fault_breaks_one_line(fault: Variant) -> None:
-    """What it breaks stands once in the product's source, and is Python when broken."""
+    """Its old text occurs once in the source, and the result is valid Python."""
     assert fault.lines_changed() == 1
     compile_broken(fault)
 
@@ -99,7 +99,7 @@ def test_a_fault_breaks_one_line(fault: Variant) -> None:
     "name", [pytest.param(name, marks=() if name in SEEN_SOON else pytest.mark.long) for name in FAULTS]
 )
 def test_a_fault_is_seen(name: str) -> None:
-    """In a process of its own, most within a few thousand requests."""
+    """Each fault is seen in a process of its own, most within a few thousand requests."""
     command = (sys.executable, "-m", "tests.alike.faults", name)
     done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""What a conversation in memory says is what it says over real sockets, on the event loop that the proxy runs on."""
+"""Conversations in memory equal those over real sockets, on the event loop that the proxy uses."""
 
 import asyncio
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ from tests.alike.steps import Connect, Conversation, Event, HalfClose, Send
 from tests.invalidation.virtual_time import VirtualLoop
 from tests.patience import HANG_S
 
-NOW = 1000.0  # where both clocks stand, so that dates and ages are the same
+NOW = 1000.0  # fixes both clocks, so that dates and ages are equal
 CONVERSATIONS = 25
 STEPS = 60
-ANSWERED_S = 0.16  # in which a step is answered, with a body or not; part of a head has no time to be refused
+ANSWERED_S = 0.16  # in which a step is answered, body included; part of a head does not time out yet
 
 
 @dataclass(frozen=True)
 class Heard:
-    """What the client has read in answer to one step, and whether the connection has ended then."""
+    """The client's input after one step, and whether the connection has ended."""
 
     data: bytes
     has_ended: bool
 
 
 def sample(number: int) -> Conversation:
-    """Take of a conversation what one client does on its own."""
+    """Return the steps of a conversation that one client makes on its own."""
     return tuple(
         step
         for step in draw(f"sockets/{number}")
@@ -38,7 +38,7 @@ def sample(number: int) -> Conversation:
 
 
 async def in_memory(conversation: Conversation) -> tuple[list[Heard], int]:
-    """Hold it with the double; return what was heard, and how many answers were quick."""
+    """Hold it in memory; return the input of each step, and the number of fast path hits."""
     heard = list[Heard]()
     async with Side(is_quick=True, fixed_time=NOW) as side:
         line = side.connect(65_536)
@@ -57,7 +57,7 @@ async def in_memory(conversation: Conversation) -> tuple[list[Heard], int]:
                     pass
             side.cover()
             await asyncio.sleep(ANSWERED_S)
-            is_cut = line.end is End.CUT  # a reset, which takes along what was not read
+            is_cut = line.end is End.CUT  # a reset discards unread data
             heard.append(Heard(b"" if is_cut else line.take(), line.end is not End.OPEN))
         line.lose()
         await asyncio.sleep(1)
@@ -65,7 +65,7 @@ async def in_memory(conversation: Conversation) -> tuple[list[Heard], int]:
 
 
 async def over_sockets(conversation: Conversation, expected: list[Heard]) -> tuple[list[Heard], int]:
-    """Hold it over TCP; of what is expected at least as much is waited for."""
+    """Hold it over TCP; wait for at least the expected input of each step."""
     heard = list[Heard]()
     async with Side(is_quick=True, fixed_time=NOW) as side:
         await side.server.start("127.0.0.1", 0)
@@ -94,14 +94,14 @@ async def over_sockets(conversation: Conversation, expected: list[Heard]) -> tup
 
 
 async def read(reader: asyncio.StreamReader, expects: Heard) -> Heard:
-    """Read as many bytes as are expected, or to the end if that is."""
+    """Read the expected number of bytes, or to the end if that is expected."""
     if expects.has_ended:
         try:
             return await rest(reader)
         except ConnectionError:
             return Heard(b"", has_ended=True)
     if not expects.data:
-        # What comes later, against all expectation, is in the way of the next answer.
+        # Unexpected late data would show in the next step's input.
         await asyncio.sleep(0.003)
         return Heard(b"", reader.at_eof())
     try:
@@ -116,7 +116,7 @@ async def rest(reader: asyncio.StreamReader) -> Heard:
 
 
 def test_the_double_is_honest() -> None:
-    """Byte for byte, step by step, and as often by the quick ways."""
+    """Both give the same bytes after each step, and the same number of fast path hits."""
     quick = 0
     for number in range(CONVERSATIONS):
         conversation = sample(number)
@@ -126,6 +126,6 @@ def test_the_double_is_honest() -> None:
             heard, quick_over_sockets = runner.run(over_sockets(conversation, expected))
         for at, (ours, theirs) in enumerate(zip(heard, expected, strict=True)):
             assert ours == theirs, f"conversation {number}, step {at}: {conversation[at]}"
-        assert quick_over_sockets == pytest.approx(quick_in_memory, abs=3), number  # segments may be joined
+        assert quick_over_sockets == pytest.approx(quick_in_memory, abs=3), number  # segments may be merged
         quick += quick_over_sockets
     assert quick > 100

@@ -10,23 +10,23 @@ class Wire(DeafTransport):
     """The proxy's transport, with the NameNode at its other end.
 
     Attributes:
-        heard: by the NameNode.
+        heard: the bytes that the NameNode receives.
     """
 
     def __init__(self) -> None:
-        """Make an open one."""
+        """Create an open connection."""
         super().__init__()
         self.heard = asyncio.StreamReader()
         self._loop = asyncio.get_running_loop()
-        self._is_held = False  # reading was paused
-        self._backlog = list[bytes]()  # said, and not handed over yet
-        self._says_no_more = False  # the NameNode has closed, behind the backlog
-        self._is_over = False  # the protocol hears, or will hear, that it is lost
+        self._is_held = False  # reading is paused
+        self._backlog = list[bytes]()  # sent, not yet passed to the protocol
+        self._says_no_more = False  # the NameNode closed after the backlog
+        self._is_over = False  # connection_lost was called or scheduled
 
     # ---- the NameNode -------------------------------------------------------------------------------
 
     def say(self, data: bytes) -> None:
-        """Send."""
+        """Send data."""
         if not self.is_closed and not self._says_no_more:
             self._backlog.append(data)
             self._hand_over()
@@ -39,16 +39,16 @@ class Wire(DeafTransport):
     # ---- the transport ------------------------------------------------------------------------------
 
     def write(self, data: Any) -> None:
-        """Let the NameNode hear it, if it listens still."""
+        """Pass data to the NameNode unless the connection is closed."""
         if not self.is_closed:
             self.heard.feed_data(bytes(data))
 
     def writelines(self, parts: Any) -> None:
-        """Write them all."""
+        """Write all parts."""
         self.write(b"".join(parts))
 
     def close(self) -> None:
-        """End the connection; nothing is left to be written."""
+        """Close the connection; nothing is buffered."""
         self.is_closed = True
         if not self._is_over:
             self._is_over = True
@@ -56,24 +56,24 @@ class Wire(DeafTransport):
             self._loop.call_soon(self.get_protocol().connection_lost, None)
 
     def abort(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self.close()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """There is no socket."""
+        """Return the default: there is no socket."""
         return default
 
     def pause_reading(self) -> None:
-        """Hold what is said from here on."""
+        """Hold later data of the NameNode."""
         self._is_held = True
 
     def resume_reading(self) -> None:
-        """Hand it over."""
+        """Pass held data to the protocol."""
         self._is_held = False
         self._loop.call_soon(self._hand_over)
 
     def is_reading(self) -> bool:
-        """Say whether it is handed over."""
+        """Return whether data is passed to the protocol."""
         return not self._is_held
 
     def _hand_over(self) -> None:

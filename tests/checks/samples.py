@@ -1,4 +1,4 @@
-"""Facts as the probes would find them, with what a test changes."""
+"""Facts as the probes would find them, with the changes of a test."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ ON_ZOOKEEPER = {"zookeeper": ("zk1:2181",), "nameservice": "ns1"}
 
 
 def subject(form: Form[Any], flags: Mapping[str, object]) -> Subject:
-    """Return what is checked; nothing but flags is given."""
+    """Return the subject of a check, with only flags given."""
     filled = form.fill_in(None, {"user": "hdfs"} | SINGLE | dict(flags), KEYS)
     return Subject(filled.settings, filled.places)
 
@@ -40,7 +40,7 @@ def of_publisher(flags: Mapping[str, object] | None = None, **found: Any) -> Fac
 def answer(
     state: HaState = HaState.ACTIVE, namespace: Namespace | None = OURS, last_txid: int | None = None
 ) -> ProbeReply:
-    """Return what a NameNode says of itself."""
+    """Return a NameNode's report of itself."""
     journal = None if last_txid is None else Journal(last_txid=last_txid, asked_at=0.0)
     return ProbeReply(state=state, started_ms=1, transition_ms=0, namespace=namespace, journal=journal)
 
@@ -48,7 +48,7 @@ def answer(
 def namenode(
     http: HaState | None = HaState.ACTIVE, rpc: HaState | None = HaState.ACTIVE, **found: Any
 ) -> NameNodeFound:
-    """Return a NameNode that says this over HTTP and over RPC."""
+    """Return a NameNode with these states over HTTP and RPC."""
     known: dict[str, Any] = {
         "answer": None if http is None else answer(http),
         "rpc_state": rpc,
@@ -58,12 +58,12 @@ def namenode(
 
 
 def contacts(kinds: Mapping[str, ServerKind]) -> Mapping[str, Contact]:
-    """Return who answers where."""
+    """Return the kind of server at each address."""
     return {address: Contact(address=address, kind=kind) for address, kind in kinds.items()}
 
 
 def reported(findings: Any) -> list[str]:
-    """Return findings as one text each: verdict, text, remedy."""
+    """Return each finding as one text: verdict, text, remedy."""
     shown: list[Finding] = list(findings)
     return [f"{each.verdict.value}: {each.text} | {each.remedy}" for each in shown]
 

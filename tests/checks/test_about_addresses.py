@@ -1,4 +1,4 @@
-"""Each address is judged by what answers there; the line names key, address and what would be right."""
+"""Each address is judged by the server that answers; the line has the key, the address and the right value."""
 
 import pytest
 
@@ -11,12 +11,12 @@ RIGHT = {"nn1:9870": ServerKind.NAMENODE_HTTP, "nn1:8020": ServerKind.HADOOP_RPC
 
 
 def with_contact(contact: Contact, **flags: object) -> Facts:
-    """Return facts in which one address differs from what is right."""
+    """Return facts in which one address has another server than it should."""
     return of_proxy(flags, contacts=dict(contacts(RIGHT)) | {contact.address: contact})
 
 
 def test_what_is_right_is_reported_for_each() -> None:
-    """One line for each address, in the order of the settings."""
+    """Each address has a line, in the order of the settings."""
     facts = of_proxy(ON_ZOOKEEPER, contacts=contacts(RIGHT | {"zk1:2181": ServerKind.ZOOKEEPER}))
     assert reported(addresses(facts)) == [
         "ok: namenode_http nn1:9870 is the HTTP port of a NameNode | ",
@@ -27,7 +27,7 @@ def test_what_is_right_is_reported_for_each() -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in ServerKind if kind not in RIGHT.values()])
 def test_any_other_kind_is_named(kind: ServerKind) -> None:
-    """As namenode_http; only a server that asks for authentication may still be a NameNode."""
+    """The kind is named for namenode_http. Only a server that requires authentication may still be a NameNode."""
     http, rpc = reported(addresses(with_contact(Contact(address="nn1:9870", kind=kind, name="x"))))
     if kind is ServerKind.LOCKED_HTTP:
         assert http.startswith("ok: ")
@@ -44,7 +44,7 @@ def test_any_other_kind_is_named(kind: ServerKind) -> None:
 
 
 def test_both_lists_swapped_are_one_line() -> None:
-    """With the values that would be right; a list that is only partly so is judged address by address."""
+    """The line has the right values. A partly swapped list is judged address by address."""
     swapped = {
         "nn1:9870": ServerKind.HADOOP_RPC,
         "nn2:9870": ServerKind.HADOOP_RPC,
@@ -61,7 +61,7 @@ def test_both_lists_swapped_are_one_line() -> None:
 
 
 def test_a_server_that_is_down_is_only_a_warning_beside_others() -> None:
-    """As the standby of a pair may be; a name that does not resolve is a mistake in any case."""
+    """It may be the standby of a pair. An unresolvable name is always a failure."""
     down = Contact(address="nn2:9870", trouble=Trouble.UNREACHABLE, why="[Errno 111] x")
     unknown = Contact(address="nn2:8020", trouble=Trouble.UNRESOLVED, why="unknown")
     both = {each.address: each for each in (down, unknown)}
@@ -76,7 +76,7 @@ def test_a_server_that_is_down_is_only_a_warning_beside_others() -> None:
 
 @pytest.mark.parametrize(("trouble", "word"), [(Trouble.UNREACHABLE, "start"), (Trouble.SLOW, "start")])
 def test_the_only_server_down_is_a_failure(trouble: Trouble, word: str) -> None:
-    """With all that may be done about it."""
+    """The remedy lists all that can be done."""
     line, _ = reported(addresses(with_contact(Contact(address="nn1:9870", trouble=trouble, why="y"))))
     assert line.startswith(f"failed: namenode_http nn1:9870 {trouble.value}: y | {word} that server")
 
@@ -95,14 +95,14 @@ def test_the_only_server_down_is_a_failure(trouble: Trouble, word: str) -> None:
 def test_a_proxy_in_front_of_itself_is_seen_before_it_runs(
     listen: str, hosts: tuple[str, ...], *, is_own: bool
 ) -> None:
-    """By its listen address, however it is written."""
+    """Its listen address is recognized in any form."""
     contact = Contact(address="nn1:9870", hosts=hosts, trouble=Trouble.UNREACHABLE, why="y")
     line, _ = reported(addresses(with_contact(contact, listen=listen)))
     assert ("on which this proxy itself listens" in line) is is_own
 
 
 def test_what_was_not_seen_in_time_is_skipped() -> None:
-    """It is not taken for right."""
+    """A missing fact does not count as a success."""
     assert (
         reported(addresses(of_proxy()))[0]
         == "skipped: because namenode_http nn1:9870 was not looked at in time | "
@@ -111,7 +111,7 @@ def test_what_was_not_seen_in_time_is_skipped() -> None:
 
 @pytest.mark.parametrize("kind", [ServerKind.PLAIN_HTTP, ServerKind.TLS, ServerKind.HADOOP_RPC])
 def test_with_tls_the_https_address_is_right(kind: ServerKind) -> None:
-    """TLS without HTTP in it is no NameNode."""
+    """A TLS port without HTTP is not a NameNode."""
     line, _ = reported(addresses(with_contact(Contact(address="nn1:9870", kind=kind), namenode_tls=True)))
     assert line.startswith(f"failed: namenode_http nn1:9870 {kind.value} | ")
     assert "replace nn1:9870 by the NameNode's HTTPS address (dfs.namenode.https-address" in line
@@ -119,7 +119,7 @@ def test_with_tls_the_https_address_is_right(kind: ServerKind) -> None:
 
 
 def test_one_untrusted_certificate_is_a_failure() -> None:
-    """It is needed in the next failover."""
+    """The next failover needs it."""
     contact = Contact(address="nn2:9870", trouble=Trouble.UNTRUSTED, why="its certificate is old")
     known = dict(contacts(RIGHT)) | {contact.address: contact}
     lines = reported(addresses(of_proxy({**PAIR, "namenode_tls": True}, contacts=known)))
@@ -149,7 +149,7 @@ def test_one_untrusted_certificate_is_a_failure() -> None:
 def test_a_zookeeper_is_wanted_on_the_port_that_the_settings_say(
     *, tls: bool, kind: ServerKind, what: str
 ) -> None:
-    """The plain one, or the secure one with `zookeeper_tls`; the other one is named with both remedies."""
+    """That is the plain port, or the secure one with `zookeeper_tls`. For the other one both remedies are given."""
     facts = of_proxy(ON_ZOOKEEPER | {"zookeeper_tls": tls}, contacts=contacts({"zk1:2181": kind}))
     (line,) = [each for each in reported(addresses(facts)) if "zk1" in each]
     assert what in line or what.replace("--zookeeper-tls", "zookeeper_tls") in line, line

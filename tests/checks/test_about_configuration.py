@@ -1,4 +1,4 @@
-"""What /conf of the NameNodes means for nncache."""
+"""Consequences of the NameNodes' /conf for nncache."""
 
 import pytest
 
@@ -9,14 +9,14 @@ from tests.checks.samples import ON_ZOOKEEPER, ONE, namenode, of_proxy, of_publi
 
 
 def with_conf(conf: dict[str, str]) -> Facts:
-    """Return facts of a proxy whose NameNode has this configuration, and sees us at 10.0.0.7."""
+    """Return facts of a proxy whose NameNode has this configuration and sees the proxy at 10.0.0.7."""
     us = Contact(address=ONE.http, kind=ServerKind.NAMENODE_HTTP, own_host="10.0.0.7")
     return of_proxy(namenodes={ONE: namenode(conf=conf)}, contacts={ONE.http: us})
 
 
 @pytest.mark.parametrize(("retained", "verdict"), [("1000000", "ok"), ("100000", "ok"), ("99999", "warning")])
 def test_few_edits_are_few_for_a_restart(retained: str, verdict: str) -> None:
-    """The number is named with its key."""
+    """The line has the number and its key."""
     (line,) = reported(retention(with_conf({RETAINED: retained})))
     assert line.startswith(
         f"{verdict}: nn1:9870 keeps {retained} transactions behind its last checkpoint ({RETAINED};"
@@ -25,7 +25,7 @@ def test_few_edits_are_few_for_a_restart(retained: str, verdict: str) -> None:
 
 
 def test_without_a_configuration_nothing_is_judged() -> None:
-    """Not asked, refused, or without the key."""
+    """/conf was not requested, was refused, or lacks the key."""
     refused = namenode(conf_silence="/conf answers 403")
     for judge in (retention, proxy_servers):
         assert reported(judge(of_proxy())) == ["skipped: because no NameNode answers over HTTP | "]
@@ -40,7 +40,7 @@ def test_without_a_configuration_nothing_is_judged() -> None:
 
 
 def test_our_address_must_be_listed() -> None:
-    """And be read again after each start of a NameNode; whether it was cannot be asked, and where it shows is said."""
+    """It must be reloaded after each NameNode start, which cannot be queried; the line names the log that shows it."""
     (line,) = reported(proxy_servers(with_conf({PROXY_SERVERS: "10.0.0.6, 10.0.0.7"})))
     assert line.startswith("ok: nn1:9870 lists our address 10.0.0.7 in hadoop.proxyservers")
     assert "refreshSuperUserGroupsConfiguration" in line

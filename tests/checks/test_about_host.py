@@ -1,4 +1,4 @@
-"""What this host allows, and numbers that do not go together."""
+"""Limits of this host, and inconsistent numbers in the settings."""
 
 from typing import Any
 
@@ -70,14 +70,14 @@ SILENT = "no Kerberos ticket for nncache/h@R: the KDC does not answer"
 def test_an_identity_is_tried(
     flags: dict[str, object], host: dict[str, Any], found: dict[str, Any], line: str
 ) -> None:
-    """What keeps it from being used is said here, once, with what to do about that."""
+    """A fault of the identity is reported here once, with its remedy."""
     facts = of_proxy(flags, host=HostFound(**host), namenodes={ONE: NameNodeFound(**found)})
     (seen,) = reported(identity(facts))
     assert seen.startswith(line)
 
 
 def test_a_keytab_for_clients_is_looked_into() -> None:
-    """Beside the identity of the service itself."""
+    """It is checked in addition to the service's own identity."""
     _, line = reported(
         identity(of_proxy(host=HostFound(services="spnego_keytab: /k: holds no key of HTTP/h")))
     )
@@ -85,7 +85,7 @@ def test_a_keytab_for_clients_is_looked_into() -> None:
 
 
 def test_files_must_be_enough_for_the_connections_of_a_proxy() -> None:
-    """What is wrong is said in the words of the start."""
+    """The failure has the words of a failed start."""
     assert reported(limits(of_proxy()))[0].startswith("ok: 16384 client connections fit")
     (line,) = reported(limits(of_proxy(host=HostFound(limits="max_connections: 9: must be at most 5"))))
     assert line.startswith("failed: max_connections: 9: must be at most 5 | raise LimitNOFILE=")
@@ -119,7 +119,7 @@ def test_files_must_be_enough_for_the_connections_of_a_proxy() -> None:
     ],
 )
 def test_who_has_a_port_is_named(key: str, kind: ServerKind | None, line: str) -> None:
-    """The daemon itself may run already; any other server is in its way."""
+    """The daemon itself may be running. Any other server is in its way."""
     user = Contact(address="x:1", kind=kind, name="x")
     host = HostFound(bound={key: "in use"}, users={key: user})
     lines = reported(listen(of_proxy(host=host)))
@@ -128,7 +128,7 @@ def test_who_has_a_port_is_named(key: str, kind: ServerKind | None, line: str) -
 
 
 def test_a_publishers_port_is_its_own() -> None:
-    """Another publisher's is no other server."""
+    """A running publisher on its own port is no conflict."""
     host = HostFound(
         bound={"admin": "in use"}, users={"admin": Contact(address="x:1", kind=ServerKind.PUBLISHER_ADMIN)}
     )
@@ -138,7 +138,7 @@ def test_a_publishers_port_is_its_own() -> None:
 
 
 def test_token_and_class() -> None:
-    """What cannot be loaded is said in the words of the start."""
+    """Failures have the words of a failed start."""
     assert reported(access(of_proxy())) == ["ok: operators' pages answer this host only (no token) | "]
     assert reported(access(of_proxy({"admin_token_file": "/t"}))) == ["ok: the tokens in /t can be read | "]
     host = HostFound(token="admin_token_file: /t: x", classes={"channel": "channel: y"})
@@ -151,7 +151,7 @@ def test_token_and_class() -> None:
 
 
 def test_a_token_that_crosses_the_network_in_clear_is_reported() -> None:
-    """On loopback it does not, nor over TLS."""
+    """It does not on loopback or with TLS."""
     flags = {"admin_token_file": "/t", "admin": "0.0.0.0:9872"}
     (_, line) = reported(access(of_proxy(flags)))
     assert line.startswith("warning: the admin port 0.0.0.0:9872 takes the token in plain HTTP")
@@ -166,7 +166,7 @@ def test_a_token_that_crosses_the_network_in_clear_is_reported() -> None:
 
 
 def test_intervals_must_fit_into_the_bound() -> None:
-    """Twice, so that the gate stays open when one is late."""
+    """Twice the interval must fit, so that one late probe does not close the gate."""
     assert reported(staleness(of_proxy())) == ["ok: changes can be known within max_staleness_s, 3 s | "]
     slow = {"namenode_probe_interval_s": "2"}
     assert reported(staleness(of_proxy(slow)))[0].startswith("ok: ")
@@ -181,14 +181,14 @@ def test_intervals_must_fit_into_the_bound() -> None:
 
 
 def test_coverage_must_be_published_often_enough() -> None:
-    """For proxies with the default bound."""
+    """The limit is that of proxies with the default bound."""
     assert reported(staleness(of_publisher())) == ["ok: coverage is published every 0.5 s | "]
     (line,) = reported(staleness(of_publisher({"coverage_interval_s": "2"})))
     assert line.startswith("warning: coverage_interval_s is 2: proxies whose max_staleness_s is 3")
 
 
 def test_a_ticket_of_another_program_that_ends_soon_is_reported() -> None:
-    """One from a keytab is renewed by ourselves."""
+    """The daemon renews a ticket from a keytab itself."""
     given = {"ticket_cache": "FILE:/c"}
     assert reported(identity(of_proxy(given, host=HostFound(ticket_left_s=7200.0))))[0].startswith("ok: ")
     (line,) = reported(identity(of_proxy(given, host=HostFound(ticket_left_s=1500.0))))
@@ -198,7 +198,7 @@ def test_a_ticket_of_another_program_that_ends_soon_is_reported() -> None:
 
 
 def test_certificates_are_judged_by_when_they_end() -> None:
-    """As the alert does; one that cannot be used by the file that is wrong."""
+    """The threshold is that of the alert. An unusable certificate is reported with the faulty file."""
     assert reported(certificates(of_proxy()))[0].startswith("skipped: ")
     day = 86_400.0
     found = {

@@ -1,4 +1,4 @@
-"""The JournalNodes: a majority has to be readable, and what is in the way of one is said."""
+"""A majority of JournalNodes must be readable, and the fault of each unreadable one is reported."""
 
 import pytest
 
@@ -12,7 +12,7 @@ WHY = "set dfs.ha.tail-edits.in-progress to true"
 
 
 def found(*troubles: str, cache: str = "") -> dict[str, JournalNodeFound]:
-    """Return what was found of as many JournalNodes, whose caches are of that many bytes."""
+    """Return the results for as many JournalNodes as troubles, with caches of `cache` bytes."""
     return {
         f"j{number}:8485": JournalNodeFound(trouble=trouble, conf={CACHE_BYTES: cache})
         for number, trouble in enumerate(troubles, 1)
@@ -20,7 +20,7 @@ def found(*troubles: str, cache: str = "") -> dict[str, JournalNodeFound]:
 
 
 def test_who_reads_none_is_not_judged() -> None:
-    """By default the NameNode is polled; on ZooKeeper a proxy reads no edits."""
+    """By default the NameNode is polled. On ZooKeeper a proxy reads no edits."""
     (finding,) = journalnodes(of_proxy())
     assert finding.verdict is Verdict.SKIPPED
     (finding,) = journalnodes(of_publisher(READING))
@@ -28,7 +28,7 @@ def test_who_reads_none_is_not_judged() -> None:
 
 
 def test_all_that_can_be_read_are_well() -> None:
-    """One line says it."""
+    """They share one line."""
     (finding,) = journalnodes(of_proxy(READING, journalnodes=found("", "", "")))
     assert (finding.verdict, finding.text) == (Verdict.OK, "all 3 JournalNodes can be read")
 
@@ -43,14 +43,14 @@ def test_all_that_can_be_read_are_well() -> None:
     ],
 )
 def test_a_small_cache_misses_edits(size: str, verdicts: list[Verdict]) -> None:
-    """That of Hadoop up to 3.3 is by default."""
+    """The default of Hadoop up to 3.3 is that small."""
     findings = list(journalnodes(of_proxy(READING, journalnodes=found("", "", "", cache=size))))
     assert [finding.verdict for finding in findings] == verdicts
     assert all("set dfs.journalnode.edit-cache-size.bytes to" in each.remedy for each in findings[1:])
 
 
 def test_a_configuration_that_is_not_shown_is_reported() -> None:
-    """Its JournalNode can be read all the same; of one that cannot, that is all there is to say."""
+    """The JournalNode may be readable nevertheless. For an unreadable one, only that is reported."""
     silent = {
         "j1:8485": JournalNodeFound(conf_silence="/conf answers 403"),
         "j2:8485": JournalNodeFound(trouble="no reply", conf_silence="no reply"),
@@ -71,7 +71,7 @@ def test_a_configuration_that_is_not_shown_is_reported() -> None:
 def test_too_few_are_a_failure_unless_there_is_another_source(
     source: str, troubles: tuple[str, ...], verdict: Verdict
 ) -> None:
-    """Each that cannot be read is named, with why."""
+    """Each unreadable one is named with its fault."""
     findings = list(journalnodes(of_proxy(READING | {"edits_source": source}, journalnodes=found(*troubles))))
     assert [finding.verdict for finding in findings] == [verdict] * sum(map(bool, troubles))
     assert all(WHY in finding.text and finding.remedy for finding in findings)
@@ -81,7 +81,7 @@ IN_A_DIRECTORY = {"edits_source": "directory", "edits_dir": "/name/current"}
 
 
 def test_a_directory_that_is_not_read_is_not_judged() -> None:
-    """Neither where another source is chosen."""
+    """It is not read if another source is chosen."""
     for flags in ({}, IN_A_DIRECTORY | {"edits_source": "inotify"}):
         (finding,) = directory(of_publisher(flags, directory="why"))
         assert finding.verdict is Verdict.SKIPPED
@@ -98,7 +98,7 @@ def test_a_directory_that_is_not_read_is_not_judged() -> None:
     ],
 )
 def test_a_directory_has_to_be_readable(source: str, why: str, verdict: Verdict) -> None:
-    """Why it is not is said."""
+    """The line has the reason why it is not."""
     (finding,) = directory(of_publisher(IN_A_DIRECTORY | {"edits_source": source}, directory=why))
     assert finding.verdict is verdict
     assert (why or "/name/current can be read") in finding.text

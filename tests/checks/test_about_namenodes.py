@@ -1,4 +1,4 @@
-"""What NameNodes say of themselves, and what of it keeps a daemon from its work."""
+"""Faults of NameNodes that keep a daemon from working."""
 
 from dataclasses import replace
 
@@ -46,7 +46,7 @@ HEALTHY = {ONE: namenode(), TWO: namenode(STANDBY, STANDBY)}
 
 
 def test_without_a_namenode_nothing_is_judged() -> None:
-    """Each check says why it is skipped; none passes."""
+    """Each check is skipped with a reason; none passes."""
     judges = (authentication, jmx, states, rpc, namespaces, user, edits, clock, read, through, impersonation)
     for judge in judges:
         assert [line.split(":")[0] for line in reported(judge(of_proxy()))] == ["skipped"], judge
@@ -64,7 +64,7 @@ def test_without_a_namenode_nothing_is_judged() -> None:
     ],
 )
 def test_authentication_is_named(status: int, challenge: str, line: str) -> None:
-    """Only SIMPLE will do, and what is there instead is said."""
+    """Only SIMPLE is accepted, and any other method is named."""
     found = NameNodeFound(named_status=status, challenge=challenge)
     (seen,) = reported(authentication(of_proxy(namenodes={ONE: found})))
     assert seen.startswith(line)
@@ -76,7 +76,7 @@ SIMPLE_REFUSED = (
 
 
 def test_kerberos_over_rpc_is_a_matter_of_identity() -> None:
-    """Its web server may be open all the same, and is judged."""
+    """The NameNode's web server may still be open, and is judged."""
     facts = of_proxy(namenodes={ONE: NameNodeFound(rpc_silence=SIMPLE_REFUSED)}, contacts=RPC_ONLY)
     assert reported(authentication(facts)) == reported(rpc(facts)) == ["skipped: because of identity | "]
     half = NameNodeFound(rpc_silence=SIMPLE_REFUSED, named_status=200)
@@ -97,7 +97,7 @@ SILENT_KDC = "no Kerberos context with HTTP/nn1: the KDC has not answered in 2 s
     ],
 )
 def test_what_identity_says_no_other_check_says(found: NameNodeFound) -> None:
-    """Least of all that an address is wrong which is right."""
+    """In particular, no check blames a correct address."""
     facts = of_proxy(IDENTITY, namenodes={ONE: found}, contacts=RPC_ONLY)
     assert reported(rpc(facts)) == ["skipped: because of identity | "]
     if found.silence:
@@ -121,20 +121,20 @@ def test_what_identity_says_no_other_check_says(found: NameNodeFound) -> None:
     ],
 )
 def test_who_acts_for_clients_must_be_allowed_to(trial: Trial | None, line: str) -> None:
-    """One try shows it, unless it was for a user who is not meant."""
+    """One attempt proves it, unless its user is outside the rule."""
     found = namenode(trial=trial)
     (seen,) = reported(impersonation(of_proxy(TERMINATES, namenodes={ONE: found})))
     assert seen.startswith(line)
 
 
 def test_who_passes_credentials_on_acts_for_no_one() -> None:
-    """There is no rule to try."""
+    """There is no proxy-user rule to try."""
     (seen,) = reported(impersonation(of_proxy(namenodes=HEALTHY)))
     assert seen.startswith("skipped: because the NameNodes authenticate the clients")
 
 
 def test_a_slow_read_is_no_matter_of_rights() -> None:
-    """The first one of a NameNode that has just started takes seconds."""
+    """The first read of a NameNode that has just started takes seconds."""
     slow = RootStatus(says="no answer in 4.5 s", is_slow=True)
     (seen,) = reported(read(of_proxy(namenodes={ONE: namenode(read=slow)})))
     assert seen.startswith(
@@ -145,7 +145,7 @@ def test_a_slow_read_is_no_matter_of_rights() -> None:
 
 
 def test_a_proxy_that_asks_who_is_there_is_no_fault() -> None:
-    """Without an identity nothing else can be seen; a 403 of one who may not act for itself is another check's."""
+    """Without an identity the check is skipped. A 403 for the service itself belongs to another check."""
     refused = RootStatus(status=401)
     wants = NameNodeFound(named_status=401, challenge="Negotiate")
     (seen,) = reported(through(of_proxy(namenodes={ONE: wants}, through=refused)))
@@ -178,13 +178,13 @@ def test_a_proxy_that_asks_who_is_there_is_no_fault() -> None:
     ],
 )
 def test_with_an_identity_the_web_server_must_ask_for_it(found: NameNodeFound, line: str) -> None:
-    """One that believes any name proves nobody's rights."""
+    """A server that trusts any name proves nobody's permissions."""
     (seen,) = reported(authentication(of_proxy(IDENTITY, namenodes={ONE: found})))
     assert seen.startswith(line)
 
 
 def test_while_a_cluster_is_being_secured_it_may_believe_names() -> None:
-    """As far as RPC may fall back to SIMPLE."""
+    """This holds if RPC may fall back to SIMPLE."""
     found = NameNodeFound(named_status=200, answer=answer())
     flags = IDENTITY | {"fallback_to_simple_auth_allowed": True}
     (seen,) = reported(authentication(of_proxy(flags, namenodes={ONE: found})))
@@ -192,7 +192,7 @@ def test_while_a_cluster_is_being_secured_it_may_believe_names() -> None:
 
 
 def test_what_a_principal_is_called_is_not_asked() -> None:
-    """The NameNode alone knows."""
+    """Only the NameNode knows."""
     (seen,) = reported(user(of_proxy(IDENTITY, namenodes=HEALTHY)))
     assert seen.startswith(
         "skipped: because the NameNodes make a user of nncache/h@R by hadoop.security.auth_to_local"
@@ -200,14 +200,14 @@ def test_what_a_principal_is_called_is_not_asked() -> None:
 
 
 def test_one_active_is_right() -> None:
-    """Beside a standby."""
+    """The other one is standby."""
     assert reported(states(of_proxy(PAIR, namenodes=HEALTHY))) == [
         "ok: nn1:9870 is active, nn2:9870 is standby | "
     ]
 
 
 def test_no_active_says_what_to_do() -> None:
-    """A pair is to be failed over, of a single one the other is missing in the lists."""
+    """A pair needs a failover; with a single NameNode, the other is missing in the lists."""
     standbys = {ONE: namenode(STANDBY, STANDBY), TWO: namenode(STANDBY, STANDBY)}
     (line,) = reported(states(of_proxy(PAIR, namenodes=standbys)))
     assert line.startswith(
@@ -218,7 +218,7 @@ def test_no_active_says_what_to_do() -> None:
 
 
 def test_two_actives_are_two_clusters_or_not_fenced() -> None:
-    """By the namespaces that they serve."""
+    """Their namespaces tell the two cases apart."""
     (line,) = reported(states(of_proxy(PAIR, namenodes={ONE: namenode(), TWO: namenode()})))
     assert "several NameNodes are active" in line
     assert "| let HDFS fence the old one" in line
@@ -228,7 +228,7 @@ def test_two_actives_are_two_clusters_or_not_fenced() -> None:
 
 
 def test_lists_in_another_order_are_seen_by_the_states() -> None:
-    """The right value is said where it is known."""
+    """The right value is given where it is known."""
     crossed = {ONE: namenode(ACTIVE, STANDBY), TWO: namenode(STANDBY, ACTIVE)}
     first, _ = reported(states(of_proxy(PAIR, namenodes=crossed)))
     assert first.startswith(
@@ -241,19 +241,19 @@ def test_lists_in_another_order_are_seen_by_the_states() -> None:
 
 
 def test_observers_and_starting_ones_do_not_count_for_the_order() -> None:
-    """Over RPC an observer answers reads as an active one does."""
+    """Over RPC an observer serves reads like an active NameNode."""
     observing = {ONE: namenode(), TWO: namenode(HaState.OBSERVER, ACTIVE)}
     assert [line[:3] for line in reported(states(of_proxy(PAIR, namenodes=observing)))] == ["ok:"]
 
 
 def test_silence_over_http_is_reported_as_the_reason() -> None:
-    """What JMX answered explains why nothing is known of the states."""
+    """The error of /jmx explains why the states are unknown."""
     silent = {ONE: NameNodeFound(silence="no answer in 3 s")}
     assert reported(states(of_proxy(namenodes=silent))) == ["skipped: because no answer in 3 s | "]
 
 
 def test_one_namespace_is_right_and_two_are_named() -> None:
-    """Of one NameNode over both addresses, and of several."""
+    """One NameNode is compared over both addresses, and several with each other."""
     assert reported(namespaces(of_proxy(namenodes={ONE: namenode()}))) == [
         f"ok: nn1:9870 and nn1:8020 serve namespace {OURS} | "
     ]
@@ -276,19 +276,19 @@ def test_one_namespace_is_right_and_two_are_named() -> None:
     ],
 )
 def test_half_a_namespace_proves_nothing(found: NameNodeFound, why: str) -> None:
-    """One address alone may lead anywhere."""
+    """A single address may lead to any NameNode."""
     (line,) = reported(namespaces(of_proxy(namenodes={ONE: found})))
     assert line.startswith("skipped: because one address of nn1:9870, nn1:8020 does not say")
     assert f": {why} |" in line
 
 
 def test_who_says_nothing_is_left_out() -> None:
-    """The other of a pair is judged all the same."""
+    """The other one of a pair is still judged."""
     assert len(reported(namespaces(of_proxy(PAIR, namenodes={ONE: namenode(), TWO: NameNodeFound()})))) == 1
 
 
 def test_an_rpc_port_must_be_a_namenodes() -> None:
-    """A DataNode and a JournalNode have such ports, too."""
+    """DataNodes and JournalNodes have RPC ports, too."""
     there = contacts({"nn1:8020": ServerKind.HADOOP_RPC})
     assert reported(rpc(of_proxy(contacts=there, namenodes={ONE: namenode()}))) == [
         "ok: nn1:8020 answers hdfs as a NameNode (active) | "
@@ -303,7 +303,7 @@ def test_an_rpc_port_must_be_a_namenodes() -> None:
 
 
 def test_a_user_without_a_group_is_not_known() -> None:
-    """A NameNode takes any name by its word: only so a mistyped one shows."""
+    """A NameNode accepts any name, so a typo shows only in the missing groups."""
     assert reported(user(of_proxy(namenodes={ONE: namenode(groups=("a", "b"))}))) == [
         "ok: nn1:8020 finds hdfs in a, b | "
     ]
@@ -314,7 +314,7 @@ def test_a_user_without_a_group_is_not_known() -> None:
 
 
 def test_the_right_to_read_edits() -> None:
-    """Needed by who reads them; refused or failed, each with what to do."""
+    """Only a daemon that reads edits needs it. A refusal and a failure have different remedies."""
     assert reported(edits(of_proxy(namenodes={ONE: namenode(edits_txid=9)}))) == [
         "ok: hdfs may read the edits of nn1:8020; the last transaction is 9 | "
     ]
@@ -334,7 +334,7 @@ def test_the_right_to_read_edits() -> None:
 
 
 def test_jmx_with_and_without_a_name() -> None:
-    """A name is given, so that anonymous callers may be refused."""
+    """The daemons send a name, so a NameNode may refuse anonymous callers."""
     assert (
         "with and without a name"
         in reported(jmx(of_proxy(namenodes={ONE: namenode(anonymous_status=200)})))[0]
@@ -345,7 +345,7 @@ def test_jmx_with_and_without_a_name() -> None:
 
 
 def test_a_namenode_whose_jmx_says_nothing_of_use() -> None:
-    """It is starting, or of a release that is not known here."""
+    """The NameNode is starting, or has an unknown release."""
     silent = {ONE: NameNodeFound(silence="no bean")}
     there = contacts({"nn1:9870": ServerKind.NAMENODE_HTTP})
     (line,) = reported(jmx(of_proxy(contacts=there, namenodes=silent)))
@@ -359,14 +359,14 @@ def test_a_namenode_whose_jmx_says_nothing_of_use() -> None:
 
 @pytest.mark.parametrize(("ahead_s", "shown"), [(3601.2, "3601 s ahead of"), (-2.0, "2 s behind")])
 def test_clocks_are_reported_and_never_judged(ahead_s: float, shown: str) -> None:
-    """Nothing depends on them, and the line says so."""
+    """Nothing depends on clocks, and the line says so."""
     (line,) = reported(clock(of_proxy(namenodes={ONE: namenode(clock_ahead_s=ahead_s)})))
     assert line.startswith(f"ok: the clock of nn1:9870 is {shown} ours")
     assert "the gate compares no two clocks" in line
 
 
 def test_reads_must_answer_200() -> None:
-    """At the active NameNode, and through a proxy that runs."""
+    """The read goes to the active NameNode, and through a running proxy."""
     good, bad = RootStatus(status=200, cache_status="nncache; fwd=bypass"), RootStatus(says="cut")
     assert reported(read(of_proxy(namenodes={ONE: namenode(read=good)})))[0].startswith(
         "ok: GETFILESTATUS of / as hdfs at"
@@ -385,7 +385,7 @@ def test_reads_must_answer_200() -> None:
 
 
 def test_a_mount_point_that_is_not_there_is_a_warning() -> None:
-    """Of several namespaces each is read at the first path that it holds."""
+    """With several namespaces, each is read at its first mount point."""
     absent = RootStatus(status=404, says="FileNotFoundException: /data")
     facts = of_proxy(through=absent)
     mounted = replace(facts, subject=replace(facts.subject, mount="/data"))

@@ -1,4 +1,4 @@
-"""Which paths are meant, and globs that do not mean what they seem to."""
+"""The cached paths, and globs that do not match what they seem to."""
 
 from nncache.checks.about_paths import filters, globs
 from nncache.checks.facts import StoredFound
@@ -8,14 +8,14 @@ from tests.checks.samples import ON_ZOOKEEPER, of_proxy, of_publisher, published
 
 
 def in_force(name: str, glob: str) -> PublishedFilter:
-    """Return a filter as ZooKeeper has it."""
+    """Return a filter as stored in ZooKeeper."""
     return PublishedFilter(
         name=name, id="1", path_glob=glob, since_txid=1, owner="joe", allowed_subscribers=()
     )
 
 
 def test_globs_of_a_proxy() -> None:
-    """None is a warning, as at the start; a doubtful one is told with what to write."""
+    """No glob is a warning, as at the start. For a doubtful glob, the line has its correction."""
     assert reported(globs(of_proxy({"glob": ("/a/*", "/b")}))) == [
         "ok: paths that match are answered from memory: /a/*, /b | "
     ]
@@ -31,7 +31,7 @@ def test_globs_of_a_proxy() -> None:
 
 
 def test_filters_in_hdfs_are_a_publishers() -> None:
-    """Unreadable, broken, doubtful or none."""
+    """They may be unreadable, broken, doubtful or absent."""
     assert reported(filters(of_publisher())) == ["skipped: because no NameNode answers over HTTP | "]
     (line,) = reported(filters(of_publisher(stored=StoredFound(silence="HDFS says: no"))))
     assert line.startswith(
@@ -58,7 +58,7 @@ def test_filters_in_hdfs_are_a_publishers() -> None:
 
 
 def test_filters_that_others_may_write_fail() -> None:
-    """One finding for each cause, with the command that mends it; the others are judged as ever."""
+    """Each cause has one finding with the command that mends it. The other filters are judged as usual."""
     why = Distrust("/apps may be written by others", "hdfs dfs -chmod go-w /apps")
     odd = StoredFound(globs={"a": "/a", "b": "/b", "c": "/c"}, untrusted={"a": why, "b": why})
     refused, good = reported(filters(of_publisher(stored=odd)))
@@ -71,7 +71,7 @@ def test_filters_that_others_may_write_fail() -> None:
 
 
 def test_filters_in_force_are_a_followers() -> None:
-    """As ZooKeeper has them."""
+    """The proxy reads them from ZooKeeper."""
     assert reported(filters(of_proxy(ON_ZOOKEEPER)))[0].startswith(
         "skipped: because the nameservice is not published"
     )

@@ -1,4 +1,4 @@
-"""What the registry holds, for a daemon that registers."""
+"""The registry's state, for a daemon that registers."""
 
 from typing import Any
 
@@ -46,19 +46,19 @@ def of(registry: RegistryFound | None, flags: dict[str, Any] | None = None, **kn
 
 
 def running(kind: ServerKind, key: str = "listen") -> HostFound:
-    """Return a host on which this answers at a key's address."""
+    """Return a host with a server of this kind at a key's address."""
     return HostFound(users={key: Contact(address="p:80", kind=kind)})
 
 
 @pytest.mark.parametrize("judge", [registry, registered, stale])
 def test_without_a_registry_nothing_is_judged(judge: Any) -> None:
-    """It is not asked for, or not reached."""
+    """Registration is off, or ZooKeeper was not reached."""
     assert reported(judge(of_proxy())) == ["skipped: because this daemon does not register (registry) | "]
     assert reported(judge(of(None))) == ["skipped: because no ZooKeeper answers | "]
 
 
 def test_a_registry_that_cannot_be_read() -> None:
-    """Nothing more is known then, but for the host."""
+    """Then only the host is known."""
     facts = of(found(silence="no session"))
     (line,) = reported(registry(facts))
     assert line.startswith("failed: the registry could not be read: no session | see that the ensemble")
@@ -66,14 +66,14 @@ def test_a_registry_that_cannot_be_read() -> None:
 
 
 def test_a_root_that_is_not_there() -> None:
-    """It may be another one."""
+    """The daemon may be meant for another root."""
     (line,) = reported(registry(of(found(acls={}))))
     assert line.startswith("warning: there is no /registry in ZooKeeper")
     assert "set --registry-root to" in line
 
 
 def test_an_open_registry() -> None:
-    """It must let this daemon make its entry; one that is there already, it need not."""
+    """It must allow this daemon to create its entry, unless the entry exists."""
     assert reported(registry(of(found()))) == [
         "ok: /registry can be read; 2 entries from there to this daemon's seen | "
     ]
@@ -86,7 +86,7 @@ def test_an_open_registry() -> None:
 
 
 def test_wrong_acls_of_a_secure_registry() -> None:
-    """What strangers can change is worse than what a system account cannot."""
+    """Write access for strangers is a failure, a missing permission of a system account a warning."""
     acls = {
         "/": (READABLE, SYSTEM),
         "/services": (READABLE, SYSTEM, AclEntry("world", "anyone", Right.CREATE)),
@@ -113,14 +113,14 @@ def test_wrong_acls_of_a_secure_registry() -> None:
     ],
 )
 def test_the_host_must_be_of_use_to_others(hosts: tuple[str, ...], verdict: str, part: str) -> None:
-    """A name of which one address is can be."""
+    """It is sufficient that one of the name's addresses is reachable."""
     first = reported(registered(of(found(hosts=hosts))))[0]
     assert first.startswith(verdict)
     assert part in first
 
 
 def test_the_entry_of_this_daemon() -> None:
-    """There while it runs, and its own."""
+    """It exists while the daemon runs, and is the daemon's own."""
     record = OURS.record
     at_work = running(ServerKind.PROXY)
     cases: list[tuple[RegistryFound, HostFound, str]] = [
@@ -142,7 +142,7 @@ def test_the_entry_of_this_daemon() -> None:
 
 
 def test_the_entry_of_a_publisher() -> None:
-    """It is named after its operators' port."""
+    """Its name contains the admin port."""
     daemon = RegisteredDaemon(kind=PUBLISHER, host="p", port=81, admin="http://p:81/")
     known = found(path=daemon.path, at="p:81", record=daemon.record)
     facts = of_publisher(
@@ -152,7 +152,7 @@ def test_the_entry_of_a_publisher() -> None:
 
 
 def test_entries_of_daemons_that_do_not_answer() -> None:
-    """Each is named with its address, and what is there instead."""
+    """Each is named with its address and with the server found there."""
     others = {
         "/a": Contact(address="a:1", kind=ServerKind.PROXY),
         "/b": Contact(address="b:1", trouble=Trouble.UNREACHABLE),

@@ -1,4 +1,4 @@
-"""What ZooKeeper holds, for a proxy that follows a publisher and for a publisher."""
+"""ZooKeeper's state, for a proxy that follows a publisher and for a publisher."""
 
 from typing import Any
 
@@ -22,13 +22,13 @@ PUBLISHER = PublisherIdentity(id="1", host="h", pid=7, admin="h:9873")
 
 
 def followed(found: ZooKeeperFound, last_txid: int | None = 7) -> Facts:
-    """Return facts of a proxy on this ZooKeeper, and of an active NameNode."""
+    """Return facts of a proxy with this ZooKeeper and an active NameNode."""
     active = namenode(answer=answer(last_txid=last_txid))
     return of_proxy(ON_ZOOKEEPER, zookeeper=found, namenodes={ONE: active})
 
 
 def test_without_zookeeper_nothing_is_judged() -> None:
-    """Not used, or not reached."""
+    """ZooKeeper is not used, or was not reached."""
     for judge in (session, nameservice, publisher):
         assert reported(judge(of_proxy()))[0].startswith("skipped: because nothing goes through ZooKeeper")
         assert reported(judge(of_proxy(ON_ZOOKEEPER))) == ["skipped: because no ZooKeeper answers | "]
@@ -40,13 +40,13 @@ def test_without_zookeeper_nothing_is_judged() -> None:
 
 
 def test_a_session_is_reported_with_the_root() -> None:
-    """There, or not yet."""
+    """The root may not exist yet."""
     assert "/HDFSInotifyRoot can be read" in reported(session(followed(published())))[0]
     assert "/HDFSInotifyRoot is not there yet" in reported(session(followed(ZooKeeperFound())))[0]
 
 
 def test_our_nameservice_must_be_of_our_namenodes() -> None:
-    """Both namespaces are named."""
+    """The line names both namespaces."""
     assert reported(nameservice(followed(published()))) == [
         "ok: /HDFSInotifyRoot/ns1 belongs to the namespace BP-1 of nn1:9870 | "
     ]
@@ -68,7 +68,7 @@ def test_our_nameservice_must_be_of_our_namenodes() -> None:
 
 
 def test_nothing_published_is_a_failure_for_a_proxy_alone() -> None:
-    """A publisher begins with nothing."""
+    """A publisher may start with an empty tree."""
     empty, bare = ZooKeeperFound(), ZooKeeperFound(has_root=True)
     (line,) = reported(nameservice(followed(empty)))
     assert line.startswith(
@@ -86,7 +86,7 @@ def test_nothing_published_is_a_failure_for_a_proxy_alone() -> None:
 
 
 def test_other_nameservices_are_listed() -> None:
-    """The one that is meant is among them, perhaps."""
+    """The intended one may be among them."""
     two = ZooKeeperFound(has_root=True, nameservices=("prod", "test"))
     (line,) = reported(nameservice(followed(two)))
     assert line.startswith(
@@ -100,7 +100,7 @@ def test_other_nameservices_are_listed() -> None:
 
 
 def test_a_proxy_needs_a_publisher_that_keeps_up() -> None:
-    """Without changes in HDFS there is nothing to write: what counts is how far the NameNode has come."""
+    """The NameNode's last txid counts: without changes in HDFS, nothing is published."""
     there = {"has_publisher": True, "publisher": PUBLISHER}
     assert reported(publisher(followed(published(**there)))) == [
         "ok: process 7 on h (its pages are at h:9873) publishes; .cache covers transaction 7 | "
@@ -127,7 +127,7 @@ def test_a_proxy_needs_a_publisher_that_keeps_up() -> None:
 
 
 def test_another_publisher_that_leads_is_reported() -> None:
-    """It would wait."""
+    """This publisher would wait."""
     other = of_publisher(zookeeper=published(has_publisher=True, publisher=PUBLISHER))
     assert reported(publisher(other))[0].startswith("ok: another publisher leads: process 7 on h")
     assert reported(publisher(of_publisher(zookeeper=published())))[0].startswith(
@@ -136,7 +136,7 @@ def test_another_publisher_that_leads_is_reported() -> None:
 
 
 def test_acls_are_judged_where_there_is_a_login() -> None:
-    """Who can write can forge: that fails. Who can only read is a warning; without a login nothing is expected."""
+    """Write access for strangers is a failure, since they can forge; read access is a warning. No login: skipped."""
     logged_in = ON_ZOOKEEPER | {"zookeeper_sasl": "digest", "zookeeper_password_file": "/p"}
 
     def judged(flags: dict[str, Any], **found: Any) -> str:

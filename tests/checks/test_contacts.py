@@ -1,4 +1,4 @@
-"""Which kind of server answers is found by asking, whatever it makes of the question."""
+"""The kind of a server is found by requests, however it reacts to them."""
 
 import asyncio
 import socket
@@ -19,12 +19,12 @@ from tests.tls import server_context, web_of
 
 
 def seen(address: str) -> Contact:
-    """Look at an address."""
+    """Return the contact at an address."""
     return asyncio.run(contact(address, "hdfs"))
 
 
 def zookeeper(connection: socket.socket) -> None:
-    """Answer the one question that it knows, and close on any other, as ZooKeeper does."""
+    """Answer only `srvr`, and close on anything else, as ZooKeeper does."""
     with connection:
         if connection.recv(4) == b"srvr":
             connection.sendall(b"Zookeeper version: 3.8.6\n")
@@ -33,7 +33,7 @@ def zookeeper(connection: socket.socket) -> None:
 @pytest.mark.parametrize(
     ("serve", "kind", "name"),
     [
-        (zookeeper, ServerKind.ZOOKEEPER, ""),  # asked in its own words
+        (zookeeper, ServerKind.ZOOKEEPER, ""),  # recognized by its `srvr` answer
         (silent, ServerKind.SILENT, ""),
         (greeting, ServerKind.OTHER, "SSH-2.0-OpenSSH_9.2p1"),
         (tls, ServerKind.TLS, ""),
@@ -43,7 +43,7 @@ def zookeeper(connection: socket.socket) -> None:
 def test_servers_of_other_protocols(
     serve: Callable[[socket.socket], None], kind: ServerKind, name: str
 ) -> None:
-    """They hang, hang up, or speak first."""
+    """They hang, close the connection, or send first."""
     with socket_server(serve) as address:
         found = seen(address)
     assert (found.kind, found.name, found.trouble, found.own_host) == (kind, name, None, "127.0.0.1")
@@ -59,13 +59,13 @@ def test_servers_of_other_protocols(
     ],
 )
 def test_an_http_server_is_known_by_what_it_says(fields: dict[str, str], body: str, kind: ServerKind) -> None:
-    """An admin port by its metrics; a proxy, which answers /jmx itself, by its own field."""
+    """An admin port is recognized by its metrics, and a proxy by its Cache-Status."""
     with http_server(404, fields, body) as address:
         assert seen(address).kind is kind
 
 
 def test_no_listener_and_no_host() -> None:
-    """With the system's words; they are other mistakes."""
+    """They are different faults, each with the operating system's words."""
     found = seen(free_address())
     assert (found.trouble, found.why) == (Trouble.UNREACHABLE, "[Errno 111] Connection refused")
     found = seen("no-such-host.invalid:1")
@@ -74,7 +74,7 @@ def test_no_listener_and_no_host() -> None:
 
 
 def test_a_host_that_drops_connections_is_slow() -> None:
-    """As behind a firewall: a queue that is full takes no more."""
+    """A full accept queue drops connections, as a firewall does."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, ExitStack() as waiting:
         address = listener.getsockname()
         for _ in range(3):
@@ -86,7 +86,7 @@ def test_a_host_that_drops_connections_is_slow() -> None:
 
 
 def test_all_addresses_of_a_host_are_tried() -> None:
-    """`localhost` may come first as an address that the server does not have."""
+    """`localhost` may resolve first to an address where the server does not listen."""
     with http_server(200) as address:
         port = address.rpartition(":")[2]
         assert seen(f"localhost:{port}").kind is ServerKind.HTTP
@@ -97,7 +97,7 @@ NAMENODE = b'HTTP/1.1 200 OK\r\n\r\n{"beans":[{"tag.ProcessName":"NameNode"}]}'
 
 @contextmanager
 def over_tls(authority: Authority, *identities: str) -> Iterator[str]:
-    """Be the HTTPS port of a NameNode with a certificate for these names."""
+    """Serve as the HTTPS port of a NameNode with a certificate for these names."""
     context = server_context(authority, *identities)
 
     def serve(connection: socket.socket) -> None:
@@ -113,7 +113,7 @@ def over_tls(authority: Authority, *identities: str) -> Iterator[str]:
 
 
 def test_over_tls_a_namenode_is_one_if_it_is_believed(tmp_path: Path) -> None:
-    """Else it is said why not; asked in clear it is a TLS port."""
+    """Otherwise the reason is given. Asked in plain HTTP, it is a TLS port."""
     authority = Authority(tmp_path / "own")
     web = web_of(authority)
     with over_tls(authority) as address, over_tls(authority, "nn1.example") as other:
@@ -136,13 +136,13 @@ def test_over_tls_a_namenode_is_one_if_it_is_believed(tmp_path: Path) -> None:
 def test_where_tls_is_wanted_other_servers_are_named(
     serve: Callable[[socket.socket], None], kind: ServerKind, tmp_path: Path
 ) -> None:
-    """As they are without."""
+    """Their kinds are the same as without TLS."""
     with socket_server(serve) as address:
         assert asyncio.run(contact(address, "hdfs", web_of(Authority(tmp_path)))).kind is kind
 
 
 def test_a_plain_port_where_tls_is_wanted(tmp_path: Path) -> None:
-    """It is named as what it is in the way."""
+    """The kind names the plain HTTP server."""
     with http_server(200, body=NAMENODE.decode().partition("\r\n\r\n")[2]) as address:
         found = asyncio.run(contact(address, "hdfs", web_of(Authority(tmp_path))))
         assert (found.kind, found.name) == (ServerKind.PLAIN_HTTP, "NameNode")

@@ -1,4 +1,4 @@
-"""nncache/checks/gathering.py: whatever hangs, the other facts are gathered."""
+"""A hanging source does not keep the other facts from being gathered."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from tests.checks.samples import subject
 
 
 def test_an_edits_dir_that_hangs_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not that there is no active NameNode."""
+    """The fault is not reported as a missing active NameNode."""
     monkeypatch.setattr(gathering, "THEN_S", 2.0)
     os.mkfifo(tmp_path / "VERSION")
     with LightCluster() as light:

@@ -1,4 +1,4 @@
-"""What this host allows is tried, not computed."""
+"""The limits of this host are tried, not computed."""
 
 import asyncio
 import os
@@ -20,19 +20,19 @@ from tests.tls import server_context
 
 
 def looked(form: Form, **flags: str) -> HostFound:  # type: ignore[type-arg] # either daemon's
-    """Look at this host for a daemon with these flags."""
+    """Probe this host for a daemon with these flags."""
     return asyncio.run(look_at_host(subject(form, {**ON_ZOOKEEPER, **flags})))
 
 
 def test_a_free_port_can_be_bound_and_is_free_again() -> None:
-    """Nothing listens meanwhile."""
+    """The probe leaves no listener behind."""
     address = free_address()
     for _ in range(2):
         assert looked(PUBLISHER, admin=address) == HostFound(bound={"admin": ""})
 
 
 def test_who_has_a_taken_port_is_asked() -> None:
-    """Also through an address that stands for all."""
+    """This works for a wildcard address, too."""
     with http_server(404, {"Cache-Status": "nncache"}) as address:
         port = address.rpartition(":")[2]
         found = looked(PROXY, listen=f"0.0.0.0:{port}", admin="127.0.0.1:0")
@@ -41,7 +41,7 @@ def test_who_has_a_taken_port_is_asked() -> None:
 
 
 def test_a_daemon_whose_admin_port_speaks_tls_is_known(tmp_path: Path) -> None:
-    """Where the certificate of this daemon says that it does; its certificate need not be trusted here."""
+    """The probe uses TLS if this daemon's own settings do. The running daemon's certificate need not be trusted."""
     authority = Authority(tmp_path)
     issued = authority.issue("admin")
     files = {"admin_tls_certificate": str(issued.chain), "admin_tls_key": str(issued.key)}
@@ -56,7 +56,7 @@ def test_a_daemon_whose_admin_port_speaks_tls_is_known(tmp_path: Path) -> None:
 
 
 def test_certificates_are_loaded_to_see_when_they_end(tmp_path: Path) -> None:
-    """Of both ports; a publisher has one."""
+    """This covers both ports of a proxy, and a publisher's one."""
     issued = Authority(tmp_path).issue("proxy", not_after=datetime.now(UTC) + timedelta(days=7))
     admin = {"admin_tls_certificate": str(issued.chain), "admin_tls_key": str(issued.key)}
     clients = {"tls_certificate": str(issued.chain), "tls_key": str(issued.key), "tls_listen": "127.0.0.1:0"}
@@ -73,12 +73,12 @@ def test_certificates_are_loaded_to_see_when_they_end(tmp_path: Path) -> None:
 
 
 def test_an_address_of_another_host_is_refused() -> None:
-    """As at the start (RFC 5737: nobody has it)."""
+    """The start would fail in the same way (RFC 5737: a documentation address)."""
     assert "Cannot assign requested address" in looked(PUBLISHER, admin="192.0.2.1:9873").bound["admin"]
 
 
 def test_files_token_and_class(tmp_path: Path) -> None:
-    """In the words of the start."""
+    """The faults have the words of a failed start."""
     found = looked(
         PROXY, max_connections="2000000000", admin_token_file=f"{tmp_path}/none", channel="no.such:C"
     )
@@ -93,7 +93,7 @@ def test_files_token_and_class(tmp_path: Path) -> None:
 
 
 def test_files_on_a_disk_that_hangs_are_waited_for_in_bounds(tmp_path: Path) -> None:
-    """Each is named; the end of the program does not wait for them."""
+    """Each is named, and the end of the program does not wait for them."""
     hangs = tmp_path / "hangs"
     os.mkfifo(hangs)
     key = tmp_path / "key"
@@ -106,13 +106,13 @@ def test_files_on_a_disk_that_hangs_are_waited_for_in_bounds(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("form", [PROXY, PUBLISHER])
 def test_nothing_is_wrong_with_the_defaults(form: Form) -> None:  # type: ignore[type-arg] # as above
-    """On ports that the system chooses."""
+    """The system chooses the ports."""
     flags = {"listen": "127.0.0.1:0"} if form is PROXY else {}
     found = looked(form, admin="127.0.0.1:0", **flags)
     assert (found.limits, found.token, found.classes, set(found.bound.values())) == ("", "", {}, {""})
 
 
 def test_a_name_that_no_host_has_is_reported() -> None:
-    """As the system says it."""
+    """The fault has the operating system's words."""
     assert looked(PUBLISHER, admin="no-such-host.invalid:9873").bound["admin"]
     assert looked(PUBLISHER, admin="[::1]:0").bound["admin"] in {"", "Cannot assign requested address"}

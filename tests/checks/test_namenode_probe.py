@@ -1,4 +1,4 @@
-"""What a NameNode is asked, on the real one and on servers that are none."""
+"""The probes of a NameNode, against a real one and against other servers."""
 
 import asyncio
 import json
@@ -16,17 +16,17 @@ from tests.http_server import http_server
 
 
 def over_http(address: str, user: str = "hdfs") -> NameNodeFound:
-    """Ask a server over HTTP."""
+    """Probe a server over HTTP."""
     return asyncio.run(ask_over_http(NameNode(address, address), user, time.monotonic))
 
 
 def over_rpc(address: str, user: str, *, reads_edits: bool = True) -> NameNodeFound:
-    """Ask a server over RPC."""
+    """Probe a server over RPC."""
     return asyncio.run(ask_over_rpc(NameNode(address, address), user, reads_edits=reads_edits))
 
 
 def test_a_real_namenode_answers_all_of_it(cluster: Cluster) -> None:
-    """Beans, configuration, a read, its clock; over RPC namespace, state and edits."""
+    """HTTP gives beans, configuration, a read and the clock; RPC gives namespace, state and edits."""
     namenode = cluster.namenodes[0]
     found = over_http(namenode.http, cluster.superuser)
     assert found.answer is not None
@@ -48,7 +48,7 @@ def test_a_real_namenode_answers_all_of_it(cluster: Cluster) -> None:
 
 
 def test_who_is_no_superuser_is_refused_the_edits(cluster: Cluster) -> None:
-    """And is told so in HDFS's words; who does not need them is not refused."""
+    """The refusal has HDFS's words. A daemon that does not need the edits is not refused."""
     rpc = cluster.namenodes[0].rpc
     reported = over_rpc(rpc, "alice")
     assert (reported.edits_txid, reported.is_refused) == (None, True)
@@ -65,7 +65,7 @@ def test_who_is_no_superuser_is_refused_the_edits(cluster: Cluster) -> None:
     ],
 )
 def test_a_configuration_may_be_kept_back(status: int, body: str, silence: str) -> None:
-    """Why is told; a property without a value is none."""
+    """The reason is reported. A property without a value is left out."""
     with http_server(status, {"WWW-Authenticate": "Negotiate", "Date": "never"}, body) as address:
         found = over_http(address)
     assert found.conf_silence == silence
@@ -75,7 +75,7 @@ def test_a_configuration_may_be_kept_back(status: int, body: str, silence: str) 
 
 
 def test_a_server_that_says_nothing_is_waited_for_once() -> None:
-    """All questions at the same time."""
+    """All probes run concurrently."""
     with socket_server(silent) as address:
         found = over_http(address)
         reported = over_rpc(address, "hdfs")

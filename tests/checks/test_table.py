@@ -1,4 +1,4 @@
-"""The table of checks: every one has its say, and what they come to is an exit code."""
+"""The table of checks: every check reports, and the findings determine the exit code."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.checks.samples import of_proxy, of_publisher
 
 
 def test_each_check_says_something_whatever_is_found() -> None:
-    """Nothing was found here: no check passes in silence, and none fails without a remedy."""
+    """Without facts no check passes silently, and no failure lacks a remedy."""
     for facts in (of_proxy(), of_publisher()):
         results = judged(facts)
         assert [result.check for result in results] == [check.name for check in CHECKS]
@@ -21,7 +21,7 @@ def test_each_check_says_something_whatever_is_found() -> None:
 
 
 def test_without_a_login_one_check_says_why() -> None:
-    """The others that need one are skipped because of it."""
+    """The checks that need a login are skipped because of it."""
     results = judged(of_proxy(host=HostFound(login="no ticket")))
     failing = [each.check for each in results for found in each.findings if found.verdict is Verdict.FAILED]
     because = [each.check for each in results if each.findings == (skipped("of identity"),)]
@@ -31,7 +31,7 @@ def test_without_a_login_one_check_says_why() -> None:
 
 
 def test_names_are_distinct_and_meanings_are_sentences() -> None:
-    """They make a page of the documentation."""
+    """They are printed in the documentation."""
     assert len({check.name for check in CHECKS}) == len(CHECKS)
     assert all(check.meaning.endswith(".") for check in CHECKS)
 
@@ -46,6 +46,6 @@ def test_names_are_distinct_and_meanings_are_sentences() -> None:
     ],
 )
 def test_the_exit_code(finding: Finding, code: int, strict: int) -> None:
-    """What was skipped does not fail; warnings do if they are to."""
+    """Skipped checks do not fail. Warnings fail with `strict`."""
     results = (CheckResult("a", (ok("z"),)), CheckResult("b", (finding,)))
     assert (exit_code(results, strict=False), exit_code(results, strict=True)) == (code, strict)

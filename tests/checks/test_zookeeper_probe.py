@@ -1,4 +1,4 @@
-"""What ZooKeeper holds is read, as much as may be read, and nothing is written."""
+"""The probe reads as much of ZooKeeper as it may, and writes nothing."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -28,7 +28,7 @@ PUBLISHER = PublisherIdentity(id="1", host="h", pid=7, admin="h:9873")
 
 
 def read(prepare: Callable[[FakeSession], Awaitable[None]], nameservice: str = "ns1") -> ZooKeeperFound:
-    """Read a tree that was made so."""
+    """Return the result of the probe for a prepared tree."""
     found: list[ZooKeeperFound] = []
 
     async def story() -> None:
@@ -44,11 +44,11 @@ def read(prepare: Callable[[FakeSession], Awaitable[None]], nameservice: str = "
 
 
 async def nothing(_: FakeSession) -> None:
-    """Leave it empty."""
+    """Leave the tree empty."""
 
 
 async def publish(writer: FakeSession) -> None:
-    """Make what a publisher makes."""
+    """Create the znodes of a publisher."""
     await writer.ensure(ROOT)
     await writer.commit(
         [
@@ -63,12 +63,12 @@ async def publish(writer: FakeSession) -> None:
 
 
 def test_an_empty_zookeeper() -> None:
-    """There is not even a root."""
+    """Not even the root exists."""
     assert read(nothing) == ZooKeeperFound()
 
 
 def test_other_roots_are_named_where_this_one_has_nothing() -> None:
-    """A tree of nncache's is told from those of others by what each nameservice has."""
+    """A tree of nncache is recognized by the znodes of its nameservices."""
 
     async def elsewhere(writer: FakeSession) -> None:
         for path in ("/hbase", "/hbase/rs", "/other", "/other/ns7"):
@@ -85,7 +85,7 @@ def test_other_roots_are_named_where_this_one_has_nothing() -> None:
 
 
 def test_a_published_nameservice() -> None:
-    """Its namespace, who publishes, how far, and which filters are in force."""
+    """The probe finds its namespace, publisher, position and filters in force."""
     found = read(publish)
     assert (found.has_root, found.nameservices, found.block_pool) == (True, ("ns1",), "BP-1")
     assert (found.publisher, found.has_publisher) == (PUBLISHER, True)
@@ -96,7 +96,7 @@ def test_a_published_nameservice() -> None:
 
 
 def test_a_persistent_znode_is_no_publisher() -> None:
-    """A client may have made it by hand."""
+    """A client may have created it by hand."""
 
     async def plant(writer: FakeSession) -> None:
         await writer.ensure(f"{ROOT}/ns1/.filters")
@@ -107,13 +107,13 @@ def test_a_persistent_znode_is_no_publisher() -> None:
 
 
 def test_another_nameservice_is_not_there() -> None:
-    """Those that are there are told."""
+    """The existing ones are listed."""
     found = read(publish, "nsl")
     assert (found.nameservices, found.block_pool, found.has_publisher) == (("ns1",), None, False)
 
 
 def test_half_a_tree_is_read_as_far_as_it_goes() -> None:
-    """A publisher that has just begun, or a place that somebody else has made."""
+    """A publisher has just started, or another client created the root."""
 
     async def begin(writer: FakeSession) -> None:
         await writer.ensure(f"{ROOT}/ns1/.filters")
@@ -123,7 +123,7 @@ def test_half_a_tree_is_read_as_far_as_it_goes() -> None:
 
 
 def test_a_cache_that_is_written_moves() -> None:
-    """Within the time that it is watched; the number is the newer one."""
+    """The watch notices a write within its time, and reports the newer txid."""
 
     async def story() -> None:
         server = FakeZooKeeper(clock)
@@ -150,7 +150,7 @@ BEFORE = RegistryFound(host="p", path=OURS.path, at="p:80")
 
 
 async def filled() -> Registry:
-    """Return a registry with the place of our daemons."""
+    """Return a registry with the parent of the daemons' entries."""
     registry = fake_registry()
     await registry.make_root()
     await registry.mknode(PLACE, create_parents=True)
@@ -158,12 +158,12 @@ async def filled() -> Registry:
 
 
 async def test_nothing_is_there() -> None:
-    """Not even a root."""
+    """Not even the root exists."""
     assert await look_at_registry(fake_registry(), BEFORE, "hdfs") == BEFORE
 
 
 async def test_the_entry_of_a_daemon_with_the_acls_above_it() -> None:
-    """The record, or why it is missing."""
+    """The result has the record, or the reason why it is missing."""
     registry = await filled()
     seen = await look_at_registry(registry, BEFORE, "hdfs")
     assert [*seen.acls] == ["/", "/services", "/services/nncache", PLACE]
@@ -181,7 +181,7 @@ async def test_the_entry_of_a_daemon_with_the_acls_above_it() -> None:
 
 
 async def test_other_daemons_are_looked_for() -> None:
-    """At the address in their record; our own entry does not count, nor one without an address."""
+    """Each is contacted at its recorded address, except our own entry and one without an address."""
     registry, gone = await filled(), free_address()
     await registry.bind(OURS.path, OURS.record)
     other = RegisteredDaemon(
@@ -197,7 +197,7 @@ async def test_other_daemons_are_looked_for() -> None:
 
 
 async def test_what_may_not_be_read() -> None:
-    """It is said, with what could be."""
+    """The fault is reported together with the readable parts."""
     registry = await filled()
     hidden = (AclEntry("world", "anyone", Right.DELETE),)
     await registry.zookeeper.commit([Create(registry.znode(OURS.path), b"", acl=hidden)])

@@ -1,4 +1,4 @@
-"""Proxies by name, on the cluster's ZooKeeper."""
+"""The list of registered proxies, on the cluster's ZooKeeper."""
 
 import asyncio
 import threading
@@ -29,7 +29,7 @@ from tests.registry.samples import WEBHDFS
 
 
 def daemon(host: str, kind: str = PROXY) -> RegisteredDaemon:
-    """Return one of our daemons."""
+    """Return a daemon of nncache."""
     urls = (f"http://{host}:1/webhdfs/v1",) if kind == PROXY else ()
     return RegisteredDaemon(kind=kind, host=host, port=1, webhdfs=urls, admin=f"http://{host}:2/")
 
@@ -45,7 +45,7 @@ def registry(place: dict[str, str]) -> Iterator[BlockingRegistry]:
 
 
 def test_proxies_come_and_go(place: dict[str, str], registry: BlockingRegistry) -> None:
-    """As they register; a publisher is none."""
+    """The list follows their registration. A publisher is not included."""
     with nncache.connect(**place) as proxies:
         assert proxies.urls == ("http://a:1/webhdfs/v1",)
         assert proxies.url() == "http://a:1/webhdfs/v1"
@@ -62,7 +62,7 @@ def test_proxies_come_and_go(place: dict[str, str], registry: BlockingRegistry) 
 def test_one_that_has_failed_is_passed_over(
     place: dict[str, str], registry: BlockingRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While there are others, and for a time."""
+    """It is skipped for a time while there are others."""
     now = 1000.0
     monkeypatch.setattr(connecting, "boottime", lambda: now)
     registry.bind(daemon("b").path, daemon("b").record)
@@ -78,7 +78,7 @@ def test_one_that_has_failed_is_passed_over(
 
 
 def test_a_place_that_may_not_be_read_is_an_error(place: dict[str, str], registry: BlockingRegistry) -> None:
-    """Rather than no proxies."""
+    """The block fails, rather than yield an empty list."""
 
     async def set_acl(acl: Acl, version: int) -> None:
         async with connected(place["zookeeper"]) as session:
@@ -91,25 +91,25 @@ def test_a_place_that_may_not_be_read_is_an_error(place: dict[str, str], registr
 
 
 def record_of(path: str) -> bytes:
-    """Return the data of the znode of a proxy; other entries hold none."""
+    """Return the data of a proxy's znode; other entries have none."""
     name = path.rpartition("/")[2]
     return encode_record(daemon(name).record) if path.startswith(f"/r{PLACE}/") else b""
 
 
 class Refusing(FlatSession):
-    """A session whose reads raise a fault, while there is one."""
+    """A session whose reads raise its fault, if it has one."""
 
     fault: CoordinationError | None = None
 
     async def read(self, path: str, watcher: Watcher | None) -> Znode:
-        """Return a znode; raises the fault."""
+        """Return a znode, or raise the fault."""
         if self.fault is not None:
             raise self.fault
         return replace(await super().read(path, watcher), data=record_of(path))
 
 
 class Lent:
-    """A registry to be entered, over a session of a test's own kind; the test changes it on its loop."""
+    """An open registry over a test's own session, which the test changes on the event loop."""
 
     root = "/r"
 
@@ -122,10 +122,10 @@ class Lent:
         return self._registry
 
     async def __aexit__(self, *_: object) -> None:
-        """Nothing is to be closed."""
+        """Close nothing."""
 
     def do(self, work: Callable[..., None], *arguments: object) -> None:
-        """Do it on the loop, and wait until it is done."""
+        """Run the function on the event loop; wait until it returns."""
 
         async def done() -> None:
             work(*arguments)
@@ -137,7 +137,7 @@ class Lent:
 def test_what_is_refused_for_a_time_is_followed_again(
     fault: CoordinationError, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What was known stays meanwhile, with a warning; then what went unseen goes, and a session's watches are few."""
+    """Until then the list stays, with a warning. Then missed removals are applied, and watches are not duplicated."""
     made: list[TreeWatch] = []
 
     def watch(session: WatchedTree, root: str, path: str) -> TreeWatch:
@@ -164,27 +164,27 @@ def test_what_is_refused_for_a_time_is_followed_again(
         until(lambda: proxies.urls == both[1:], lambda: proxies.urls)
         lent.do(session.make, f"/r{PLACE}/c")
         until(lambda: "http://c:1/webhdfs/v1" in proxies.urls, lambda: proxies.urls)
-        assert session.watchers == 6  # two of each entry, and of the one above them
+        assert session.watchers == 6  # two for each entry and for their parent
     assert len(made) == 1
 
 
 class Silent(FlatSession):
-    """A session whose connection was lost when it had just been made."""
+    """A session that lost its connection immediately."""
 
     is_connected = False
 
     async def read(self, path: str, watcher: Watcher | None) -> Znode:
-        """Return nothing; raises ConnectionLostError."""
+        """Raise ConnectionLostError."""
         raise ConnectionLostError(path)
 
     async def wait_connected(self, timeout_s: float) -> None:
-        """Wait in vain; raises ConnectionLostError."""
+        """Wait, then raise ConnectionLostError."""
         await asyncio.sleep(timeout_s)
         raise ConnectionLostError("no connection")
 
 
 def test_a_zookeeper_that_falls_silent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entering does not wait for it without end."""
+    """Entering the block does not wait forever."""
     monkeypatch.setattr(connecting, "SILENT_S", 0.05)
     entered: list[Exception] = []
 
@@ -201,7 +201,7 @@ def test_a_zookeeper_that_falls_silent_is_an_error(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_operations_block(place: dict[str, str]) -> None:
-    """Each returns what the asynchronous one does."""
+    """Each returns the same as the asynchronous operation."""
     with nncache.open_registry(**place) as registry:
         assert registry.mknode("/services", create_parents=True)
         registry.bind("/services/hdfs", WEBHDFS)
@@ -226,7 +226,7 @@ def test_the_operations_block(place: dict[str, str]) -> None:
 
 
 async def test_the_same_without_blocking(place: dict[str, str]) -> None:
-    """`async with` yields the operations themselves."""
+    """`async with` yields the asynchronous operations."""
     async with nncache.open_registry(**place) as registry:
         await registry.make_root()
         await registry.bind("/services/hdfs", WEBHDFS)
@@ -234,14 +234,14 @@ async def test_the_same_without_blocking(place: dict[str, str]) -> None:
 
 
 def test_a_zookeeper_that_is_not_there_is_an_error() -> None:
-    """Of entering, after the session's timeout."""
+    """Entering the block fails after the session timeout."""
     registry = nncache.open_registry(zookeeper="127.0.0.1:1", zookeeper_session_timeout_s=0.5)
     with pytest.raises(RegistryIOError, match="does not answer"), registry:
         pass
 
 
 def test_a_wrong_setting_is_named() -> None:
-    """Before anything is asked."""
+    """The error comes before any server is contacted."""
     with pytest.raises(ConfigurationError, match="zookeeper"):
         nncache.open_registry()
     with pytest.raises(ConfigurationError, match="nothing_of_ours"):

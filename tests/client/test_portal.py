@@ -1,4 +1,4 @@
-"""An event loop for callers that have none."""
+"""An event loop in a thread, for synchronous callers."""
 
 import asyncio
 import gc
@@ -14,7 +14,7 @@ from nncache.clock import boottime
 
 
 def test_results_and_errors_come_back() -> None:
-    """From a thread of that name, which ends with the portal."""
+    """The loop runs in a thread with the portal's name, which ends with the portal."""
     portal = Portal("a-portal")
 
     async def name() -> str:
@@ -31,7 +31,7 @@ def test_results_and_errors_come_back() -> None:
 
 
 def test_what_interrupts_the_caller_cancels_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as Ctrl-C."""
+    """Ctrl-C is an example."""
     portal, cancelled = Portal("a-portal"), threading.Event()
 
     async def hang() -> None:
@@ -52,7 +52,7 @@ def test_what_interrupts_the_caller_cancels_the_work(monkeypatch: pytest.MonkeyP
 
 
 def test_its_end_leaves_nothing_under_way() -> None:
-    """Neither work that hangs nor a generator that was not read to its end: each lets go of what it holds."""
+    """Pending tasks and unfinished generators are closed, and release their resources."""
     portal, released = Portal("a-portal"), list[str]()
 
     async def hang() -> None:
@@ -79,14 +79,14 @@ def test_its_end_leaves_nothing_under_way() -> None:
 
 
 def test_the_clock_counts_suspended_time() -> None:
-    """CLOCK_BOOTTIME is at least CLOCK_MONOTONIC, which leaves suspended time out."""
+    """CLOCK_BOOTTIME is at least CLOCK_MONOTONIC, which excludes suspended time."""
     before = time.clock_gettime(time.CLOCK_MONOTONIC)
     assert boottime() >= before
     assert boottime() <= time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def test_a_context_that_is_never_left_stays_open() -> None:
-    """Also when nothing refers to it any more: at a program's end its thread may be gone, and nothing waits for it."""
+    """Also without a reference to it: at interpreter exit its thread may be gone, so nothing may wait for it."""
     left = list[str]()
 
     @asynccontextmanager

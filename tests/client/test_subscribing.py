@@ -1,4 +1,4 @@
-"""What applications get: the names, the settings, and how a position is stored. (Real events: tests/stories.)"""
+"""The public API for applications: names, settings and stored positions. (tests/stories has real events.)"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ from tests.invalidation.virtual_time import clock
 
 
 def test_what_is_offered_is_there() -> None:
-    """By its name alone; anything else is no part of it."""
+    """Any other attribute is an AttributeError."""
     assert nncache.MissingEventsError in nncache.PublisherAwayError.__mro__
     assert nncache.MissingEventsError in nncache.ZooKeeperSilentError.__mro__
     assert callable(nncache.subscribe)
@@ -28,19 +28,19 @@ def test_what_is_offered_is_there() -> None:
     "position", [nncache.EventsPosition(7), nncache.EventsPosition(7, "c1"), nncache.EventsPosition(0, "a@b")]
 )
 def test_a_position_survives_its_storage(position: nncache.EventsPosition) -> None:
-    """As text."""
+    """A position is stored as text."""
     assert nncache.EventsPosition.parse(str(position)) == position
 
 
 @pytest.mark.parametrize("text", ["", "@c1", "-1", "x@c1", "1.5"])
 def test_what_is_no_position_is_refused(text: str) -> None:
-    """With what it should be."""
+    """The error describes a valid position."""
     with pytest.raises(ValueError, match="a transaction id"):
         nncache.EventsPosition.parse(text)
 
 
 def test_a_missing_setting_is_named() -> None:
-    """Before anything is asked."""
+    """The error comes before any server is contacted."""
     with pytest.raises(ConfigurationError, match="zookeeper"):
         nncache.subscribe("f", nameservice="ns1")
     with pytest.raises(ConfigurationError, match="nothing_of_ours"):
@@ -48,7 +48,7 @@ def test_a_missing_setting_is_named() -> None:
 
 
 def test_events_are_read_inside_of_a_block() -> None:
-    """Else nothing would close the session."""
+    """Otherwise nothing would close the session."""
     events = nncache.subscribe("f", nameservice="ns1", zookeeper="127.0.0.1:1")
     with pytest.raises(RuntimeError, match="inside of a block"):
         next(events)
@@ -58,7 +58,7 @@ def test_events_are_read_inside_of_a_block() -> None:
 
 @pytest.fixture
 async def fake_cluster(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeCluster]:
-    """What a publisher has left in a fake ZooKeeper, which subscriptions read."""
+    """The state of a publisher in a fake ZooKeeper that subscriptions read."""
     async with probed_fake_cluster() as found:
 
         @asynccontextmanager
@@ -73,12 +73,12 @@ async def fake_cluster(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeClu
 
 
 def events_of_joe(resume: nncache.EventsPosition | None = None) -> nncache.FilterEvents:
-    """Return those of the filter that is there."""
+    """Return the events of the existing filter."""
     return nncache.subscribe("joe", resume=resume, nameservice="ns1", zookeeper="127.0.0.1:1")
 
 
 async def test_the_position_is_not_behind_an_unreported_gap(fake_cluster: FakeCluster) -> None:
-    """GapFlush: a program that stores the position on entering still gets the gap after a restart."""
+    """GapFlush: a program that stores the position on entry still gets the gap after a restart."""
     resume = nncache.EventsPosition(3)
     async with events_of_joe(resume) as events:
         assert events.position == resume
@@ -90,7 +90,7 @@ async def test_the_position_is_not_behind_an_unreported_gap(fake_cluster: FakeCl
 
 
 async def test_a_block_that_is_entered_again_brings_no_event_twice(fake_cluster: FakeCluster) -> None:
-    """It goes on behind the last that was returned."""
+    """It resumes after the last returned event."""
     events = events_of_joe()
     async with events:
         for path in ("/joe/a", "/joe/b"):

@@ -1,4 +1,4 @@
-"""Stories that clients tell twice: of the NameNode itself, and of a proxy, straight and behind each balancer."""
+"""Stories that run twice: at the NameNode itself, and at a proxy, directly and through each balancer."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +10,7 @@ from tests.clients.ways import CALLS, WAYS, Way, Ways, ways_to
 from tests.cluster import make_directory
 
 Story = Callable[[str, str], list[str]]
-"""Takes "host:port" and a directory of its own, and returns what it saw, one line a step."""
+"""Takes "host:port" and a separate directory; returns its observations, one line per step."""
 
 Compare = Callable[[Story], None]
 
@@ -24,12 +24,12 @@ _VARIES = (
 )
 
 _OF_NGINX = r"(?mi)^(server|connection): .*\n"
-"""Fields that nginx writes itself where it passes HTTP on."""
+"""Header fields that nginx writes itself when it proxies HTTP."""
 
 
 @pytest.fixture(scope="session")
 def ways(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ways]:
-    """Ways to proxies that keep everything that clients ask about, below /c and the root itself."""
+    """Ways to proxies that cache the root and everything that clients read below /c."""
     make_directory(cluster, "/c")
     globs = ("/", *("/c" + "/*" * depth for depth in range(1, 6)))
     with ways_to(cluster, *globs, logs=tmp_path_factory.mktemp("ways"), calls=CALLS) as ways:
@@ -38,13 +38,13 @@ def ways(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest, ways: Ways) -> Way:
-    """Each of them."""
+    """Each way in turn."""
     return ways(request.param)
 
 
 @pytest.fixture(scope="session")
 def at_the_namenode() -> dict[str, list[str]]:
-    """What each story saw at the NameNode itself, by the name of its test."""
+    """The observations of each story at the NameNode, by the name of its test."""
     return {}
 
 
@@ -52,7 +52,7 @@ def at_the_namenode() -> dict[str, list[str]]:
 def same_outcome(
     cluster: Cluster, way: Way, at_the_namenode: dict[str, list[str]], request: pytest.FixtureRequest
 ) -> Compare:
-    """Tell a story to the NameNode and on the way to a proxy, and compare line by line what it saw."""
+    """Run a story at the NameNode and on one way to a proxy; compare the observations line by line."""
     name = request.node.originalname
 
     def compare(story: Story) -> None:
@@ -72,7 +72,7 @@ def same_outcome(
 
 
 def _without(varies: Iterable[tuple[str, str]], lines: Iterable[str]) -> list[str]:
-    """Return the lines without what is another one each time."""
+    """Return the lines without the parts that differ each time."""
     left = list(lines)
     for pattern, instead in varies:
         left = [re.sub(pattern, instead, line) for line in left]

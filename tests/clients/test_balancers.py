@@ -1,4 +1,4 @@
-"""The examples of docs/balancers.md, through real balancers: hits, limits and logs go by the client behind them."""
+"""The examples of docs/balancers.md with real balancers: hits, limits and logs use the client's address."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,12 +11,12 @@ from tests.cluster import make_directory, settle
 from tests.patience import until
 
 CALLS: Final = 8
-"""That an address may have forwarded."""
+"""Number of calls that an address may have forwarded."""
 
 
 @pytest.fixture(scope="module")
 def limited(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ways]:
-    """Ways to proxies that give each address its calls."""
+    """Ways to proxies that limit each address to CALLS."""
     make_directory(cluster, "/behind")
     logs = tmp_path_factory.mktemp("limited")
     with ways_to(cluster, "/behind/*", "/behind/*/*", logs=logs, calls=CALLS) as ways:
@@ -30,12 +30,12 @@ def way(request: pytest.FixtureRequest, limited: Ways) -> Way:
 
 
 def client_of(way: Way, number: int) -> str:
-    """Return the address of a client that has had no calls on any other way."""
+    """Return a client address that has made no calls on other ways."""
     return f"127.0.{BALANCERS.index(way.name) + 1}.{number}"
 
 
 def test_hits_limits_and_logs_go_by_the_client(cluster: Cluster, way: Way) -> None:
-    """Whatever a client writes of itself; one that has used its calls leaves others theirs, and its own hits."""
+    """A forged X-Forwarded-For has no effect. A client at its limit leaves others their calls and keeps its hits."""
     forged = {"X-Forwarded-For": "192.0.2.99, 127.0.0.11"}
     root = f"/behind/{way.name}"
     make_directory(cluster, root)
@@ -62,7 +62,7 @@ def test_hits_limits_and_logs_go_by_the_client(cluster: Cluster, way: Way) -> No
 
 
 def test_no_other_client_is_believed(way: Way) -> None:
-    """Straight at the proxy, each address is its own, whatever it says."""
+    """A client that connects directly is logged by its own address, whatever it sends."""
     eve, other = client_of(way, 3), f"/behind/other-{way.name}"
     with connected(way.proxy.address, eve) as straight:
         field = {"X-Forwarded-For": "192.0.2.99"}

@@ -1,4 +1,4 @@
-"""The command lines that people have: `hdfs dfs` on `webhdfs://`, and `curl`."""
+"""Common command lines: `hdfs dfs` with `webhdfs://`, and `curl`."""
 
 import shutil
 import subprocess
@@ -14,9 +14,9 @@ USER = "alice"
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("way", [STRAIGHT], indirect=True)  # each step takes the start of a JVM
+@pytest.mark.parametrize("way", [STRAIGHT], indirect=True)  # each step starts a JVM
 def test_hdfs_dfs(same_outcome: Compare, cluster: Cluster, tmp_path: Path) -> None:
-    """Hadoop's own shell, with nothing changed but the URL."""
+    """Hadoop's own shell works with nothing changed but the URL."""
     local = tmp_path / "local"
     local.write_bytes(b"some text\n" * 100)
 
@@ -49,7 +49,7 @@ def test_hdfs_dfs(same_outcome: Compare, cluster: Cluster, tmp_path: Path) -> No
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed: apt-get install curl")
 def test_curl(same_outcome: Compare, tmp_path: Path) -> None:
-    """The commands of the WebHDFS documentation, redirects followed by curl itself."""
+    """The commands of the WebHDFS documentation work; curl itself follows redirects."""
     local = tmp_path / "local"
     local.write_bytes(b"some text\n" * 10_000)
 
@@ -73,7 +73,7 @@ def test_curl(same_outcome: Compare, tmp_path: Path) -> None:
                 check=False,
             )
             stdout = done.stdout
-            if "--head" in arguments:  # nginx orders the fields by itself
+            if "--head" in arguments:  # nginx changes the order of the fields
                 stdout = "".join(sorted(stdout.splitlines(keepends=True)))
             outcome = f"{arguments} {target}: {done.returncode} {stdout} {done.stderr}"
             return outcome.replace(str(local), "LOCAL")

@@ -1,6 +1,6 @@
-"""Log shippers behind which others poll: what they write is there once and in order, and no poll sees an older length.
+"""Log shippers whose file others poll: lines arrive once and in order, and no poll sees an older length.
 
-Neither plugin comes with the tests, since no registry in reach has them: their requests are those of their sources.
+No available registry has the plugins, so the tests send the requests that their source code sends.
 """
 
 import subprocess
@@ -22,7 +22,7 @@ ROUNDS: Final = 6
 
 @contextmanager
 def shipper(kind: str, url: str) -> Iterator[tuple[IO[str], IO[str]]]:
-    """Run one; a line that is written to it is shipped a hundred times, and it says how."""
+    """Run a shipper; a line written to it is shipped a hundred times, and its output says how."""
     program = (need("ruby"), str(PROGRAMS / "log_writers.rb"), kind, url)
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdin is not None
@@ -34,13 +34,13 @@ def shipper(kind: str, url: str) -> Iterator[tuple[IO[str], IO[str]]]:
 
 @pytest.mark.parametrize("kind", ["logstash", "fluentd"])
 def test_what_is_shipped_is_there(cluster: Cluster, way: Way, kind: str) -> None:
-    """The first chunk makes the file, the others are appended. None of that is a hit; polls are, once it is closed."""
+    """The first chunk creates the file, the others are appended. Polls are hits once the file is closed."""
     path, shipped = f"/c/{kind}-{way.name}.log", ""
     url = f"http://{way.address}/webhdfs/v1{path}"
     session = requests.Session()
 
     def poll() -> bool:
-        """See the right length; return whether it came from memory."""
+        """Check the length; return whether it came from memory."""
         reply = session.get(url, params={"op": "GETFILESTATUS", "user.name": "bob"}, timeout=HANG_S)
         assert (reply.json()["FileStatus"]["length"] if shipped else reply.status_code) == (
             len(shipped) or 404

@@ -1,4 +1,4 @@
-"""WebHDFS clients from PyPI that nobody here wrote."""
+"""Independent WebHDFS clients from PyPI."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ DATA = bytes(range(256)) * 40
 
 
 def outcome_of(what: str, act: Callable[[], object]) -> str:
-    """One step: what it returned or how it failed."""
+    """Return a step's result or error as one line."""
     try:
         result = act()
     except (hdfs.HdfsError, pywebhdfs.errors.PyWebHdfsException, OSError) as error:

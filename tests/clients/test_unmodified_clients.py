@@ -1,7 +1,7 @@
-"""HTTP clients of other projects, as they come, with nothing changed but the URL: straight, and behind balancers.
+"""Unmodified HTTP clients of other projects, with only the URL changed: directly, and through balancers.
 
-Each polls one status 60 times and then makes 60 writes, half of them POSTs, which no client sends a second time. All
-are carried out, from the second poll on the answer comes from memory, and limits and logs go by the client's address.
+Each polls one status 60 times and then makes 60 writes, half of them POSTs, which no client retries. All succeed, polls
+are hits from the second on, and limits and logs use the client's address.
 """
 
 import importlib.metadata
@@ -26,7 +26,7 @@ PROGRAMS: Final = Path(__file__).parent / "programs"
 APACHE: Final = "5.4.1"
 AIRFLOW: Final = "apache-airflow-providers-apache-hdfs"
 AIRFLOWS: Final = "Airflow's sensor"
-"""It asks for the root before each poll, and before each write."""
+"""Airflow's sensor, which requests the root before each poll and before each write."""
 
 
 def _airflow() -> tuple[str, ...]:
@@ -57,7 +57,7 @@ CLIENTS: Final[dict[str, Callable[[], tuple[str, ...]]]] = {
 @pytest.mark.timeout(6 * HANG_S)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_client_as_it_comes_is_answered_from_memory(cluster: Cluster, ways: Ways, client: str) -> None:
-    """Envoy #36305 and dropwizard #9597 (Apache), light-4j #1900 and jetty #6593 (JDK): they say `Upgrade`."""
+    """They send `Upgrade`: envoy #36305 and dropwizard #9597 (Apache), light-4j #1900 and jetty #6593 (JDK)."""
     command = CLIENTS[client]()
     taken = [ways(name) for name in WAYS]
     roots = [f"/c/{''.join(filter(str.isalnum, client))}-{way.name}" for way in taken]
@@ -78,7 +78,7 @@ def test_a_client_as_it_comes_is_answered_from_memory(cluster: Cluster, ways: Wa
         capture_output=True,
         text=True,
         check=False,
-        timeout=5 * HANG_S,  # Go compiles its library the first time
+        timeout=5 * HANG_S,  # Go compiles its standard library first
     )
     assert done.returncode == 0, done.stderr
     right = dict(zip(WAYS, done.stdout.splitlines(), strict=True))

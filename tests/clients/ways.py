@@ -1,4 +1,4 @@
-"""The ways on which clients reach a proxy: straight, and through balancers as in docs/balancers.md."""
+"""The ways by which clients reach a proxy: directly, and through balancers as in docs/balancers.md."""
 
 import http.client
 import json
@@ -23,14 +23,14 @@ from tests.patience import HANG_S, until
 from tests.real.stand import SPARING, proxied
 
 HERE: Final = "127.0.0.1"
-"""The address of a client that chooses none."""
+"""The default address of a client."""
 BALANCER: Final = "127.0.0.11"
 """The address from which balancers connect to a proxy."""
 CALLS: Final = 2_000
-"""That an address may have forwarded by one proxy in a session: the tests need 1,400."""
+"""Number of calls per address that a proxy forwards in a session; the tests need 1,400."""
 
 AT_ONCE: Final = 16
-"""Connections that use them up."""
+"""Number of connections that use up the calls."""
 
 STRAIGHT: Final = "straight"
 WAYS: Final = {
@@ -39,7 +39,7 @@ WAYS: Final = {
     "nginx-stream": "proxy_protocol",
     "haproxy": "proxy_protocol",
 }
-"""The `real_ip_header` of the proxy, by the balancer in front of it."""
+"""The proxy's `real_ip_header` for each balancer in front of it."""
 BALANCERS: Final = tuple(name for name in WAYS if name != STRAIGHT)
 
 _EXAMPLES: Final = dict(
@@ -52,7 +52,7 @@ _EXAMPLES: Final = dict(
 _STREAM_MODULE: Final = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
 
 REQUIRED: Final = "NNCACHE_REQUIRE_CLIENTS"
-"""With this variable set (as in .ci/run), a test that would be skipped fails."""
+"""With this variable set (as in .ci/run), a missing program is a failure, not a skip."""
 PACKAGES: Final = {
     "ruby": "ruby",
     "go": "golang-go",
@@ -60,11 +60,11 @@ PACKAGES: Final = {
     "nginx": "nginx-light libnginx-mod-stream",
     "haproxy": "haproxy",
 }
-"""The package of Debian that brings each program."""
+"""The Debian package of each program."""
 
 
 def need(program: str) -> str:
-    """Return where a program is; skip the test where it is not installed."""
+    """Return the path of a program; skip the test if it is not installed."""
     found = shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if found is None or (program == "nginx" and not _STREAM_MODULE.exists()):
         give_up(f"{program} is not installed: apt-get install {PACKAGES[program]}")
@@ -72,7 +72,7 @@ def need(program: str) -> str:
 
 
 def give_up(reason: str) -> NoReturn:
-    """Skip a test; where all clients are required, fail it."""
+    """Skip the test; fail it if all clients are required."""
     if os.environ.get(REQUIRED):
         pytest.fail(f"{REQUIRED} is set, and {reason}")
     pytest.skip(reason)
@@ -80,12 +80,12 @@ def give_up(reason: str) -> NoReturn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How clients reach a proxy.
+    """A way by which clients reach a proxy.
 
     Attributes:
-        name: of the balancer, or STRAIGHT.
-        address: "host:port" that they are given.
-        logs: directory of the proxy's `access.log` and `audit.log`.
+        name: the balancer's name, or STRAIGHT.
+        address: the "host:port" for clients.
+        logs: the directory of the proxy's `access.log` and `audit.log`.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Way:
     logs: Path
 
     def clients(self, part: str, log: str = "access.log", **wanted: object) -> list[str]:
-        """Return the addresses in the lines of a log that contain a text, and have these fields."""
+        """Return the addresses in the log lines that contain `part` and have these fields."""
         text = (self.logs / log).read_text("ascii")
         lines = [
             json.loads(line) for line in text.splitlines(keepends=True) if part in line and line[-1] == "\n"
@@ -102,21 +102,21 @@ class Way:
         return [line["address"] for line in lines if wanted.items() <= line.items()]
 
     def assert_clients_are_seen(self, part: str, count: int) -> None:
-        """Check that all requests with this text in them, at least so many, are those of a client from here."""
+        """Assert that at least `count` requests contain `part`, all from a client on this host."""
         until(lambda: len(self.clients(part)) >= count, lambda: f"fewer than {count} requests are logged")
         assert set(self.clients(part)) == {HERE}
 
 
 Ways = Callable[[str], Way]
-"""Takes the name of one."""
+"""Returns the way of this name."""
 
 
 @contextmanager
 def ways_to(cluster: Cluster, *globs: str, logs: Path, calls: int) -> Iterator[Ways]:
-    """Put proxies with these filters in front of a cluster, and balancers as in docs/balancers.md in front of them.
+    """Run proxies with these filters in front of a cluster, with balancers as in docs/balancers.md in front of them.
 
-    Each starts when it is asked for first. An address may have so many calls forwarded, until the end; that of the
-    balancers has used up its own, so what is forwarded for one of their clients was charged to the client.
+    Each starts on first use. An address may have `calls` forwarded in total. The balancers' own address has used up its
+    calls, so a call that is forwarded for one of their clients was charged to that client.
     """
     with ExitStack() as running:
 
@@ -167,7 +167,7 @@ def _use_up_calls(proxy: Proxy, header: str) -> None:
 
 
 def _command(program: str, name: str, proxy: Proxy, place: Path, address: str) -> tuple[str, ...]:
-    """Return how to run a balancer, with this proxy alone behind it, from the example of the page."""
+    """Return the command of a balancer with only this proxy as backend, configured by the example of the page."""
     lines = [line for line in _EXAMPLES[name].splitlines(keepends=True) if "proxy2" not in line]
     text = "".join(lines).replace("proxy1.example.com:9871", proxy.address)
     text = re.sub(r"\b(listen|bind) (:?)9871\b", rf"\1 {address}", text)
@@ -193,7 +193,7 @@ def _command(program: str, name: str, proxy: Proxy, place: Path, address: str) -
 
 @contextmanager
 def connected(address: str, local: str) -> Iterator[http.client.HTTPConnection]:
-    """Connect to "host:port" from this address of the host."""
+    """Connect to "host:port" from this local address."""
     host, _, port = address.partition(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=HANG_S, source_address=(local, 0))
     try:
@@ -205,7 +205,7 @@ def connected(address: str, local: str) -> Iterator[http.client.HTTPConnection]:
 def asked(
     client: http.client.HTTPConnection, path: str, op: str = "GETFILESTATUS", **fields: str
 ) -> tuple[int, str]:
-    """Return the status of the answer to a GET, and how it was made."""
+    """Return the status and `Cache-Status` of the reply to a GET."""
     client.request("GET", f"/webhdfs/v1{path}?op={op}&user.name=alice", headers=fields)
     reply = client.getresponse()
     reply.read()
@@ -213,5 +213,5 @@ def asked(
 
 
 def hits(proxy: Proxy) -> float:
-    """Return how many polls were answered from memory so far."""
+    """Return the number of hits since start."""
     return proxy.metrics()['nncache_requests_total{result="hit"}']

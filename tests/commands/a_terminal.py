@@ -1,4 +1,4 @@
-"""Commands on a terminal."""
+"""A pseudo-terminal for commands."""
 
 import os
 import pty
@@ -15,7 +15,7 @@ def on_a_terminal(*command: str) -> str:
     while True:
         try:
             read = os.read(ours, 65536)
-        except OSError:  # how Linux says that nobody holds the other end
+        except OSError:  # EIO on Linux: the other end is closed
             break
         if not read:
             break

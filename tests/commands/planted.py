@@ -1,4 +1,4 @@
-"""Servers that are not what an operator takes them for, and the real ones beside them."""
+"""Real servers, and servers of another kind than an operator's settings assume."""
 
 import asyncio
 import json
@@ -27,13 +27,13 @@ from tests.service import Service
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a check printed as JSON."""
+    """The JSON output of a check."""
 
     exit_code: int
     findings: tuple[Mapping[str, str], ...]
 
     def of(self, check: str, *verdicts: str) -> list[str]:
-        """Return text and remedy of each finding of a check with one of these verdicts."""
+        """Return "text; to do: remedy" of each finding of a check with one of these verdicts."""
         return [
             f"{each['text']}; to do: {each['remedy']}"
             for each in self.findings
@@ -56,7 +56,7 @@ def checked(*words: str) -> Report:
 
 @contextmanager
 def socket_server(serve: Callable[[socket.socket], None]) -> Iterator[str]:
-    """Serve each connection on a thread; yields host:port."""
+    """Serve each connection on a thread; yield host:port."""
     with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as open_ones:
 
         def accept() -> None:
@@ -78,17 +78,17 @@ def socket_server(serve: Callable[[socket.socket], None]) -> Iterator[str]:
 
 
 def silent(_: socket.socket) -> None:
-    """Accept, and say nothing."""
+    """Accept the connection and send nothing."""
 
 
 def greeting(connection: socket.socket) -> None:
-    """Speak first, as an SSH server does."""
+    """Send first, as an SSH server does."""
     with connection:
         connection.sendall(b"SSH-2.0-OpenSSH_9.2p1\r\n")
 
 
 def tls(connection: socket.socket) -> None:
-    """Begin a TLS handshake; without a certificate it ends with an alert."""
+    """Start a TLS handshake without a certificate, which ends with an alert."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.wrap_socket(connection, server_side=True).close()
@@ -98,11 +98,11 @@ def tls(connection: socket.socket) -> None:
 
 @contextmanager
 def planted_registry(cluster: Cluster, stranger: str) -> Iterator[dict[str, str]]:
-    """Register daemons that do not run, and other things; yields roots, and addresses that have entries.
+    """Register daemons that are not running, and foreign and broken entries; yield roots and registered addresses.
 
     Args:
-        cluster: whose ZooKeeper is used.
-        stranger: host:port of a server that is no daemon of ours.
+        cluster: the cluster whose ZooKeeper is used.
+        stranger: host:port of a server that is not an nncache daemon.
     """
     left, foreign, broken = free_address(), free_address(), free_address()
     with place_of_its_own(cluster) as place, place_of_its_own(cluster) as closed:
@@ -139,13 +139,13 @@ def _daemon_at(address: str) -> RegisteredDaemon:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Real servers by name, and fakes.
+    """Addresses of real servers and fakes, by name.
 
     Attributes:
-        cluster: with ZooKeeper and a DataNode.
+        cluster: a cluster with ZooKeeper and a DataNode.
         pair: another cluster, with a standby.
-        service: a running publisher's and proxy's, on the first cluster.
-        addresses: by name.
+        service: a running publisher and proxy on the first cluster.
+        addresses: host:port by name.
     """
 
     cluster: Cluster
@@ -154,9 +154,9 @@ class Simulation:
     addresses: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> str:
-        """Return an address."""
+        """Return the address of this name."""
         return self.addresses[name]
 
     def filled(self, words: str) -> tuple[str, ...]:
-        """Return words of a command line, with addresses in the place of {names}."""
+        """Return the words of a command line, with {names} replaced by addresses."""
         return tuple(words.format_map(self.addresses).split())

@@ -1,4 +1,4 @@
-"""Mistakes that are planted, and what `nncache check` must say of each."""
+"""Configuration mistakes, and the findings that `nncache check` must report for each."""
 
 PROXY_ON = "proxy --listen 127.0.0.1:0 --admin 127.0.0.1:0 --user {superuser}"
 PUBLISHER_ON = "publisher --admin 127.0.0.1:0 --user {superuser} --filters-path {filters}"
@@ -7,7 +7,7 @@ DIRECT = f"{PROXY_ON} {FIRST} --glob /user/*"
 ON_ZOOKEEPER = "--zookeeper {zookeeper} --zookeeper-root {root} --nameservice ns1"
 
 Plant = tuple[str, str, str, tuple[str, ...]]
-"""The words, the check that must fail or warn, its verdict, and what its line must name."""
+"""The words, the check that must fail or warn, its verdict, and the parts of its line."""
 
 WRONG_SETTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "URL as address": (
@@ -87,7 +87,7 @@ WRONG_SETTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("hadoop_conf_dir: /no/such", "core-site.xml"),
     ),
 }
-"""With these nothing can start, and nothing is asked: exit code 2."""
+"""Settings with which no daemon can start. Nothing is contacted, and the exit code is 2."""
 
 FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     "a key twice": (
@@ -110,7 +110,7 @@ FILES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "a secret": ('admin_token = "hidden"\n', ("a file of mode 0400", "admin_token_file")),
 }
-"""What is written in a file, and what its line must name."""
+"""The content of a settings file, and the parts of the line that reports it."""
 
 SITES: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
     "no addresses of a nameservice": (
@@ -144,7 +144,7 @@ SITES: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
         ("dfs.nameservices: ns1, ns2: are several; say with nameservice",),
     ),
 }
-"""What hdfs-site.xml says, more words, and what the line must name."""
+"""The properties of hdfs-site.xml, additional words, and the parts of the line that reports the mistake."""
 
 ADDRESSES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ports swapped": (
@@ -212,7 +212,7 @@ ADDRESSES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("zookeeper {closed} cannot be reached: [Errno 111]",),
     ),
 }
-"""Other servers than are wanted: `addresses` must fail."""
+"""Addresses of the wrong kind of server: `addresses` must fail."""
 
 SERVERS: dict[str, Plant] = {
     name: (words, "addresses", "failed", parts) for name, (words, parts) in ADDRESSES.items()

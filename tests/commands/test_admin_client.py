@@ -1,4 +1,4 @@
-"""What the commands ask of an admin port, and what they say when it does not answer."""
+"""The requests of the commands to an admin port, and their messages when it does not answer."""
 
 import json
 from pathlib import Path
@@ -18,13 +18,13 @@ TOKEN = "0123456789abcdef"
 
 
 def port(admin: str, admin_token_file: str = "", admin_ca: str = "") -> AdminPort:
-    """Return the port that these flags name."""
+    """Return the admin port for these flags."""
     flags: dict[str, object] = {"admin_token_file": admin_token_file or None, "admin_ca": admin_ca or None}
     return admin_port(TOP, None, {"admin": admin, **flags})
 
 
 def test_the_answer_is_the_object_in_the_body(tmp_path: Path) -> None:
-    """Asked for with the token, if there is one, and with the method that the page takes."""
+    """The request carries the token, if there is one, and uses the method that the page accepts."""
     file = tmp_path / "token"
     file.write_text(TOKEN + "\n")
     file.chmod(0o400)
@@ -50,19 +50,19 @@ def test_the_answer_is_the_object_in_the_body(tmp_path: Path) -> None:
     ],
 )
 def test_another_answer_is_reported_in_one_line(status: int, body: bytes, reported: str) -> None:
-    """Whatever listens there, the line says what it is not."""
+    """The line says that the server at the address is not an admin port of a proxy."""
     with answering(status, body) as (address, _), pytest.raises(AdminError, match=reported):
         port(address, "").ask("/status")
 
 
 def test_a_silent_port_says_what_to_do() -> None:
-    """Nothing there: the address and the flag are named."""
+    """The message names the address and the flag."""
     with pytest.raises(AdminError, match=r"no proxy answers at 127\.0\.0\.1:1 .*--admin"):
         port("127.0.0.1:1", "").ask("/status")
 
 
 def test_an_address_that_is_none_is_a_wrong_setting(tmp_path: Path) -> None:
-    """The same line as for the setting of that name; so is a token file that is not there."""
+    """The error is the same line as for the setting of that name. A missing token file is an error, too."""
     with pytest.raises(ConfigurationError, match=r"^admin: nowhere: must be host:port"):
         port("nowhere", "")
     with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
@@ -70,7 +70,7 @@ def test_an_address_that_is_none_is_a_wrong_setting(tmp_path: Path) -> None:
 
 
 def test_over_tls_the_authority_is_named(tmp_path: Path) -> None:
-    """A certificate that is not trusted, or names another host, says so; so does plain HTTP in either place."""
+    """The error says that a certificate is untrusted or names another host, or that one side expects plain HTTP."""
     authority = Authority(tmp_path)
     ca = str(authority.ca)
     with answering(200, b'{"a": 1}', tls=server_context(authority, "localhost")) as (address, _):
@@ -110,7 +110,7 @@ ANSWER = {
     ],
 )
 def test_it_posts_what_is_to_be_forgotten(words: list[str], target: str) -> None:
-    """And prints a line for each place; a path cannot steer the terminal."""
+    """It prints a line for each purged place. Control characters of a path are escaped."""
     with answering(200, json.dumps(ANSWER).encode()) as (address, asked):
         result = CliRunner().invoke(purge, [*words, "--admin", address])
     assert asked == [f"POST {target}"]
@@ -119,7 +119,7 @@ def test_it_posts_what_is_to_be_forgotten(words: list[str], target: str) -> None
 
 
 def test_the_answer_as_it_came() -> None:
-    """For programs."""
+    """`--json` prints the document unchanged, for programs."""
     with answering(200, json.dumps(ANSWER).encode()) as (address, _):
         result = CliRunner().invoke(purge, ["/w", "--admin", address, "--json"])
     assert json.loads(result.output) == ANSWER
@@ -134,7 +134,7 @@ def test_the_answer_as_it_came() -> None:
     ],
 )
 def test_half_a_command_forgets_nothing(words: list[str], error: str) -> None:
-    """Exit code 2, as for any wrong use."""
+    """The exit code is 2, as for any usage error."""
     with answering(200, b"{}") as (address, asked):
         result = CliRunner().invoke(purge, [*words, "--admin", address])
     assert (result.exit_code, asked) == (2, [])

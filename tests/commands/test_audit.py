@@ -1,4 +1,4 @@
-"""`nncache audit` asks about the paths that are meant, and ends with a verdict."""
+"""`nncache audit` compares the answers for the chosen paths and ends with a verdict."""
 
 import json
 from collections import Counter
@@ -22,7 +22,7 @@ from tests.processes import free_address
 
 
 class Simulation:
-    """Admin port, proxy and NameNode at one address: all that a proxy is asked is answered alike."""
+    """Admin port, proxy and NameNode at one address: every path gets the same answers."""
 
     def __init__(self) -> None:
         self.address = ""
@@ -30,10 +30,10 @@ class Simulation:
         self.paths = ["/w/a", "/w/b"]
         self.asked: list[str] = []
         self.user_names: set[str] = set()
-        self.lengths: list[int] = []  # of the next replies; 1 behind their end
+        self.lengths: list[int] = []  # of the next replies; 1 after the last of them
 
     def answer(self, target: str) -> tuple[int, Mapping[str, Any]]:
-        """Return status and JSON."""
+        """Return the status and the JSON document."""
         parts = urlsplit(target)
         query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         match parts.path:
@@ -57,7 +57,7 @@ class Simulation:
 
 @pytest.fixture
 def simulation() -> Iterator[Simulation]:
-    """Serve one."""
+    """Serve a simulation."""
     found = Simulation()
 
     def answer(request: BaseHTTPRequestHandler) -> Answer:
@@ -69,13 +69,13 @@ def simulation() -> Iterator[Simulation]:
 
 
 def run(simulation: Simulation, *words: str) -> Result:
-    """Run it for a moment, fast."""
+    """Run the command at a high rate for a fraction of a second."""
     quick = ("--admin", simulation.address, "--rate", "200", "--seconds", "0.2", "--user", "hdfs")
     return CliRunner().invoke(audit, [*words, *quick])
 
 
 def test_what_the_proxy_holds_is_asked_about(simulation: Simulation) -> None:
-    """Of a filter, too, and as the user."""
+    """Without paths it asks about sampled entries, optionally of one filter, as the user of `--user`."""
     for words in ([], ["--filter", "ours"], ["--proxy", simulation.address]):
         simulation.asked.clear()
         result = run(simulation, *words)
@@ -86,13 +86,13 @@ def test_what_the_proxy_holds_is_asked_about(simulation: Simulation) -> None:
 
 
 def test_given_paths_are_asked_about(simulation: Simulation) -> None:
-    """In any spelling."""
+    """A path may be written in any spelling; it is normalized."""
     assert run(simulation, "//x/y/").exit_code == 0
     assert set(simulation.asked) == {"/x/y"}
 
 
 def test_a_wrong_answer_is_exit_code_1(simulation: Simulation) -> None:
-    """The proxy has proven that it knows all changes, and still holds it."""
+    """The proxy still holds the entry although it has applied all changes up to a later moment."""
     simulation.lengths = [1, 2]
     result = run(simulation, "/w/f", "--json")
     found = json.loads(result.output)
@@ -101,7 +101,7 @@ def test_a_wrong_answer_is_exit_code_1(simulation: Simulation) -> None:
 
 
 def test_an_empty_cache_is_exit_code_2(simulation: Simulation) -> None:
-    """Nothing was compared."""
+    """No answer was compared."""
     simulation.paths = []
     result = run(simulation)
     assert result.exit_code == 2
@@ -111,7 +111,7 @@ def test_an_empty_cache_is_exit_code_2(simulation: Simulation) -> None:
 def test_a_proxy_that_goes_away_leaves_a_report(
     simulation: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And so does Ctrl-C."""
+    """Ctrl-C ends the audit with a report, too."""
     asked = Questions.ask
 
     def ask(self: Questions, path: str) -> None:
@@ -133,7 +133,7 @@ def test_a_proxy_that_goes_away_leaves_a_report(
     ],
 )
 def test_wrong_words_ask_nobody(words: list[str], error: str, simulation: Simulation) -> None:
-    """Exit code 2."""
+    """The exit code is 2, and no path is asked about."""
     result = CliRunner().invoke(audit, [*words, "--admin", simulation.address])
     assert (result.exit_code, simulation.asked) == (2, [])
     assert error in result.output
@@ -148,7 +148,7 @@ def test_wrong_words_ask_nobody(words: list[str], error: str, simulation: Simula
     ],
 )
 def test_what_can_not_be_asked_is_exit_code_2(words: list[str], error: str, simulation: Simulation) -> None:
-    """1 says that answers are wrong."""
+    """Exit code 1 is reserved for wrong answers."""
     nothing = free_address()
     arguments = [word.replace("ADMIN", nothing) for word in words]
     result = CliRunner().invoke(nncache, ["audit", "--admin", simulation.address, *arguments])
@@ -164,7 +164,7 @@ def test_what_can_not_be_asked_is_exit_code_2(words: list[str], error: str, simu
 def test_the_port_of_another_daemon_is_exit_code_2(
     daemon: str | None, whose: str, proxy: tuple[str, ...], simulation: Simulation
 ) -> None:
-    """Which it is, and what to give: 1 says that answers are wrong. A NameNode does not say what it is."""
+    """The error names the kind of daemon and the flag to correct. A daemon may not report its kind."""
     simulation.daemon = daemon
     result = run(simulation, *proxy)
     assert isinstance(result.exception, NotAuditedError)
@@ -174,7 +174,7 @@ def test_the_port_of_another_daemon_is_exit_code_2(
 
 
 def test_a_filter_may_be_any_bytes(simulation: Simulation) -> None:
-    """Of the command line."""
+    """A command-line argument need not be UTF-8."""
     result = run(simulation, "--filter", "/a\udce9")
     assert isinstance(result.exception, NotAuditedError)
     assert "no filter" in str(result.exception)
@@ -195,7 +195,7 @@ ADMIN = ListenAddress("proxy7", 9872)
     ],
 )
 def test_what_a_hit_is(field: str, *, expected: bool) -> None:
-    """RFC 9211: a parameter of that name, without a value."""
+    """RFC 9211: a hit is the parameter `hit` without a value."""
     assert is_hit(field) is expected
 
 
@@ -204,18 +204,18 @@ def test_what_a_hit_is(field: str, *, expected: bool) -> None:
     [("nn-proxy:9871", "nn-proxy:9871"), ("0.0.0.0:9871", "proxy7:9871"), ("[::]:9871", "proxy7:9871")],
 )
 def test_where_the_proxy_serves(listen: str, expected: str) -> None:
-    """On all addresses: on that of the admin port, too."""
+    """A proxy that listens on all addresses is asked at the host of its admin port."""
     assert str(proxy_of({"settings": {"listen": listen}}, ADMIN)) == expected
 
 
 def sides(at: str, proxy: str | None = None) -> HttpSides:
-    """Return those whose admin port and proxy are here."""
+    """Return the sides with the admin port at `at`, and the proxy at `proxy` or there as well."""
     admin = AdminPort(parse_endpoint("admin", at), None)
     return HttpSides(admin, parse_endpoint("proxy", proxy or at), "hdfs")
 
 
 def test_both_are_asked_the_same() -> None:
-    """As the user, for any path."""
+    """Both requests name the user and escape the path."""
     with answering(404, b"{}") as (address, asked):
         found = sides(address)
         assert found.through_proxy("/w/a b%?") == StatusReply(404, b"{}")
@@ -224,27 +224,27 @@ def test_both_are_asked_the_same() -> None:
 
 
 def test_an_answer_from_memory() -> None:
-    """As the proxy says."""
+    """The reply counts as a hit if `Cache-Status` says so."""
     with http_server(200, {"Cache-Status": "nncache; hit"}, "{}") as address:
         assert sides(address).through_proxy("/w") == StatusReply(200, b"{}", is_hit=True)
 
 
 def test_the_path_is_explained() -> None:
-    """By the admin port."""
+    """The explanation comes from the admin port, with the path escaped."""
     with answering(200, b'{"now": 1}') as (address, asked):
         assert sides(address).explain("/w/a b%") == {"now": 1}
     assert asked == ["GET /explain?path=%2Fw%2Fa%20b%25"]
 
 
 def test_who_does_not_answer() -> None:
-    """Nothing listens there."""
+    """A side that does not answer gives None."""
     nothing = free_address()
     assert sides(nothing).through_proxy("/w") is None
     assert sides(nothing).at_namenode(nothing, "/w") is None
 
 
 def report(*wrong: str, **outcomes: int) -> AuditReport:
-    """Return one with these outcomes."""
+    """Return a report with these outcomes."""
     found = Counter({AuditOutcome(name): count for name, count in outcomes.items()})
     return AuditReport(found, 3, dict.fromkeys(wrong))
 
@@ -260,14 +260,14 @@ def test_all_is_right() -> None:
 
 
 def test_some_are_wrong() -> None:
-    """A path cannot steer the terminal."""
+    """Control characters of a path are escaped."""
     *_, wrong, verdict = lines(report("/w/\x1b[31m\n", same=9, beyond=1))
     assert wrong == "wrong answer from memory: /w/\\x1b[31m\\n"
     assert verdict.startswith("wrong: 1 of 10 answers from memory beyond the bound (Bounded is broken)")
 
 
 def test_it_is_not_known() -> None:
-    """Either nothing was compared, or something could not be proven."""
+    """No answer was compared, or a difference could not be proven."""
     (*_, verdict) = lines(report(unanswered=4))
     assert verdict.startswith("not known: no answer from memory could be compared")
     (*_, verdict) = lines(report(same=4, unproven=2))
@@ -275,7 +275,7 @@ def test_it_is_not_known() -> None:
 
 
 def test_for_programs() -> None:
-    """Every outcome is there, also with 0."""
+    """Every outcome is listed, also with a count of 0."""
     found = report_as_json(report("/w/f", same=9, beyond=1))
     assert (found["verdict"], found["exit_code"], found["compared"]) == ("wrong", 1, 10)
     assert (found["not_from_memory"], found["wrong"]) == (3, ["/w/f"])

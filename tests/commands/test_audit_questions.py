@@ -1,4 +1,4 @@
-"""An answer is called wrong only if the proxy holds it beyond the proof that it knows all changes."""
+"""An answer is wrong only if the proxy still holds it after proving that it has applied all changes."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -22,21 +22,21 @@ OLD, NEW = b'{"FileStatus":{"length":1}}', b'{"FileStatus":{"length":2}}'
 
 
 class FakeSides:
-    """A proxy that holds one path, and its NameNodes; a script says what becomes of the entry with each pause."""
+    """A proxy with one entry, and its NameNodes. A script changes their state with each pause."""
 
     def __init__(self) -> None:
         self.now = 100.0
-        self.replied_at: float | None = 50.0  # of the entry; None: none
+        self.replied_at: float | None = 50.0  # of the entry; None without one
         self.seen_as_of: float | None = 99.0
         self.active: str | None = "nn1:9870"
         self.says: StatusReply | None = StatusReply(200, NEW)
         self.kept: StatusReply | None = StatusReply(200, OLD, is_hit=True)
         self.asked: list[str] = []
-        self.steps: list[Mapping[str, Any]] = []  # what changes with each pause
+        self.steps: list[Mapping[str, Any]] = []  # attributes to change at each pause
         self.after_namenode: Mapping[str, Any] = {}
 
     def explain(self, path: str) -> Mapping[str, Any]:
-        """Say what is held."""
+        """Return the explanation of the entry."""
         if self.now > 1000:
             raise AdminError("no proxy answers")
         self.now += 0.01
@@ -47,17 +47,17 @@ class FakeSides:
         return {"now": self.now, "entry": entry, "seen_as_of": self.seen_as_of, "namenodes": namenodes}
 
     def through_proxy(self, path: str) -> StatusReply | None:
-        """Answer from memory."""
+        """Return the proxy's answer from memory."""
         return self.kept
 
     def at_namenode(self, http: str, path: str) -> StatusReply | None:
-        """Answer as it is now."""
+        """Return the NameNode's current answer."""
         self.asked.append(f"{http} {path}")
         self._become(self.after_namenode)
         return self.says
 
     def pause(self, seconds: float) -> None:
-        """Let time pass, and the next thing happen."""
+        """Advance the clock and apply the next step of the script."""
         self.now += seconds
         if self.steps:
             self._become(self.steps.pop(0))
@@ -68,21 +68,21 @@ class FakeSides:
 
 
 def asked(sides: FakeSides) -> AuditReport:
-    """Ask once."""
+    """Ask about one path once; return the report."""
     questions = Questions(sides, max_staleness_s=BOUND_S, pause=sides.pause)
     questions.ask("/w/f")
     return questions.report
 
 
 def outcome(sides: FakeSides) -> AuditOutcome | None:
-    """Ask once; return what came of it, None if there was nothing to compare."""
+    """Ask once; return the outcome, or None if there was nothing to compare."""
     report = asked(sides)
     assert report.outcomes.total() + report.not_from_memory == 1
     return next(iter(report.outcomes), None)
 
 
 def test_the_same_answer_is_right() -> None:
-    """The active NameNode is asked, once."""
+    """The active NameNode is asked exactly once."""
     sides = FakeSides()
     sides.says = StatusReply(200, OLD)
     assert outcome(sides) is AuditOutcome.SAME
@@ -90,7 +90,7 @@ def test_the_same_answer_is_right() -> None:
 
 
 def test_a_change_that_the_cache_learns_of_is_no_fault() -> None:
-    """Its entry is gone, or another one, which may say whatever it likes."""
+    """The entry is gone or was replaced. The content of a new entry does not matter."""
     for becomes in ({"replied_at": None}, {"replied_at": 101.0}):
         sides = FakeSides()
         sides.steps = [{}, {}, becomes]
@@ -98,14 +98,14 @@ def test_a_change_that_the_cache_learns_of_is_no_fault() -> None:
 
 
 def test_one_that_it_knows_of_before_it_is_asked_is_none_either() -> None:
-    """It was changed between the two reads."""
+    """The entry was invalidated between the proxy's answer and the NameNode's."""
     sides = FakeSides()
     sides.after_namenode = {"replied_at": None}
     assert outcome(sides) is AuditOutcome.CHANGED
 
 
 def test_an_entry_that_outlives_the_proof_is_wrong() -> None:
-    """And is named."""
+    """The report names its path."""
     sides = FakeSides()
     sides.steps = [{"seen_as_of": 100.0}, {"seen_as_of": 100.5}]
     report = asked(sides)
@@ -114,16 +114,16 @@ def test_an_entry_that_outlives_the_proof_is_wrong() -> None:
 
 
 def test_proof_of_an_earlier_moment_proves_nothing() -> None:
-    """It must be later than the NameNode's answer, by the proxy's own clock."""
+    """By the proxy's clock, the proof must be later than the NameNode's answer."""
     sides = FakeSides()
-    sides.after_namenode = {"seen_as_of": 100.015}  # of the time between the two explanations
+    sides.after_namenode = {"seen_as_of": 100.015}  # between the two explanations
     sides.steps = [{}, {"replied_at": None}]
     assert outcome(sides) is AuditOutcome.CHANGED
 
 
 @pytest.mark.parametrize("seen_as_of", [None, 99.0])
 def test_without_proof_nothing_is_concluded(seen_as_of: float | None) -> None:
-    """The gate closes; that takes as long as the bound says, and some seconds."""
+    """The gate closes. The audit waits for the bound and some seconds."""
     sides = FakeSides()
     sides.seen_as_of = seen_as_of
     report = asked(sides)
@@ -148,7 +148,7 @@ def test_without_proof_nothing_is_concluded(seen_as_of: float | None) -> None:
 def test_what_proves_nothing_is_counted_apart(
     becomes: Mapping[str, Any], expected: AuditOutcome | None
 ) -> None:
-    """None: it did not come from memory."""
+    """None stands for an answer that did not come from memory."""
     sides = FakeSides()
     for name, value in becomes.items():
         setattr(sides, name, value)
@@ -156,7 +156,7 @@ def test_what_proves_nothing_is_counted_apart(
 
 
 def test_what_exit_codes_mean() -> None:
-    """As of diff(1)."""
+    """The exit codes follow diff(1)."""
     report = AuditReport()
     assert report.exit_code == 2, "nothing was compared"
     report.outcomes[AuditOutcome.REFUSED] += 1
@@ -170,7 +170,7 @@ def test_what_exit_codes_mean() -> None:
 
 
 def test_few_wrong_paths_are_named() -> None:
-    """All are counted."""
+    """The list is limited; the count is not."""
     sides = FakeSides()
     questions = Questions(sides, max_staleness_s=BOUND_S, pause=sides.pause)
     for number in range(WRONG_SHOWN + 5):
@@ -181,23 +181,23 @@ def test_few_wrong_paths_are_named() -> None:
 
 
 class Time:
-    """A clock that pauses move on."""
+    """A clock that only pauses advance."""
 
     def __init__(self) -> None:
         self.now = 10.0
 
     def __call__(self) -> float:
-        """Return the time."""
+        """Return the current time."""
         return self.now
 
     def pause(self, seconds: float) -> None:
-        """Move on."""
+        """Advance the clock."""
         self.now += seconds
 
 
 @pytest.mark.parametrize(("per_s", "number"), [(4.0, 8), (1.0, 2), (0.1, 1)])
 def test_questions_come_at_a_rate(per_s: float, number: int) -> None:
-    """Paths again and again, for two seconds; the first at once."""
+    """Paths repeat until the two seconds are over. The first one comes immediately."""
     time = Time()
     found = list(paced(lambda: ["/a", "/b"], per_s=per_s, for_s=2.0, clock=time, pause=time.pause))
     assert found == ["/a", "/b"] * (number // 2) + ["/a"] * (number % 2)
@@ -205,7 +205,7 @@ def test_questions_come_at_a_rate(per_s: float, number: int) -> None:
 
 
 def test_a_question_that_took_long_is_not_made_up_for() -> None:
-    """The rate is the most."""
+    """The rate is an upper limit: delayed questions are not sent in a burst."""
     time, at = Time(), list[float]()
     for _ in paced(lambda: ["/a"], per_s=5.0, for_s=2.0, clock=time, pause=time.pause):
         at.append(time.now)
@@ -216,7 +216,7 @@ def test_a_question_that_took_long_is_not_made_up_for() -> None:
 
 
 def test_an_empty_cache_is_asked_again() -> None:
-    """It may hold something later."""
+    """The cache may hold entries later."""
     time, chosen = Time(), [[], ["/a"], []]
     found = [
         (path, time.now - 10)

@@ -1,6 +1,6 @@
-"""`nncache check` names each of many planted mistakes: what is so, which key it is about, and what would be right.
+"""`nncache check` names each of many planted mistakes: the fact, the key and the right value.
 
-Where the server matters it is the real one: NameNodes, a DataNode, ZooKeeper, a proxy and a publisher.
+The servers are real where it matters: NameNodes, a DataNode, ZooKeeper, a proxy and a publisher.
 """
 
 import http.client
@@ -52,7 +52,7 @@ ALL_PLANTS = PLANTS | IN_THE_REGISTRY
 
 @pytest.fixture(scope="module")
 def simulation(cluster: Cluster) -> Iterator[Simulation]:
-    """Two clusters, a running service on one of them, and servers that are something else."""
+    """Two clusters, a running service on one of them, and servers of other kinds."""
     spec = ClusterSpec(
         hadoop_version=HADOOP,
         with_datanode=False,
@@ -61,7 +61,7 @@ def simulation(cluster: Cluster) -> Iterator[Simulation]:
         overrides={"dfs.namenode.num.extra.edits.retained": "1000"},
     )
     assert cluster.datanode is not None
-    # Of roots elsewhere the first few by name are told, and other tests publish in the same ZooKeeper.
+    # The message names only the first few other roots, and other tests publish in the same ZooKeeper.
     service = replace(Service.of(cluster), root=f"/a-{uuid.uuid4().hex[:12]}")
     service.add("jobs", "/user/*/_SUCCESS")
     odd = replace(service, root=f"/odd-{uuid.uuid4().hex[:8]}", filters_path=f"{service.filters_path}-odd")
@@ -114,7 +114,7 @@ def simulation(cluster: Cluster) -> Iterator[Simulation]:
 
 @pytest.mark.parametrize("name", ALL_PLANTS)
 def test_a_planted_mistake_is_named(simulation: Simulation, name: str) -> None:
-    """The line says what is so, which key it is about and what would be right; the exit code says how bad it is."""
+    """The line states the fact, the key and the right value. The exit code is 1 for a failure."""
     words, check_name, verdict, parts = ALL_PLANTS[name]
     report = checked(*simulation.filled(words))
     reported = " | ".join(report.of(check_name, verdict))
@@ -125,7 +125,7 @@ def test_a_planted_mistake_is_named(simulation: Simulation, name: str) -> None:
 
 
 def test_what_is_right_passes(simulation: Simulation) -> None:
-    """A proxy that reads the edits, one that follows a publisher, and the publisher itself: exit code 0."""
+    """A proxy that reads the edits, a proxy that follows a publisher, and the publisher: exit code 0."""
     assert checked(*simulation.filled(f"{DIRECT} --glob /a")).exit_code == 0
     follower = checked(*simulation.filled(f"{PROXY_ON} {FIRST} {ON_ZOOKEEPER}"))
     assert (follower.exit_code, follower.failed) == (0, set())
@@ -137,7 +137,7 @@ def test_what_is_right_passes(simulation: Simulation) -> None:
 
 
 def test_warnings_fail_with_strict_only(simulation: Simulation) -> None:
-    """A pair whose files list this host, and retain few edits: one warning about that, none about the rest."""
+    """The pair's files list this host but retain few edits: one warning, and nothing else."""
     words = simulation.filled(f"{PROXY_ON} --hadoop-conf-dir {{conf}} --glob /user/*")
     report = checked(*words)
     assert report.exit_code == 0
@@ -147,7 +147,7 @@ def test_warnings_fail_with_strict_only(simulation: Simulation) -> None:
 
 
 def test_a_running_daemon_is_no_fault_and_is_read_through(simulation: Simulation) -> None:
-    """After the start the same words are tried again: the ports are in use by it, and a read goes through it."""
+    """The command line of a running daemon passes: its own ports are in use, and a read goes through it."""
     where = "--listen {proxy} --admin {proxy_admin}"
     report = checked(*simulation.filled(f"proxy {where} --user {{superuser}} {FIRST} {ON_ZOOKEEPER}"))
     assert report.exit_code == 0
@@ -163,7 +163,7 @@ def test_a_running_daemon_is_no_fault_and_is_read_through(simulation: Simulation
 
 
 def test_keys_of_a_file_are_named_with_the_file(simulation: Simulation, tmp_path: Path) -> None:
-    """What is to be changed is where it stands: a key of the file, or a flag that wins over it."""
+    """The remedy names the place to edit: the key in the file, or the flag that overrides it."""
     config = tmp_path / "nncache.toml"
     config.write_text(f'namenode_http = ["{simulation["closed"]}"]\nnamenode_rpc = ["{simulation["rpc"]}"]\n')
     words = ("proxy", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config", str(config))
@@ -174,7 +174,7 @@ def test_keys_of_a_file_are_named_with_the_file(simulation: Simulation, tmp_path
 
 
 def test_silent_servers_cost_a_bounded_time(simulation: Simulation) -> None:
-    """They are asked at once: as many as are named take no longer than one."""
+    """The servers are asked in parallel: several take no longer than one."""
     silent_ones = ",".join(
         f"{host}:{simulation['silent'].rpartition(':')[2]}" for host in ("127.0.0.1", "localhost")
     )
@@ -188,7 +188,7 @@ def test_silent_servers_cost_a_bounded_time(simulation: Simulation) -> None:
 
 
 def test_for_people_there_is_a_line_each(simulation: Simulation) -> None:
-    """With the verdict, the check and what to do; the last line counts them."""
+    """A line has the verdict, the check and the remedy. The last line counts the verdicts."""
     result = CliRunner().invoke(nncache, ["check", *simulation.filled(f"{PROXY_ON} {FIRST}")])
     *lines, last = result.stdout.splitlines()
     assert result.exit_code == 0
@@ -198,7 +198,7 @@ def test_for_people_there_is_a_line_each(simulation: Simulation) -> None:
 
 
 def test_nothing_is_written(simulation: Simulation) -> None:
-    """Neither in HDFS nor in ZooKeeper: the last transaction stays, and so does the tree."""
+    """Neither HDFS nor ZooKeeper changes: the last transaction and the tree stay the same."""
     before = checked(*simulation.filled(DIRECT)).of("edits", "ok")
     tree = checked(
         *simulation.filled(f"{PUBLISHER_ON} {FIRST} --zookeeper {{zookeeper}} --zookeeper-root /none")
@@ -212,7 +212,7 @@ def test_nothing_is_written(simulation: Simulation) -> None:
 
 
 def test_a_daemon_that_may_register(simulation: Simulation) -> None:
-    """Its entry is free, and other daemons answer: this proxy's is there as long as it runs."""
+    """Its own entry is free, or leads to the running proxy. All other registered daemons answer."""
     words = simulation.filled(REGISTERS)
     with place_of_its_own(simulation.cluster) as place:
         where = ("--registry-root", place["registry_root"])
@@ -240,7 +240,7 @@ def test_a_daemon_that_may_register(simulation: Simulation) -> None:
 
 @pytest.mark.parametrize(("command", "form"), [(proxy, PROXY), (publisher, PUBLISHER)])
 def test_it_takes_the_words_of_the_daemon(command: click.Command, form: Form[Any]) -> None:
-    """Put behind `check`, the line that starts a daemon tries it."""
+    """`check` takes every option of the daemons, so that their command line can be tried as it is."""
     shown = (each for each in command.params if not (isinstance(each, click.Option) and each.hidden))
     options = {option for parameter in shown for option in parameter.opts}
     assert options == {key.flag for key in form.keys.values()} | {"--config", "--strict", "--json"}
@@ -253,7 +253,7 @@ RESULTS = (
 
 
 def test_a_line_for_each_finding() -> None:
-    """Whatever a server says, it stays one line."""
+    """A line break in a server's message is escaped."""
     assert [f"{verdict.value:<8} {rest}" for verdict, rest in lines(RESULTS)] == [
         "ok       states          a is active",
         "warning  states          b\\nis slow; to do: wake it",
@@ -263,12 +263,12 @@ def test_a_line_for_each_finding() -> None:
 
 
 def test_the_last_line_counts() -> None:
-    """Every verdict, and the time."""
+    """It counts every verdict and ends with the duration."""
     assert summary(RESULTS, 1.25) == "1 ok, 1 warning, 1 failed, 1 skipped in 1.2 s"
 
 
 def test_json_has_all_of_it() -> None:
-    """One object, with the exit code."""
+    """It is one object, with the exit code."""
     printed = json.loads(report_as_json(RESULTS, 1))
     assert printed["exit_code"] == 1
     assert printed["findings"][2] == {
@@ -281,7 +281,7 @@ def test_json_has_all_of_it() -> None:
 
 
 def test_of_several_namespaces_each_is_named() -> None:
-    """In the line, and by a key of its own."""
+    """The line has the namespace, and the JSON has a key for it."""
     results = (CheckResult("states", (ok("a is active"),), "lake"),)
     assert [rest for _, rest in lines(results)] == ["states          [lake] a is active"]
     (finding,) = json.loads(report_as_json(results, 0))["findings"]

@@ -1,4 +1,4 @@
-"""What holds for every command, whatever it does."""
+"""Rules for the output of every command."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ main()
     ],
 )
 def test_a_name_that_the_terminal_cannot_show_is_escaped(encoding: str, shown: bytes) -> None:
-    """projecthamster/hamster #94, aws-cli #1386: whoever names a file must not end the output of others."""
+    """projecthamster/hamster #94, aws-cli #1386: a file name must not abort the output of another user's command."""
     environ = {**os.environ, "PYTHONIOENCODING": encoding}
     done = subprocess.run([sys.executable, "-c", SAY], env=environ, capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, shown), done.stderr

@@ -1,4 +1,4 @@
-"""`nncache dns` as a process: resolvers that others wrote find what is registered, as long as it is."""
+"""`nncache dns` as a process: independent resolvers find daemons while they are registered."""
 
 import asyncio
 import builtins
@@ -35,7 +35,7 @@ SRV = f"_webhdfs._tcp.{SERVICE}"
 
 
 def proxy(host: str) -> RegisteredDaemon:
-    """Return a proxy that could be registered."""
+    """Return a proxy to register."""
     return RegisteredDaemon(
         kind=PROXY,
         host=host,
@@ -47,7 +47,7 @@ def proxy(host: str) -> RegisteredDaemon:
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """A daemon, and the registry that it serves."""
+    """A running DNS server and the registry that it serves."""
 
     zookeeper: str
     root: str
@@ -61,7 +61,7 @@ class Fixture:
             await change(Registry(session, self.root, AccessPolicy()))
 
     async def bind(self, daemon: RegisteredDaemon) -> None:
-        """Register one."""
+        """Register a daemon."""
 
         async def work(registry: Registry) -> None:
             await registry.mknode("/services/nncache/components", create_parents=True)
@@ -70,7 +70,7 @@ class Fixture:
         await self.change(work)
 
     async def found(self, name: str, kind: str, *, is_tcp: bool = False) -> set[str]:
-        """Return what dnspython's resolver finds, as text; nothing where there is nothing."""
+        """Return the answers of dnspython's resolver as text; the empty set without an answer."""
         endpoint = parse_endpoint("dns_listen", self.address)
         resolver = dns.resolver.Resolver(configure=False)
         resolver.nameservers, resolver.port = [endpoint.host], endpoint.port
@@ -81,15 +81,15 @@ class Fixture:
         return {each.to_text() for each in answer}
 
     async def until(self, name: str, kind: str, expected: set[str], *, is_tcp: bool = False) -> None:
-        """Wait until this is found."""
+        """Wait until the resolver finds exactly these answers."""
         async with asyncio.timeout(HANG_S):
             while await self.found(name, kind, is_tcp=is_tcp) != expected:  # noqa: ASYNC110 - a daemon finds it
-                await asyncio.sleep(0.02)  # asked again until the deadline
+                await asyncio.sleep(0.02)  # polled until the deadline
 
 
 @pytest.fixture
 def fixture(cluster: Cluster, tmp_path: Path) -> Iterator[Fixture]:
-    """Run a daemon on the cluster's ZooKeeper, until it is ready."""
+    """Run a DNS server on the cluster's ZooKeeper; yield when it is ready."""
     root, address, admin = f"/registry-{uuid.uuid4().hex[:12]}", free_address(), free_address()
     words = (
         "--domain",
@@ -111,7 +111,7 @@ def fixture(cluster: Cluster, tmp_path: Path) -> Iterator[Fixture]:
 
 
 async def test_a_proxy_is_found_while_it_is_registered(fixture: Fixture) -> None:
-    """Over UDP and over TCP, by RFC 2782 and by RFC 6763; then another; then neither; a signal ends it."""
+    """Over UDP and TCP, by RFC 2782 and RFC 6763: one proxy, two, none. SIGTERM ends the server with exit code 0."""
     first, second = proxy("proxy1.example.com"), proxy("127.0.0.1")
     assert await fixture.found(SRV, "SRV") == set()
     await fixture.bind(first)
@@ -136,7 +136,7 @@ async def test_a_proxy_is_found_while_it_is_registered(fixture: Fixture) -> None
 
 @pytest.mark.skipif(shutil.which("dig") is None, reason="apt-get install bind9-dnsutils")
 async def test_dig_finds_the_proxies(fixture: Fixture) -> None:
-    """The line of the documentation."""
+    """The `dig` line of the documentation works."""
     await fixture.bind(proxy("proxy1.example.com"))
     await fixture.until(SRV, "SRV", {"0 1 9870 proxy1.example.com."})
     endpoint = parse_endpoint("dns_listen", fixture.address)
@@ -151,7 +151,7 @@ async def test_dig_finds_the_proxies(fixture: Fixture) -> None:
 
 
 async def test_no_bytes_end_it(fixture: Fixture) -> None:
-    """A few hundred messages that are none, over both transports; then it answers as before."""
+    """After a few hundred malformed messages over both transports, it answers as before."""
     await fixture.bind(proxy("proxy1.example.com"))
     await fixture.until(SRV, "SRV", {"0 1 9870 proxy1.example.com."})
     await asyncio.to_thread(harm, fixture.address, random.Random(7))
@@ -162,7 +162,7 @@ async def test_no_bytes_end_it(fixture: Fixture) -> None:
 
 
 def harm(address: str, chance: random.Random) -> None:
-    """Send what is drawn: any bytes, and good messages with some bytes changed."""
+    """Send random bytes, and valid messages with some bytes changed."""
     endpoint = parse_endpoint("dns_listen", address)
     good = dns.message.make_query(SRV, "SRV", use_edns=0).to_wire()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
@@ -181,7 +181,7 @@ def harm(address: str, chance: random.Random) -> None:
     [(["--zookeeper", "127.0.0.1:1"], "domain"), (["--domain", "registry.example"], "zookeeper")],
 )
 def test_domain_and_zookeeper_must_be_given(words: list[str], key: str) -> None:
-    """There is no default that would be right."""
+    """Neither has a sensible default."""
     result = CliRunner().invoke(command, words)
     assert isinstance(result.exception, StartError)
     assert str(result.exception).startswith(key)
@@ -193,7 +193,7 @@ def test_domain_and_zookeeper_must_be_given(words: list[str], key: str) -> None:
 def test_a_missing_extra_is_named(
     monkeypatch: pytest.MonkeyPatch, missing: str, kind: type[Exception]
 ) -> None:
-    """What else is missing is no affair of the extra."""
+    """Another missing module is not reported as the extra."""
     imported = builtins.__import__
 
     def refuse(name: str, *arguments: Any) -> Any:

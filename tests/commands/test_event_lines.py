@@ -57,7 +57,7 @@ ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]
     ],
 )
 def test_people_get_aligned_lines(reported: WatchItem, line: str) -> None:
-    """One line each, and none that steers the terminal."""
+    """Each event is one line. Control characters of a path are escaped."""
     assert text_line("joe", reported, NOW) == TIME + line
 
 
@@ -72,7 +72,7 @@ def test_people_get_aligned_lines(reported: WatchItem, line: str) -> None:
     ],
 )
 def test_programs_get_an_object_a_line(reported: WatchItem, fields: dict[str, object]) -> None:
-    """Each names its filter; an event is one in Hadoop's words."""
+    """Each object names its filter. An event has Hadoop's field names."""
     line = json_line("joe", reported)
     assert "\n" not in line
     assert json.loads(line) == {"filter": "joe", **fields}

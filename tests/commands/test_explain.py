@@ -1,4 +1,4 @@
-"""`nncache explain` turns the proxy's answer into lines for people, and a silence into advice."""
+"""`nncache explain` prints the proxy's answer for people, and advice when the proxy does not answer."""
 
 import json
 from collections.abc import Mapping
@@ -69,14 +69,14 @@ SILENT = NAMENODE | {"namespace_over_rpc": None}
 
 
 def lines(answer: Explanation, gate: str = "open", namenode: Mapping[str, str | None] = NAMENODE) -> str:
-    """Return the text for people, from what JSON makes of the answer."""
+    """Return the text for people, made from the JSON of this answer."""
     reported = asdict(answer) | {"gate": gate, "namenodes": [namenode]}
     parsed: dict[str, Any] = json.loads(json.dumps(reported))
     return "\n".join(readable(parsed))
 
 
 def test_a_known_path_says_what_is_known_and_since_when() -> None:
-    """Entry, callers, the last change and how fresh the proxy's knowledge is."""
+    """The lines show the entry, its callers, the last change and the age of the proxy's knowledge."""
     assert lines(KNOWN) == (
         f"{PATH}\n"
         "  answered from memory to every caller proven to be allowed to see it\n"
@@ -89,7 +89,7 @@ def test_a_known_path_says_what_is_known_and_since_when() -> None:
 
 
 def test_a_credential_is_shown_by_the_user_whom_it_names() -> None:
-    """An operator knows users; the digest tells two of one user apart."""
+    """An operator knows users; the digest distinguishes two credentials of the same user."""
     granted = (
         "cookie=d95a5f0123456789\0claims=ann",
         "token=0123456789abcdef\0claims=joe\0doas=eve\0peer=h",
@@ -103,7 +103,7 @@ def test_a_credential_is_shown_by_the_user_whom_it_names() -> None:
 
 
 def test_an_unknown_path_says_why() -> None:
-    """The reason in words, also for a reader who has not seen the code."""
+    """The reason is in words for a reader who does not know the code."""
     assert lines(
         UNKNOWN, "closed: the NameNode's changes are not being read (purged: asked for 8, got 99)"
     ) == (
@@ -126,7 +126,7 @@ def test_an_unknown_path_says_why() -> None:
 def test_both_namespaces_are_named_where_they_differ(
     namenode: Mapping[str, str | None], over_rpc: str
 ) -> None:
-    """And which address it is."""
+    """The line names the RPC address, too."""
     assert lines(UNKNOWN, namenode=namenode).splitlines()[-1] == (
         f"  NameNode nn:9870: namespace BP-1 of cluster CID-1 over HTTP, {over_rpc} over RPC (nn:8020)"
     )
@@ -134,12 +134,12 @@ def test_both_namespaces_are_named_where_they_differ(
 
 @pytest.mark.parametrize("reason", [reason for reason in Reason if reason is not Reason.REQUEST])
 def test_each_reason_of_the_cache_has_words(reason: Reason) -> None:
-    """Only the reasons that a single request gives itself need none."""
+    """Only `request` needs no words: the request itself is the reason."""
     assert reason.value in MEANINGS
 
 
 def test_the_path_reaches_the_proxy_whatever_is_in_it() -> None:
-    """Blanks, percent signs and slashes are escaped in the question."""
+    """Spaces, percent signs and slashes are escaped in the URL."""
     body = json.dumps(asdict(KNOWN)).encode()
     with answering(200, body) as (address, asked):
         result = CliRunner().invoke(explain, [PATH, "--admin", address, "--json"])
@@ -148,7 +148,7 @@ def test_the_path_reaches_the_proxy_whatever_is_in_it() -> None:
 
 
 def test_bytes_that_are_no_utf_8_reach_the_proxy() -> None:
-    """As the shell gave them."""
+    """The bytes are sent as the shell passed them."""
     with answering(200, json.dumps(asdict(KNOWN)).encode()) as (address, asked):
         result = CliRunner().invoke(explain, ["/a/\udce9", "--admin", address, "--json"])
     assert result.exception is None
@@ -156,7 +156,7 @@ def test_bytes_that_are_no_utf_8_reach_the_proxy() -> None:
 
 
 def test_no_name_steers_the_terminal() -> None:
-    """Users of HDFS choose the paths, and callers their names."""
+    """Users of HDFS choose the paths, and callers choose their names."""
     answer = {
         **asdict(replace(KNOWN, path="/a\n\x1b]0;owned\x07", granted=("ev\x1b[2Jil",), grants=1)),
         "gate": "open",
@@ -169,7 +169,7 @@ def test_no_name_steers_the_terminal() -> None:
 
 
 def test_the_proxy_may_be_named_in_the_file(tmp_path: Path) -> None:
-    """The one that the daemons read; a flag wins over it, and a wrong value names the file."""
+    """It is the file of the daemons. A flag overrides it, and an error names the file."""
     config = tmp_path / "nncache.toml"
     with answering(200, json.dumps(asdict(KNOWN)).encode()) as (address, asked):
         config.write_text(f'admin = "{address}"\nlisten = "127.0.0.1:9871"\n')
@@ -185,6 +185,6 @@ def test_the_proxy_may_be_named_in_the_file(tmp_path: Path) -> None:
 
 
 def test_the_namespace_that_holds_the_path_is_named() -> None:
-    """Behind the path."""
+    """The namespace follows the path in the first line."""
     answer = {**asdict(UNKNOWN), "namespace": "lake", "gate": "open", "namenodes": []}
     assert next(readable(answer)) == "/x (namespace lake)"

@@ -1,4 +1,4 @@
-"""`nncache filters` against a real NameNode: HDFS itself says who may, and the command says it in one line."""
+"""`nncache filters` against a real NameNode: HDFS checks permissions, and the command reports a refusal in one line."""
 
 import json
 import os
@@ -37,7 +37,7 @@ glob = "/user/ann/*"
 
 
 class Command:
-    """The command, with a directory of filters that is this test's alone and that is not there yet, and a file."""
+    """The command with a filter directory of this test that does not exist yet, and a filter file."""
 
     def __init__(self, cluster: Cluster, directory: str, file: Path) -> None:
         self.cluster = cluster
@@ -46,42 +46,42 @@ class Command:
         self.file = file
 
     def run(self, *arguments: str, text: str | None = None, user: str | None = None) -> Result:
-        """Run it, perhaps with a text at its standard input; an error is in `exception`."""
+        """Run the command, optionally with text on standard input. An error is in `exception`."""
         place = ("--filters-path", self.path, "--namenode-http", self.namenodes)
         who = ("--user", user or self.cluster.superuser)
         return CliRunner().invoke(nncache, ["filters", *arguments, *place, *who], input=text)
 
     def done(self, *arguments: str, text: str | None = None, user: str | None = None) -> Result:
-        """Return what came of it; it must succeed."""
+        """Return the result of a command that must succeed."""
         result = self.run(*arguments, text=text, user=user)
         assert result.exit_code == 0, (arguments, result.output, result.exception)
         return result
 
     def must(self, *arguments: str, text: str | None = None, user: str | None = None) -> str:
-        """Return what it prints; it must succeed."""
+        """Return the standard output of a command that must succeed."""
         return self.done(*arguments, text=text, user=user).stdout
 
     def refused(self, *arguments: str, user: str | None = None, kind: type[StartError] = FiltersError) -> str:
-        """Return the one line of its refusal."""
+        """Return the one-line message of a command that must fail."""
         result = self.run(*arguments, user=user)
         assert isinstance(result.exception, kind), (arguments, result.output, result.exception)
         assert (result.exception.exit_code, result.output) == (kind.exit_code, "")
         return str(result.exception)
 
     def shown(self, name: str) -> dict[str, Any]:
-        """Return a filter, as any user may read it."""
+        """Return a filter, as any user can read it."""
         found: dict[str, Any] = json.loads(self.must("show", name, "--json", user="carol"))
         return found
 
     def subscribers(self, name: str) -> list[str]:
-        """Return who may subscribe."""
+        """Return the users who may subscribe."""
         found: list[str] = self.shown(name)["allowedSubscribers"]
         return found
 
 
 @pytest.fixture
 def command(cluster: Cluster, administrators_directory: str, tmp_path: Path) -> Command:
-    """A fresh directory of filters, and a file of two."""
+    """The command with an absent filter directory, and a file of two filters."""
     made = Command(cluster, administrators_directory, tmp_path / "filters.toml")
     made.file.write_text(FILE)
     return made
@@ -89,13 +89,13 @@ def command(cluster: Cluster, administrators_directory: str, tmp_path: Path) -> 
 
 @pytest.fixture
 def joe(command: Command) -> Command:
-    """With a filter `joe` of alice's."""
+    """The command with a filter `joe` that alice owns and bob may subscribe to."""
     command.must("add", "--name", "joe", "--glob", GLOB, "--owner", "alice", "--allow", "bob")
     return command
 
 
 def test_administrators_add_and_remove(command: Command) -> None:
-    """The superuser does both; the directory is made with the first filter."""
+    """The superuser does both. Adding the first filter creates the directory."""
     added = command.must(
         *(
             "add",
@@ -124,7 +124,7 @@ def test_administrators_add_and_remove(command: Command) -> None:
 
 @pytest.mark.parametrize("user", ["alice", "bob", "carol"])
 def test_nobody_else_adds_or_removes(joe: Command, user: str) -> None:
-    """Not even the owner; HDFS refuses, the line says who may, and nothing has changed."""
+    """The owner may not, either. HDFS refuses, the line says who may, and nothing changes."""
     before = webhdfs(joe.cluster, "GET", joe.path, "LISTSTATUS")
     for arguments in (("add", "--name", "mine", "--glob", "/a"), ("remove", "joe")):
         line = joe.refused(*arguments, user=user)
@@ -136,13 +136,13 @@ def test_nobody_else_adds_or_removes(joe: Command, user: str) -> None:
 
 
 def test_without_the_directory_nobody_else_makes_it(command: Command) -> None:
-    """An ordinary user cannot begin a directory of filters where administrators keep theirs."""
+    """An ordinary user cannot create a filter directory inside the administrators' directory."""
     line = command.refused("add", "--name", "a", "--glob", "/a", user="alice")
     assert line.startswith("only an administrator (a superuser of HDFS) may add")
 
 
 def test_the_owner_says_who_may_subscribe(joe: Command) -> None:
-    """And an administrator may, too; what is so already is said to be so."""
+    """An administrator may, too. A change that is already in effect is reported as such."""
     assert joe.must("allow", "joe", "carol", "dave,bob", user="alice").splitlines() == [
         "filter joe: bob may subscribe already",
         "filter joe: carol may subscribe",
@@ -159,7 +159,7 @@ def test_the_owner_says_who_may_subscribe(joe: Command) -> None:
 
 @pytest.mark.parametrize("user", ["bob", "carol"])
 def test_nobody_else_says_who_may_subscribe(joe: Command, user: str) -> None:
-    """A subscriber is no owner."""
+    """A subscriber is not the owner."""
     for arguments in (("allow", "joe", user), ("deny", "joe", "bob")):
         line = joe.refused(*arguments, user=user)
         assert line.startswith(
@@ -170,7 +170,7 @@ def test_nobody_else_says_who_may_subscribe(joe: Command, user: str) -> None:
 
 
 def test_the_owner_may_use_hdfs_itself(joe: Command) -> None:
-    """`hdfs dfs -touchz` and `-rm` edit the same list; another file in it that is no user is named and ignored."""
+    """`hdfs dfs -touchz` and `-rm` edit the same list. A file whose name is no user name is reported and ignored."""
     place = f"{joe.path}/joe/subscribers"
     shell = joe.cluster.fs_shell("-touchz", f"{place}/carol", f"{place}/o\tdd", user="alice")
     assert shell.returncode == 0, shell.stderr
@@ -183,7 +183,7 @@ def test_the_owner_may_use_hdfs_itself(joe: Command) -> None:
 
 
 def test_everybody_may_look(joe: Command) -> None:
-    """In words and in JSON, under the names of the design."""
+    """In text and in JSON, with the field names of the design."""
     assert joe.must("show", "joe", user="carol").splitlines() == [
         "joe",
         f"  glob         {GLOB}",
@@ -200,7 +200,7 @@ def test_everybody_may_look(joe: Command) -> None:
 
 
 def test_a_broken_filter_is_listed_as_such(joe: Command) -> None:
-    """The others are listed all the same, and the exit status says that all went well."""
+    """The other filters are listed, and the exit code is 0."""
     make_directory(joe.cluster, f"{joe.path}/bad", "755")
     listed = joe.run("list")
     assert listed.exit_code == 0
@@ -211,7 +211,7 @@ def test_a_broken_filter_is_listed_as_such(joe: Command) -> None:
 
 
 def test_a_filter_that_others_may_write_is_listed_as_such(joe: Command) -> None:
-    """The line says what to run; the filter is listed all the same."""
+    """The line names the command that mends it. The filter is listed, too."""
     make_directory(joe.cluster, f"{joe.path}/joe/subscribers", "777")
     listed, shown = joe.run("list"), joe.run("show", "joe")
     assert f"joe   {GLOB}  alice  bob" in listed.stdout
@@ -239,14 +239,14 @@ def test_a_filter_that_others_may_write_is_listed_as_such(joe: Command) -> None:
     ],
 )
 def test_what_makes_no_sense_touches_nothing(arguments: tuple[str, ...], line: str) -> None:
-    """A wrong option: exit status 2, before any NameNode is asked."""
+    """An invalid option is exit code 2, before any NameNode is asked."""
     result = CliRunner().invoke(filters, [*arguments, "--namenode-http", "127.0.0.1:1"])
     assert isinstance(result.exception, ConfigurationError)
     assert str(result.exception).startswith(line)
 
 
 def test_a_missing_option_is_named() -> None:
-    """As by every command."""
+    """The usage error is click's own, as for every command."""
     result = CliRunner().invoke(filters, ["add", "--name", "a"])
     assert (result.exit_code, "Missing option '--glob'" in result.output) == (2, True)
     assert CliRunner().invoke(filters, ["allow", "joe"]).exit_code == 2
@@ -256,7 +256,7 @@ STANDBY = json.dumps({"RemoteException": {"exception": "StandbyException", "mess
 
 
 def test_the_active_namenode_is_found(joe: Command, tmp_path: Path) -> None:
-    """Whichever is named first; alone, a standby says what is missing. A file can name them, too."""
+    """The order of the addresses does not matter. A lone standby is reported. A file may name them, too."""
     with http_server(403, body=STANDBY) as address:
         active, joe.namenodes = joe.namenodes, f"127.0.0.1:1,{address},{joe.namenodes}"
         assert "joe" in joe.must("list")
@@ -275,12 +275,12 @@ def test_the_active_namenode_is_found(joe: Command, tmp_path: Path) -> None:
 
 
 def test_users_are_separated_by_commas_and_blanks() -> None:
-    """As they are typed or pasted."""
+    """Users may be typed or pasted with either separator."""
     assert parts(("a,b", "c", " d , ,e")) == ("a", "b", "c", "d", "e")
 
 
 def test_a_glob_that_matches_less_than_it_seems_to_is_reported(command: Command) -> None:
-    """It is refused unless that is meant: a level may be."""
+    """The command refuses it without `--yes`: `**` may be meant for one level."""
     deep = ("add", "--name", "deep", "--glob", "/user/**/x")
     line = command.refused(*deep, kind=ConfigurationError)
     assert "stays within one level" in line
@@ -293,7 +293,7 @@ def test_a_glob_that_matches_less_than_it_seems_to_is_reported(command: Command)
 
 
 def test_what_is_refused_is_not_written(command: Command) -> None:
-    """By a flag of the command or its file of settings, as those of the publisher; the list names what is there."""
+    """The limits of the publisher apply, from flags or the file. `list` names filters that exceed them."""
 
     def refused(*words: str) -> str:
         return command.refused(*words, kind=ConfigurationError)
@@ -329,7 +329,7 @@ def test_what_is_refused_is_not_written(command: Command) -> None:
 
 
 def test_a_filter_is_modified(command: Command) -> None:
-    """Glob, owner, or both; its subscribers stay."""
+    """Glob, owner or both change; the subscribers stay."""
     command.must("add", "--name", "a", "--glob", "/user/a", "--owner", "ann", "--allow", "bob")
     odd = ("modify", "a", "--glob", "/user/a/**")
     assert "nothing was changed: --yes" in command.refused(*odd, kind=ConfigurationError)
@@ -350,7 +350,7 @@ def test_a_filter_is_modified(command: Command) -> None:
 
 
 def test_a_terminal_shows_a_table(joe: Command) -> None:
-    """With its headings in small letters, unlike columns, which a pipe gets."""
+    """Its headings are lowercase; a pipe gets columns with uppercase headings."""
     program = (sys.executable, "-m", "nncache.commands.cli", "filters", "list")
     shown = on_a_terminal(*program, "--namenode-http", joe.namenodes, "--filters-path", joe.path)
     assert "subscribers" in shown
@@ -359,7 +359,7 @@ def test_a_terminal_shows_a_table(joe: Command) -> None:
 
 
 def test_a_file_is_applied_once_and_comes_back(command: Command) -> None:
-    """What apply will do is said by diff; afterwards there is nothing to do, and export writes the same for git."""
+    """`diff` prints what `apply` will do. A second `apply` changes nothing, and `export` writes an equivalent file."""
     file = str(command.file)
     user = command.cluster.superuser
     differing = command.run("diff", file)
@@ -381,7 +381,7 @@ def test_a_file_is_applied_once_and_comes_back(command: Command) -> None:
 
 
 def test_a_glob_that_matches_less_than_it_seems_is_reported(command: Command) -> None:
-    """It is refused, with the whole file, unless that is meant; then it is told once."""
+    """The whole file is refused without `--yes`. The warning is printed only when the glob changes."""
     command.file.write_text(FILE.replace("/user/ann/*", "/user/**"))
     file, trouble = str(command.file), "/user/**: ** stays within one level"
     assert command.run("diff", file).stderr.startswith(trouble)
@@ -396,7 +396,7 @@ def test_a_glob_that_matches_less_than_it_seems_is_reported(command: Command) ->
 
 
 def test_a_file_changes_what_it_names_and_prunes_when_asked(command: Command) -> None:
-    """What it leaves out stays; the JSON says the plan and what was done."""
+    """Filters that are not in the file stay without `--prune`. The JSON has the plan and the result."""
     command.done("apply", str(command.file))
     file = '[[filter]]\nname = "joe"\nglob = "/user/joe/b*"\nsubscribers = ["bob"]\n'
     kept = command.done("apply", "-", text=file)
@@ -414,7 +414,7 @@ def test_a_file_changes_what_it_names_and_prunes_when_asked(command: Command) ->
 
 
 def test_a_bad_file_changes_nothing_and_all_its_errors_are_listed(command: Command) -> None:
-    """The good entries, too, are not applied: exit code 2."""
+    """The valid entries are not applied, either: exit code 2."""
     command.file.write_text(FILE + '[[filter]]\nname = "a/b"\nglob = "x"\n')
     for verb in ("apply", "diff"):
         result = command.run(verb, str(command.file))
@@ -427,7 +427,7 @@ def test_a_bad_file_changes_nothing_and_all_its_errors_are_listed(command: Comma
 
 
 def test_only_administrators_apply(command: Command) -> None:
-    """HDFS says so; the line says what was done and that it may be repeated."""
+    """HDFS refuses. The line says what was done and that the file may be applied again."""
     command.done("add", "--name", "first", "--glob", "/first")
     result = command.run("apply", str(command.file), user="joe")
     assert isinstance(result.exception, FiltersError)
@@ -437,7 +437,7 @@ def test_only_administrators_apply(command: Command) -> None:
 
 
 def test_broken_filters_are_left_alone_and_named(command: Command) -> None:
-    """Exit code 1: HDFS has not what the file says, the file not what HDFS has."""
+    """The exit code is 1: HDFS and the file still differ."""
     make_directory(command.cluster, f"{command.path}/joe", "755")
     applied = command.run("apply", str(command.file))
     assert str(applied.exception) == "filters that are broken, and were left alone: joe"
@@ -450,7 +450,7 @@ def test_broken_filters_are_left_alone_and_named(command: Command) -> None:
 
 
 def test_a_comparison_that_fails_is_no_difference(tmp_path: Path) -> None:
-    """As of diff(1), whose 1 says that they differ."""
+    """As in diff(1), exit code 1 means a difference, and 2 an error."""
     file = tmp_path / "f.toml"
     file.write_text(FILE)
     result = CliRunner().invoke(nncache, ["filters", "diff", str(file), "--namenode-http", "127.0.0.1:1"])
@@ -468,7 +468,7 @@ def test_a_comparison_that_fails_is_no_difference(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_named(
     tmp_path: Path, name: str, content: bytes | None, reported: str
 ) -> None:
-    """Before HDFS is asked."""
+    """The error comes before HDFS is asked."""
     file = tmp_path / name
     if content is not None:
         file.write_bytes(content)
@@ -477,7 +477,7 @@ def test_a_file_that_cannot_be_read_is_named(
 
 
 def test_a_place_that_cannot_be_written_is_named(command: Command, tmp_path: Path) -> None:
-    """And exit code 2."""
+    """The exit code is 2."""
     result = command.run("export", str(tmp_path / "none" / "f.toml"))
     assert isinstance(result.exception, ConfigurationError)
     assert str(result.exception).endswith("No such file or directory")
@@ -485,7 +485,7 @@ def test_a_place_that_cannot_be_written_is_named(command: Command, tmp_path: Pat
 
 @pytest.mark.parametrize("words", [(), ("filters",), ("registry",)])
 def test_no_summary_of_a_command_is_cut(words: tuple[str, ...]) -> None:
-    """In a terminal of 80 columns."""
+    """Each summary fits a terminal of 80 columns."""
     assert "..." not in CliRunner().invoke(nncache, [*words, "--help"]).output.partition("Commands:")[2]
 
 
@@ -499,13 +499,13 @@ def test_no_summary_of_a_command_is_cut(words: tuple[str, ...]) -> None:
     ids=["the list", "a light cluster", "a daemon"],
 )
 def test_no_command_waits_for_the_libraries_of_another(words: tuple[str, ...], needless: set[str]) -> None:
-    """It would take several times as long to begin."""
+    """Their import would multiply the start time."""
     code = (
         f"import sys; sys.argv[1:] = {words!r}\nfrom nncache.commands.cli import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert end.code == 0\n"
         f"assert not {needless!r} & {{*sys.modules}}, {needless!r} & {{*sys.modules}}"
     )
-    # A variable that is named like a setting is compared with all of them.
+    # A variable with the prefix is compared with all settings, which imports them.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NNCACHE_")}
     subprocess.run(
         [sys.executable, "-c", code], check=True, timeout=60, stdout=subprocess.DEVNULL, env=environment
@@ -513,7 +513,7 @@ def test_no_command_waits_for_the_libraries_of_another(words: tuple[str, ...], n
 
 
 def test_the_daemons_do_not_need_the_test_bed(tmp_path: Path) -> None:
-    """They start where no test bed is installed."""
+    """They start where the test bed is not installed."""
     (tmp_path / "testbed.py").write_text("raise ImportError('not here')")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
@@ -524,7 +524,7 @@ def test_the_daemons_do_not_need_the_test_bed(tmp_path: Path) -> None:
 
 
 def test_a_secret_in_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No variable is read as a setting; one that would hold a secret names the key of a file instead."""
+    """The error for a variable that would hold a secret names the key of its file instead."""
     monkeypatch.setenv("NNCACHE_ADMIN_TOKEN", "hidden")
     refused = CliRunner().invoke(nncache, ["proxy"])
     assert isinstance(refused.exception, ConfigurationError)
@@ -534,7 +534,7 @@ def test_a_secret_in_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_it_is_for_the_program_as_installed(shell: str) -> None:
-    """By its name, with click's own variable."""
+    """The script completes `nncache` and uses click's variable."""
     result = CliRunner().invoke(nncache, ["completion", shell])
     assert result.exit_code == 0
     assert f"_NNCACHE_COMPLETE={shell}_complete" in result.output
@@ -542,7 +542,7 @@ def test_it_is_for_the_program_as_installed(shell: str) -> None:
 
 
 def test_bash_completes_with_it() -> None:
-    """In a real bash: a command of a group, and an option."""
+    """A real bash completes a subcommand and an option."""
     place = Path(sys.executable).parent
     ask = (
         f'PATH={place}:$PATH; source <(nncache completion bash); COMP_WORDS=(nncache $1 "$2"); COMP_CWORD=$3; '

@@ -1,4 +1,4 @@
-"""Filters are shown whole, whatever is in them, and what is no filter is named."""
+"""Filters are shown completely, and whatever is not a valid filter is named."""
 
 import io
 import json
@@ -51,7 +51,7 @@ STORED = StoredFilters(
 
 
 def test_columns_are_for_people_and_for_awk() -> None:
-    """Every line has all columns; a list of subscribers has no blanks; nothing steers a terminal."""
+    """Every line has all columns, and a list of subscribers has no spaces. Control characters are escaped."""
     heading, joe, many, nobodys = columns(STORED)
     assert heading == "NAME     GLOB                   OWNER  SUBSCRIBERS"
     assert joe == "joe      /user/joe/[a-z]/{x,y}  joe    alice,bob"
@@ -60,7 +60,7 @@ def test_columns_are_for_people_and_for_awk() -> None:
 
 
 def test_a_table_keeps_brackets_and_counts_subscribers() -> None:
-    """A glob is no markup."""
+    """Brackets in a glob are not markup of rich."""
     shown = io.StringIO()
     Console(file=shown, width=120, highlight=False).print(table(STORED))
     text = shown.getvalue()
@@ -70,7 +70,7 @@ def test_a_table_keeps_brackets_and_counts_subscribers() -> None:
 
 
 def test_json_has_all_and_the_names_of_the_design() -> None:
-    """Broken ones, too."""
+    """Broken filters are included."""
     parsed = json.loads(all_as_json(STORED, {"wide": "too general"}))
     assert parsed["filters"][0] == {
         "name": "joe",
@@ -84,7 +84,7 @@ def test_json_has_all_and_the_names_of_the_design() -> None:
 
 
 def test_one_filter_is_shown_with_all_its_subscribers() -> None:
-    """However many there are."""
+    """Every subscriber is listed, however many there are."""
     assert list(details(StoredFilter(JOE, ()))) == [
         "joe",
         "  glob         /user/joe/[a-z]/{x,y}",
@@ -96,7 +96,7 @@ def test_one_filter_is_shown_with_all_its_subscribers() -> None:
 
 
 def test_filters_that_others_may_write_are_named_once() -> None:
-    """By their cause, in the lines and in JSON."""
+    """Filters with the same cause share a line; in JSON each has it."""
     why = Distrust("/apps may be written by others", "hdfs dfs -chmod go-w /apps")
     odd = replace(STORED, broken={}, odd_subscribers={}, untrusted={"joe": why, "many": why})
     text = "/apps may be written by others: hdfs dfs -chmod go-w /apps"
@@ -108,7 +108,7 @@ def test_filters_that_others_may_write_are_named_once() -> None:
 
 
 def test_what_does_not_count_is_named_with_its_reason() -> None:
-    """A line each, whatever an owner has called the children of the list."""
+    """Each problem is one line, whatever names an owner gave to the children of the list."""
     assert next(complaints(STORED, {"wide": "too\ngeneral"})) == (
         "refused, unless it was in force before the limit: wide: too\\ngeneral"
     )
@@ -124,7 +124,7 @@ OTHER = Filter("joe", "/x", "ann", ("bob", "carol"))
 
 
 def test_each_filter_has_a_line_that_steers_no_terminal() -> None:
-    """As of diff(1): what comes, what changes, what goes."""
+    """As in diff(1): added, changed, removed."""
     plan = FilePlan(
         added=(PLANNED, Filter("n", "/n", "joe")),
         changed=(Change(PLANNED, OTHER),),
@@ -141,13 +141,13 @@ def test_each_filter_has_a_line_that_steers_no_terminal() -> None:
 
 
 def test_only_what_differs_is_printed() -> None:
-    """Of a filter that changes."""
+    """The unchanged fields of a changed filter are omitted."""
     change = Change(OTHER, Filter("joe", "/x", "joe", OTHER.allowed_subscribers))
     assert list(plan_lines(FilePlan(changed=(change,), broken={}))) == ["~ joe  owner ann -> joe"]
 
 
 def test_what_is_kept_or_broken_is_remarked() -> None:
-    """Of many filters some are named."""
+    """At most eight names are listed."""
     many = tuple(f"f{number}" for number in range(10))
     assert list(remarks(FilePlan(unlisted=many, broken={"bad": "why"}))) == [
         "broken: bad: why: left alone; remove it and apply the file again",
@@ -158,7 +158,7 @@ def test_what_is_kept_or_broken_is_remarked() -> None:
 
 
 def test_json_says_what_was_done_only_where_something_was() -> None:
-    """The plan of `diff` has no such key."""
+    """The plan of `diff` has no key `done`."""
     plan = FilePlan(added=(PLANNED,), broken={}, unchanged=3)
     assert "done" not in plan_as_json(plan)
     assert plan_as_json(plan, Done(added=1))["done"] == {"added": 1, "changed": 0, "removed": 0}
@@ -166,7 +166,7 @@ def test_json_says_what_was_done_only_where_something_was() -> None:
 
 
 def test_errors_of_a_file_look_as_a_compiler_s() -> None:
-    """File, line, reason."""
+    """The line is "file:line: reason"."""
     error = BadFilterFileError([Fault(None, "is not TOML"), Fault(3, "filter 'a': x\ny")])
     assert list(fault_lines("f.toml", error)) == ["f.toml: is not TOML", "f.toml:3: filter 'a': x\\ny"]
 
@@ -185,7 +185,7 @@ FOUND = Estimate(
 
 
 def test_the_namenodes_latest_edits_are_read(cluster: Cluster, hdfs_directory: str) -> None:
-    """Up to the end, and no more of them than are asked for; superusers may."""
+    """It reads to the end, or as many transactions as asked for. Only superusers may."""
     for name in ("a", "b", "c"):
         make_directory(cluster, f"{hdfs_directory}/{name}")
 
@@ -210,7 +210,7 @@ def test_the_namenodes_latest_edits_are_read(cluster: Cluster, hdfs_directory: s
 
 
 def test_an_estimate_is_printed_in_lines() -> None:
-    """With what the limits say."""
+    """The last line compares the events with the limits."""
     assert list(lines("/a/*", FOUND, 1000.0, "")) == [
         "/a/*",
         "  edits      10 transactions (11 to 20), of 10 s",
@@ -224,7 +224,7 @@ def test_an_estimate_is_printed_in_lines() -> None:
 
 
 def test_what_is_not_known_is_not_printed() -> None:
-    """How long it took, or anything at all."""
+    """An unknown duration is omitted. Without edits, one line says so."""
     vague = replace(
         FOUND, first_txid=1, last_txid=1, seconds=None, matched=9, events=9, matched_transactions=1
     )
@@ -244,7 +244,7 @@ NOWHERE = SettingsOfFilters(namenodes=WebHdfsSettings(namenode_http=("127.0.0.1:
 
 
 def test_an_unreachable_namenode_is_reported_with_the_flag() -> None:
-    """In the operating system's words, without those of a library."""
+    """The message has the operating system's words, not those of a library."""
     with pytest.raises(FiltersError) as caught:
         on_store(NOWHERE, lambda store: store.read_all())
     assert str(caught.value) == (
@@ -259,7 +259,7 @@ def test_an_unreachable_namenode_is_reported_with_the_flag() -> None:
     [(FilterError("odd\n"), ConfigurationError), (FilterExistsError("taken\n"), FiltersError)],
 )
 def test_whose_fault_it_is_says_the_kind(error: Exception, kind: type[Exception]) -> None:
-    """And the exit code with it; always one line, without advice about addresses."""
+    """The class of the error sets the exit code. The message is one line, without advice about addresses."""
 
     async def fail(*_: object) -> None:
         raise error
@@ -270,7 +270,7 @@ def test_whose_fault_it_is_says_the_kind(error: Exception, kind: type[Exception]
 
 
 def test_no_bar_is_shown_where_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:
-    """Not in a file, however long it takes."""
+    """Output to a file has no progress bar, however long the command takes."""
     with bar("reading") as tell:
         tell(1, 2)
         tell(2, 2)
@@ -278,7 +278,7 @@ def test_no_bar_is_shown_where_nobody_watches(capfd: pytest.CaptureFixture[str])
 
 
 def test_a_bar_is_shown_on_a_terminal_when_it_takes_long() -> None:
-    """And taken away at the end."""
+    """The bar is removed at the end."""
     code = (
         "from nncache.commands import filters_store as progress_bar\n"
         "progress_bar.PATIENCE_S = 0.0\n"

@@ -1,4 +1,4 @@
-"""`nncache fleet`: what is asked of many proxies at once, whom the token is sent to, what one that is broken costs."""
+"""`nncache fleet`: parallel requests to many proxies, the receivers of the token, and the cost of a broken proxy."""
 
 import asyncio
 import io
@@ -46,12 +46,12 @@ STATUS: dict[str, Any] = json.loads(msgspec.json.encode(status_of(SEEN)))
 
 
 def settings(**flags: str) -> SettingsOfFleet:
-    """Return settings with these flags."""
+    """Return the settings with these flags."""
     return load_settings(FLEET, None, {"zookeeper": ("zk:2181",), "hadoop_conf_dir": "", **flags})
 
 
 def token_file(directory: Path) -> str:
-    """Return a file with the token."""
+    """Return the path of a file with the token."""
     file = directory / "token"
     file.write_text(TOKEN + "\n")
     file.chmod(0o400)
@@ -59,7 +59,7 @@ def token_file(directory: Path) -> str:
 
 
 def asked(of: SettingsOfFleet, members: Iterable[Member], within_s: float = HANG_S) -> list[Answer]:
-    """Return what each answers for /status."""
+    """Return each member's answer for /status."""
 
     async def ask() -> list[Answer]:
         async with Fleet(of, within_s) as fleet:
@@ -69,7 +69,7 @@ def asked(of: SettingsOfFleet, members: Iterable[Member], within_s: float = HANG
 
 
 def test_one_that_hangs_delays_no_other() -> None:
-    """It answers only after all others have, and more of them hang than are waited for one after the other."""
+    """The hanging proxies answer only after all others have; asked one after the other, they would take too long."""
     answered = threading.Event()
 
     def hangs(_: BaseHTTPRequestHandler) -> Served:
@@ -88,7 +88,7 @@ def test_one_that_hangs_delays_no_other() -> None:
 
 
 def test_what_is_silent_gone_or_no_proxy_costs_only_itself() -> None:
-    """Each is named with what is wrong; a redirect is not followed, what is endless or nested is not read."""
+    """Each failure is named. Redirects are not followed; endless or deeply nested answers are not read."""
     silent = threading.Event()
 
     def answer(request: BaseHTTPRequestHandler) -> Served:
@@ -132,7 +132,7 @@ def test_what_is_silent_gone_or_no_proxy_costs_only_itself() -> None:
 
 
 def test_the_token_goes_to_certificates_of_the_authority_alone(tmp_path: Path) -> None:
-    """The registry says where proxies are, and others than operators may write it."""
+    """The registry holds the proxies' addresses, and clients other than operators may write to it."""
     file = token_file(tmp_path)
     with pytest.raises(ConfigurationError, match=r"^admin_ca: none: must be given with admin_token_file"):
         settings(admin_token_file=file)
@@ -158,7 +158,7 @@ def test_the_token_goes_to_certificates_of_the_authority_alone(tmp_path: Path) -
 
 
 async def test_entries_that_name_no_admin_port_are_members_that_failed() -> None:
-    """A proxy that is left out would keep what was to be forgotten; publishers and other services have no cache."""
+    """A skipped proxy would keep its entries. Publishers and other services have no cache and are not members."""
     registry = fake_registry()
     session: Any = registry.zookeeper
     session.connect(77)
@@ -189,7 +189,7 @@ async def test_entries_that_name_no_admin_port_are_members_that_failed() -> None
 
 
 def some_answers() -> list[Answer]:
-    """Return those of two proxies that serve, of one that hangs, and of one whose answer is another daemon's."""
+    """Return the answers of two serving proxies, a hanging one, another daemon and an incomplete one."""
     return [
         Answer("a", STATUS),
         Answer("b", STATUS | {"is_ready": False, "reason": "stopping"}),
@@ -208,7 +208,7 @@ def printed(found: list[Answer]) -> str:
 
 
 def test_figures_are_sums_and_failures_have_a_row() -> None:
-    """Of two proxies twice the requests; what does not answer is among them, in words."""
+    """Two equal proxies show twice the requests of one. Each failed member has a line with its reason."""
     one, two = printed(some_answers()[:1]), printed(some_answers())
     minute = STATUS["saved"]["last_minute"]
     assert f"1 of 1 registered proxies answer: {minute['requests_per_s']:,.1f} requests/s" in one
@@ -229,7 +229,7 @@ def test_figures_are_sums_and_failures_have_a_row() -> None:
 
 
 def test_a_line_and_a_document_for_each() -> None:
-    """For people and for programs."""
+    """People get a line for each proxy, programs a document."""
     assert status_row(STATUS)[:2] == ("ready", "gate open")
     assert status_row(some_answers()[1].document or {})[0] == "not ready"
     document = json.loads(answers_as_json(some_answers()[:3]))
@@ -239,7 +239,7 @@ def test_a_line_and_a_document_for_each() -> None:
 
 
 def test_a_figure_beyond_all_numbers_costs_only_itself() -> None:
-    """JSON has 1e999, which is read as infinite."""
+    """JSON allows 1e999, which Python reads as infinity."""
     since_start = STATUS["saved"]["since_start"] | {"failed": json.loads("1e999")}
     infinite = STATUS | {"saved": STATUS["saved"] | {"since_start": since_start}}
     (_, none), (_, row) = shown([Answer("a", infinite), Answer("b", STATUS)], seen)
@@ -258,7 +258,7 @@ def test_a_figure_beyond_all_numbers_costs_only_itself() -> None:
 def test_bytes_that_are_no_utf_8_reach_each_proxy(
     words: list[str], target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the shell gave them."""
+    """The bytes are sent as the shell passed them."""
     targets: list[str] = []
 
     def ask(_settings: object, _within_s: float, target: str, _method: str = "GET") -> list[Answer]:
@@ -272,7 +272,7 @@ def test_bytes_that_are_no_utf_8_reach_each_proxy(
 
 
 async def test_live_each_is_asked_apart() -> None:
-    """One hangs for as long as the screen is looked at; the other's figures are on it, again and again."""
+    """One proxy hangs all the time. The figures of the other are refreshed meanwhile."""
     ended = threading.Event()
 
     def hangs(_: BaseHTTPRequestHandler) -> Served:

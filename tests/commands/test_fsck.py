@@ -1,4 +1,4 @@
-"""`nncache fsck`: what it prints, and how it ends."""
+"""`nncache fsck`: its output and its exit codes."""
 
 import pytest
 from click.testing import CliRunner, Result
@@ -16,7 +16,7 @@ STRAY = Finding(Kind.LOST, "/i/7")
 
 
 def run(monkeypatch: pytest.MonkeyPatch, found: Audited | Exception) -> Result:
-    """Return what comes of it when the audit finds this."""
+    """Return the result of the command when the audit finds this."""
 
     async def fsck_of(_: Place, *, repair: bool) -> Audited:
         assert not repair
@@ -29,7 +29,7 @@ def run(monkeypatch: pytest.MonkeyPatch, found: Audited | Exception) -> Result:
 
 
 def test_a_finding_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Users of HDFS choose the names in it: none steers the terminal, or forges the last line."""
+    """Users of HDFS choose the names in it. Escaped, they can neither control the terminal nor forge the last line."""
     result = run(monkeypatch, Audited(3, 1, (LOST, STRAY), repaired=(STRAY,)))
     assert result.output.splitlines() == [
         "a block that no DataNode holds: blk_1 of /i/5 (a\\x1b[2J\\n3 inodes, 1 blocks: 0 findings, 0 left)",
@@ -40,7 +40,7 @@ def test_a_finding_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_exit_code_tells_a_fault_from_no_audit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """0: nothing is left; 2: nothing was audited, as nothing is known then."""
+    """0: no finding is left; 1: some are left; 2: the audit failed, so nothing is known."""
     assert run(monkeypatch, Audited(3, 1, ())).exit_code == 0
     result = run(monkeypatch, ConnectionLostError("no answer"))
     assert isinstance(result.exception, StartError)

@@ -1,4 +1,4 @@
-"""Each setting is an option; only what was given counts."""
+"""Each setting is an option; only options that were given count."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from tests.settings.test_keys import Engine
 
 
 def run(*arguments: str) -> dict[str, object]:
-    """Return what a command with these options was given."""
+    """Return the options that a command was given."""
     seen: dict[str, object] = {}
 
     @with_settings(keys_of([Engine]))
@@ -45,19 +45,19 @@ def run(*arguments: str) -> dict[str, object]:
     ],
 )
 def test_only_what_was_given_counts(arguments: list[str], seen: dict[str, object]) -> None:
-    """A default is not a flag: the file is between them."""
+    """A default is no flag: the settings file takes precedence over defaults, flags over the file."""
     assert run(*arguments) == seen
 
 
 def test_the_file_may_be_named_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That is how a container gets it."""
+    """A container gets the path of its file this way."""
     monkeypatch.setenv("NNCACHE_CONFIG", "/a.toml")
     assert run() == {"config": Path("/a.toml")}
     assert run("--config", "/b.toml") == {"config": Path("/b.toml")}
 
 
 def test_help_shows_meaning_choices_and_default() -> None:
-    """All that docs/settings.md says of a key is in --help."""
+    """--help has everything that docs/settings.md says of a key."""
 
     @with_settings(keys_of([Engine]))
     @click.command()
@@ -72,13 +72,13 @@ def test_help_shows_meaning_choices_and_default() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """What has a secret."""
+    """Settings with a secret."""
 
     code_file: str = field(default="", metadata={"help": "Where the code is."})
 
 
 def test_a_flag_with_a_secret_is_refused_and_not_shown() -> None:
-    """Whoever lists processes sees it; --help does not offer it."""
+    """Every process list would show it, so --help does not offer it."""
 
     @with_settings(keys_of([Door]))
     @click.command()
@@ -96,7 +96,7 @@ def test_a_flag_with_a_secret_is_refused_and_not_shown() -> None:
 @pytest.mark.parametrize("command", [("proxy",), ("filters", "add", "--name", "a")])
 @pytest.mark.parametrize("glob", [("--glob", "/usr"), ("--glob=/usr",)])
 def test_an_expanded_glob_says_quote_it(command: tuple[str, ...], glob: tuple[str, ...]) -> None:
-    """The shell has made several arguments of it."""
+    """The shell has expanded it to several arguments."""
     result = CliRunner().invoke(nncache, [*command, *glob, "/etc", "/var"])
     assert result.exit_code == 2
     assert (
@@ -110,7 +110,7 @@ def test_an_expanded_glob_says_quote_it(command: tuple[str, ...], glob: tuple[st
     "arguments", [("proxy", "x"), ("proxy", "--glob", "/a", "--nonsense"), ("filters", "add", "--glob", "/a")]
 )
 def test_other_mistakes_are_reported_as_ever(arguments: tuple[str, ...]) -> None:
-    """No glob, or nothing extra."""
+    """The hint is absent without a glob or without extra arguments."""
     result = CliRunner().invoke(nncache, arguments)
     assert result.exit_code == 2
     assert "quote it" not in result.output
@@ -118,7 +118,7 @@ def test_other_mistakes_are_reported_as_ever(arguments: tuple[str, ...]) -> None
 
 @pytest.mark.parametrize("words", [("filters", "add"), ("filters", "estimate"), ("registry", "ls")])
 def test_help_shows_all_settings_where_there_is_no_help_all(words: tuple[str, ...]) -> None:
-    """Daemons alone have so many that they need it."""
+    """Only the daemons have so many settings that they need --help-all."""
     text = CliRunner().invoke(nncache, [*words, "--help"]).output
     assert "--hadoop-conf-dir" in text
     assert "--help-all" not in text
@@ -129,7 +129,7 @@ def test_help_shows_all_settings_where_there_is_no_help_all(words: tuple[str, ..
     [(proxy, PROXY, ESSENTIAL_OF_PROXY), (publisher, PUBLISHER, ESSENTIAL_OF_PUBLISHER)],
 )
 def test_help_all_is_complete(command: click.Command, form: Form[Any], essential: Collection[str]) -> None:
-    """Every key of a daemon is in --help-all; --help has the essential ones, which are settings."""
+    """--help-all has every key of a daemon; --help has the essential ones."""
     brief = CliRunner().invoke(command, ["--help"]).output
     assert len(brief.splitlines()) < 120
     assert all(form.keys[name].flag in brief for name in essential)

@@ -1,4 +1,4 @@
-"""`nncache proxies`, with daemons that are ready, that are not, and that are gone."""
+"""`nncache proxies`, with daemons that are ready, not ready, and gone."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ REPLIES = {
 
 @pytest.fixture
 def pages() -> Iterator[str]:
-    """Yield where the pages of several daemons are."""
+    """Yield the base URL of the pages of several daemons."""
 
     def answer(request: BaseHTTPRequestHandler) -> Answer:
         status, body = REPLIES[request.path]
@@ -45,7 +45,7 @@ def pages() -> Iterator[str]:
 
 @pytest.fixture
 def place(cluster: Cluster) -> Iterator[dict[str, str]]:
-    """Yield the settings of a registry of its own, with a root."""
+    """Yield the settings of a separate registry with a root."""
     with place_of_its_own(cluster) as settings:
         with nncache.open_registry(**settings) as registry:
             registry.mknode("/services", create_parents=True)
@@ -53,7 +53,7 @@ def place(cluster: Cluster) -> Iterator[dict[str, str]]:
 
 
 def listed(place: dict[str, str], *flags: str) -> str:
-    """Return what it prints."""
+    """Return the command's output."""
     own = ("--zookeeper", place["zookeeper"], "--registry-root", place["registry_root"])
     result = CliRunner().invoke(command, ["proxies", *own, *flags])
     assert result.exit_code == 0, (result.output, result.exception)
@@ -61,7 +61,7 @@ def listed(place: dict[str, str], *flags: str) -> str:
 
 
 def test_each_is_asked_for_its_state(place: dict[str, str], pages: str) -> None:
-    """A proxy is shown with its URL, a publisher with its pages."""
+    """A proxy is shown with its WebHDFS URL, a publisher with its admin URL."""
     assert listed(place) == ""
     assert json.loads(listed(place, "--json")) == []
     found = {
@@ -109,7 +109,7 @@ def bound(place: dict[str, str], host: str, admin: str) -> None:
 
 @pytest.mark.parametrize("page", ["deep", "large"])
 def test_an_answer_that_is_none_costs_no_other(place: dict[str, str], pages: str, page: str) -> None:
-    """Any client that may write the registry chooses the address: a nested or a large answer counts as none."""
+    """Any client that may write to the registry chooses the address. A nested or large answer counts as no answer."""
     bound(place, "a", f"{pages}/{page}/")
     bound(place, "b", f"{pages}/good/")
     assert [line.split("  ")[1] for line in listed(place).splitlines()] == ["no answer", "ready"]
@@ -118,7 +118,7 @@ def test_an_answer_that_is_none_costs_no_other(place: dict[str, str], pages: str
 def test_a_fault_of_the_network_is_no_answer(
     place: dict[str, str], pages: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also one that aiohttp passes on as it is."""
+    """An OSError that aiohttp does not wrap counts as well."""
 
     def get(*_: object, **__: object) -> None:
         raise OSError("no buffer space")
@@ -129,7 +129,7 @@ def test_a_fault_of_the_network_is_no_answer(
 
 
 def test_what_cannot_be_read_is_named(place: dict[str, str], pages: str) -> None:
-    """On standard error: it may be a proxy."""
+    """The warning goes to standard error: the broken entry may be a proxy's."""
     bound(place, "a", f"{pages}/good/")
     path = place["registry_root"] + PLACE + "/proxy-b-1"
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_read_is_named(place: dict[str, str], pages: str) -> None
 
 
 def test_a_root_without_a_registry_is_named(cluster: Cluster) -> None:
-    """Nothing that is printed would say that all is well."""
+    """An empty list would look as if no proxy were registered."""
     place = ("--zookeeper", cluster.zookeeper.address, "--registry-root", "/nope")
     result = CliRunner().invoke(command, ["proxies", *place])
     assert isinstance(result.exception, RegistryCommandError)

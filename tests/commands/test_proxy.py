@@ -1,4 +1,4 @@
-"""`nncache proxy` takes every setting as an option, and the line of the README works."""
+"""`nncache proxy` takes every setting as an option, and the command line of the README works."""
 
 import json
 import signal
@@ -24,9 +24,9 @@ START = (
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("is_found", [False, True], ids=["addresses", "hadoop-conf-dir"])
 def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path, *, is_found: bool) -> None:
-    """From the line to hits, an explanation, metrics, and an orderly end; the logs say what happened.
+    """It leads to hits, an explanation, metrics and an orderly end. The logs say what happened.
 
-    `--hadoop-conf-dir` stands for all that is said of the NameNode.
+    `--hadoop-conf-dir` replaces all settings of the NameNode.
     """
     listen, admin = free_address(), free_address()
     namenode = cluster.namenodes[0]
@@ -39,7 +39,7 @@ def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path,
     with running("proxy", *line.split(), "--user", cluster.superuser, log=log) as process:
         while not any('"gate": "open"' in body for _, _, body in fetched(admin, "/ready")):
             assert process.poll() is None, log.read_text()
-            time.sleep(0.05)  # asked again until the deadline of the test
+            time.sleep(0.05)  # polled until the test's timeout
         path = "/user/start-line/workflow/1/_SUCCESS"
         target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={cluster.superuser}"
         first, *others = fetched(listen, target, times=4)
@@ -49,15 +49,15 @@ def test_the_start_line_serves_a_real_namenode(cluster: Cluster, tmp_path: Path,
         assert json.loads(output("explain", path, "--admin", admin, "--json"))["answer"] == "hit"
         ((_, _, metrics),) = fetched(admin, "/metrics")
         assert "\nnncache_cache_gate_open 1.0\n" in metrics
-        while "\nnncache_fast_path_hits_total 0.0\n" in metrics:  # a hasty client may come too early for it
+        while "\nnncache_fast_path_hits_total 0.0\n" in metrics:  # the fast path may not know the entry yet
             assert fetched(listen, target, times=100)[-1] == others[-1]
             ((_, _, metrics),) = fetched(admin, "/metrics")
         while '\nnncache_audit_total{outcome="same"} 1.0\n' not in metrics:
-            time.sleep(0.05)  # asked in the background; looked at again until the deadline of the test
+            time.sleep(0.05)  # audited in the background; polled until the test's timeout
             ((_, _, metrics),) = fetched(admin, "/metrics")
         awaited = (f"NameNode {namenode.http} is active", "the gate is open")
         while not all(line in log.read_text() for line in awaited):
-            time.sleep(0.05)  # said within a moment; asked again until the deadline of the test
+            time.sleep(0.05)  # logged within a moment; polled until the test's timeout
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
     logged = [json.loads(each) for each in access.read_bytes().splitlines()]
@@ -78,7 +78,7 @@ ADDRESSES = {"superuser": "hdfs", "filters": "/filters", "http": "a:1", "rpc": "
 
 
 def assert_failure_names(report: Report, *parts: str) -> None:
-    """Each part is in some line, and nothing can start."""
+    """Assert that the findings contain each part, and that no daemon can start."""
     assert report.exit_code == 2
     reported = " | ".join(each["text"] for each in report.findings)
     assert [part for part in parts if part not in reported] == [], reported
@@ -86,7 +86,7 @@ def assert_failure_names(report: Report, *parts: str) -> None:
 
 @pytest.mark.parametrize("name", WRONG_SETTINGS)
 def test_a_wrong_setting_is_named(name: str) -> None:
-    """With its value, and what would be right."""
+    """The line has its value and a right one."""
     words, parts = WRONG_SETTINGS[name]
     report = checked(*words.format_map(ADDRESSES).split())
     assert {(each["check"], each["verdict"]) for each in report.findings} == {(SETTINGS, "failed")}
@@ -94,13 +94,13 @@ def test_a_wrong_setting_is_named(name: str) -> None:
 
 
 def test_at_least_eighty_mistakes_are_planted() -> None:
-    """Beside those with Kerberos, in tests/secured/test_check.py."""
+    """The mistakes of Kerberos settings are in tests/secured/test_check.py."""
     assert len((*WRONG_SETTINGS, *FILES, *SITES, *PLANTS, *IN_THE_REGISTRY)) >= 80
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_mistake_in_a_file_is_named(tmp_path: Path, name: str) -> None:
-    """With the file, the key and what would be right."""
+    """The line has the file, the key and the right value."""
     content, parts = FILES[name]
     config = tmp_path / "nncache.toml"
     config.write_text(content)
@@ -111,7 +111,7 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", SITES)
 def test_a_mistake_in_hadoops_files_is_named(tmp_path: Path, name: str) -> None:
-    """By the property that is missing: no host is made of a nameservice's name."""
+    """The line names the missing property. A nameservice's name is not used as a host."""
     values, words, parts = SITES[name]
     (tmp_path / "hdfs-site.xml").write_text(site(*(prop(*each) for each in values.items())))
     report = checked("proxy", "--hadoop-conf-dir", str(tmp_path), *words)
@@ -119,7 +119,7 @@ def test_a_mistake_in_hadoops_files_is_named(tmp_path: Path, name: str) -> None:
 
 
 def test_a_variable_that_means_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is nearly that of a setting."""
+    """It nearly has the name of a setting."""
     monkeypatch.setenv("NNCACHE_LISTN", "h:1")
     address = free_address()
     where = ("--namenode-http", address, "--namenode-rpc", address, "--listen", "127.0.0.1:0")

@@ -1,4 +1,4 @@
-"""`nncache publisher` takes its settings as options, and with a filter and a proxy it is the whole service."""
+"""`nncache publisher` takes its settings as options. With a filter and a proxy it is the whole service."""
 
 import json
 import signal
@@ -23,13 +23,13 @@ SESSION_TIMEOUT_S = HANG_S
 
 
 def readiness(admin: str) -> dict[str, Any]:
-    """Return what /ready says; nothing while nobody is there."""
+    """Return the JSON of /ready; an empty object while nothing listens."""
     pages = fetched(admin, "/ready")
     return json.loads(pages[0][2]) if pages else {}
 
 
 def filters(admin: str) -> tuple[list[str], set[str]]:
-    """Return the globs in force, and the names of filters that cannot be used, as /filters says."""
+    """Return the globs in force, and the names of broken filters, from /filters."""
     ((_, _, shown),) = fetched(admin, "/filters")
     reported = json.loads(shown)
     return [filter_["path_glob"] for filter_ in reported["published"]], set(reported["broken"])
@@ -37,7 +37,7 @@ def filters(admin: str) -> tuple[list[str], set[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """A cluster with one filter, and a place of its own in ZooKeeper."""
+    """A cluster with one filter, and a separate root in ZooKeeper."""
 
     cluster: Cluster
     directory: str
@@ -47,7 +47,7 @@ class Fixture:
 
     @property
     def glob(self) -> str:
-        """The filter's."""
+        """The filter's glob."""
         return f"{self.directory}/*/_SUCCESS"
 
     @property
@@ -61,7 +61,7 @@ class Fixture:
         return line.replace("127.0.0.1:2181", self.cluster.zookeeper.address).split()
 
     def add_filter(self) -> None:
-        """As an administrator does."""
+        """Add the filter as an administrator."""
         adding = (
             "--name",
             "jobs",
@@ -77,21 +77,21 @@ class Fixture:
     def publisher(self, admin: str) -> Running:
         """Run a publisher."""
         words = ("--zookeeper-root", self.root, "--admin", admin, *self._filters)
-        lasts = ("--zookeeper-session-timeout-s", str(SESSION_TIMEOUT_S))  # no takeover may wait for its end
+        lasts = ("--zookeeper-session-timeout-s", str(SESSION_TIMEOUT_S))  # no takeover may wait for expiry
         return running("publisher", *self._line, *words, *lasts, log=self.log)
 
     def proxy(self, listen: str, admin: str) -> Running:
-        """Run a proxy, as somebody without any right in HDFS."""
+        """Run a proxy as a user without any permissions in HDFS."""
         words = ("--zookeeper-root", self.root, "--admin", admin, "--listen", listen, "--user", "nobody")
         return running("proxy", *self._line, *words, log=self.log)
 
     def change(self, method: str, op: str, path: str) -> None:
-        """Change something behind the proxy's back, as alice."""
+        """Change HDFS directly, not through the proxy, as alice."""
         status, body = webhdfs(self.cluster, method, self.directory + path, op, user="alice")
         assert status == HTTPStatus.OK, body
 
     def seen(self, listen: str) -> tuple[int, str]:
-        """Return what alice gets through the proxy for the file that the jobs wait for, and how it was made."""
+        """Return the status and `Cache-Status` of alice's read of the marker file through the proxy."""
         path = f"/webhdfs/v1{self.directory}/w/_SUCCESS?op=GETFILESTATUS&user.name=alice"
         ((status, how, _),) = fetched(listen, path)
         return status, how
@@ -104,7 +104,7 @@ HIT_MISSING, HIT_THERE = (404, "nncache; hit"), (200, "nncache; hit")
 def test_publisher_filter_and_proxy_are_the_service(
     cluster: Cluster, hdfs_directory: str, administrators_directory: str, tmp_path: Path
 ) -> None:
-    """From three lines to hits; a change behind the proxy's back is seen, also when nobody publishes (Bounded)."""
+    """From three commands to hits. Direct changes are seen, also after the publisher has stopped (Bounded)."""
     fixture = Fixture(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
     listen, proxy_admin, admin = free_address(), free_address(), free_address()
     fixture.add_filter()
@@ -141,7 +141,7 @@ def test_publisher_filter_and_proxy_are_the_service(
 def test_a_standby_leads_once_the_leader_has_stopped(
     cluster: Cluster, hdfs_directory: str, administrators_directory: str, tmp_path: Path
 ) -> None:
-    """Before its session would have ended."""
+    """It does not wait for the leader's session to expire."""
     fixture = Fixture(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
     one, other = free_address(), free_address()
     with fixture.publisher(one) as first, fixture.publisher(other) as second:
@@ -161,7 +161,7 @@ def test_a_standby_leads_once_the_leader_has_stopped(
 def test_a_filter_others_may_write_is_not_in_force(
     cluster: Cluster, hdfs_directory: str, administrators_directory: str, tmp_path: Path
 ) -> None:
-    """Another's is not published; while others may write those of administrators, calls are forwarded."""
+    """It is not published. While the parent directory is writable by others, no filter is, and calls are forwarded."""
     fixture = Fixture(cluster, hdfs_directory, administrators_directory, tmp_path / "log")
     listen, proxy_admin, admin = free_address(), free_address(), free_address()
     path, above = f"{administrators_directory}/filters", administrators_directory

@@ -1,4 +1,4 @@
-"""`nncache registry` on a real ZooKeeper: what it prints, what it refuses, how it ends."""
+"""`nncache registry` on a real ZooKeeper: its output, refusals and exit codes."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ CONTAINER = "container_1408631738011_0001_01_000002"
 
 
 class Command:
-    """The command, with a registry that is this test's alone."""
+    """The command with a separate registry."""
 
     def __init__(self, zookeeper: str, root: str, directory: Path) -> None:
         self.zookeeper = zookeeper
@@ -37,23 +37,23 @@ class Command:
         self.record.write_bytes(encode_record(WEBHDFS))
 
     def run(self, *arguments: str, data: str | None = None) -> Result:
-        """Run it and return what came of it."""
+        """Run the command and return its result."""
         return CliRunner().invoke(nncache, ["registry", *arguments, *self.place], input=data)
 
     def must(self, *arguments: str, data: str | None = None) -> str:
-        """Return what it prints; it must succeed."""
+        """Return the output of a command that must succeed."""
         result = self.run(*arguments, data=data)
         assert result.exit_code == 0, (arguments, result.output, result.exception)
         return result.output
 
     def refused(self, *arguments: str, kind: type[Exception] = RegistryCommandError) -> str:
-        """Return the one line of its refusal."""
+        """Return the one-line message of a command that must fail."""
         result = self.run(*arguments)
         assert isinstance(result.exception, kind), (arguments, result.output, result.exception)
         return str(result.exception)
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a znode of the registry as another client does."""
+        """Write a znode of the registry, as another client does."""
 
         async def work() -> None:
             async with connected(self.zookeeper) as session:
@@ -64,7 +64,7 @@ class Command:
 
 @pytest.fixture
 def command(cluster: Cluster, tmp_path: Path) -> Iterator[Command]:
-    """Yield the command with an empty registry, which is removed."""
+    """Yield the command with a nearly empty registry, which is removed afterwards."""
     with place_of_its_own(cluster) as place:
         made = Command(place["zookeeper"], place["registry_root"], tmp_path)
         made.must("mknode", "--parents", "/services")
@@ -73,7 +73,7 @@ def command(cluster: Cluster, tmp_path: Path) -> Iterator[Command]:
 
 
 def test_from_a_file_to_a_name_and_back(command: Command) -> None:
-    """The ten lines of docs/registry.md."""
+    """The example of docs/registry.md works."""
     assert command.must("bind", "/services/hdfs", str(command.record)) == ""
     assert json.loads(command.must("resolve", "/services/hdfs")) == json.loads(encode_record(WEBHDFS))
     assert command.must("resolve", "--raw", "/services/hdfs").strip().encode() == encode_record(WEBHDFS)
@@ -86,7 +86,7 @@ def test_from_a_file_to_a_name_and_back(command: Command) -> None:
 
 
 def test_lists_of_a_level_and_of_all(command: Command) -> None:
-    """By path; as JSON with the version that `bind --version` takes."""
+    """Entries are sorted by path. The JSON has the version that `bind --version` takes."""
     command.must("mknode", "-p", "/users/joe/hbase/demo1")
     command.must("bind", "/services/hdfs", str(command.record))
     assert [line.split()[-1] for line in command.must("ls").splitlines()] == ["/services", "/users"]
@@ -103,7 +103,7 @@ def test_lists_of_a_level_and_of_all(command: Command) -> None:
 
 
 def test_what_a_list_of_all_leaves_out_is_named(command: Command) -> None:
-    """On standard error, with what is wrong."""
+    """Standard error has the reason."""
     command.write("/services/d\u2028", b'{"type":"JSONServiceRecord"')
     found = command.run("ls", "-r")
     assert [line.split()[-1] for line in found.stdout.splitlines()] == ["/", "/services", "/users"]
@@ -112,7 +112,7 @@ def test_what_a_list_of_all_leaves_out_is_named(command: Command) -> None:
 
 
 def test_no_path_ends_a_line(command: Command) -> None:
-    """Of what is not searched, deleted or kept: other clients choose the names."""
+    """Other clients choose the names. They are escaped in lines about skipped, deleted and kept entries."""
     command.write("/services/d\u2028", b'{"type":"JSONServiceRecord","x":"org.apache.hadoop.webhdfs"')
     found = command.run("find", "--endpoint-field", "api=org.apache.hadoop.*")
     assert found.stderr.startswith("/services/d\\u2028: not searched: the record is no JSON")
@@ -126,7 +126,7 @@ def test_no_path_ends_a_line(command: Command) -> None:
 
 
 def test_a_second_bind_and_a_full_directory_are_refused(command: Command) -> None:
-    """With what would do it."""
+    """The error names the flag that allows it."""
     command.must("bind", "/services/hdfs", "-", data=command.record.read_text(encoding="utf-8"))
     assert "overwrite" in command.refused("bind", "/services/hdfs", str(command.record))
     command.must("bind", "--overwrite", "/services/hdfs", str(command.record))
@@ -153,7 +153,7 @@ def test_a_second_bind_and_a_full_directory_are_refused(command: Command) -> Non
 def test_a_refusal_is_one_line(
     command: Command, arguments: tuple[str, ...], kind: type[Exception], part: str
 ) -> None:
-    """With the path, or the option, and what is right."""
+    """The line has the path or option, and the reason."""
     given = [str(command.record) if argument == "RECORD" else argument for argument in arguments]
     refusal = command.refused(*given, kind=kind)
     assert part in refusal
@@ -161,14 +161,14 @@ def test_a_refusal_is_one_line(
 
 
 def test_a_file_without_a_record_is_named(command: Command) -> None:
-    """It is the file that is wrong."""
+    """The error names the file, not the path in the registry."""
     command.record.write_text("{}", encoding="utf-8")
     refusal = command.refused("bind", "/services/x", str(command.record), kind=ConfigurationError)
     assert refusal.startswith(str(command.record))
 
 
 def test_find_by_page(command: Command) -> None:
-    """A line for each record, with its addresses; broken records on it are said not to have been searched."""
+    """Each record has a line with its addresses. Broken records of the page are reported as not searched."""
     for name in ("a", "b", "c"):
         command.must("bind", f"/services/{name}", str(command.record))
     command.write("/services/d", b'{"type":"JSONServiceRecord","x":"org.apache.hadoop.webhdfs"')
@@ -185,7 +185,7 @@ def test_find_by_page(command: Command) -> None:
 
 
 def test_check_names_what_is_wrong(command: Command) -> None:
-    """And ends with 1, as of a difference; without a fault with 0."""
+    """The exit code is 1 with a fault and 0 without, as in diff(1)."""
     assert command.must("check") == ""
     command.write("/services/x", b'{"type":"JSONServiceRecord"')
     command.write("/services/Y", encode_record(ServiceRecord(description="x" * 2000)))
@@ -200,7 +200,7 @@ def test_check_names_what_is_wrong(command: Command) -> None:
 
 
 def test_purge_says_what_it_would_do_before_it_does_it(command: Command) -> None:
-    """And names what stays."""
+    """It names the entries that stay, too."""
     record = ServiceRecord(attributes={"yarn:persistence": "container", "yarn:id": CONTAINER})
     for path in ("/services/a", "/services/b"):
         command.write(path, encode_record(record))
@@ -215,7 +215,7 @@ def test_purge_says_what_it_would_do_before_it_does_it(command: Command) -> None
 
 
 def test_a_zookeeper_that_is_not_there_is_named() -> None:
-    """After the time of its session."""
+    """The command fails after the session timeout."""
     place = ("--zookeeper", "127.0.0.1:1", "--zookeeper-session-timeout-s", "0.5")
     result = CliRunner().invoke(nncache, ["registry", "ls", *place])
     assert isinstance(result.exception, RegistryCommandError)
@@ -223,7 +223,7 @@ def test_a_zookeeper_that_is_not_there_is_named() -> None:
 
 
 def test_a_secure_registry_needs_a_login() -> None:
-    """Or no one could change what is made."""
+    """Without one, no client could change the entries that it creates."""
     place = ("--zookeeper", "h:1", "--registry-secure", "--registry-realm", "EXAMPLE.COM")
     result = CliRunner().invoke(nncache, ["registry", "ls", *place])
     assert isinstance(result.exception, ConfigurationError)
@@ -233,7 +233,7 @@ def test_a_secure_registry_needs_a_login() -> None:
 def test_watch_prints_lines_until_a_signal(
     command: Command, process: Callable[..., subprocess.Popen[str]]
 ) -> None:
-    """What is there, Current, then each change; Ctrl-C is no failure."""
+    """Present entries, then Current, then each change. Ctrl-C is exit code 0."""
     command.must("bind", "/services/hdfs", str(command.record))
     watching = process("watch", "/services", *command.place)
     assert watching.stdout is not None
@@ -248,7 +248,7 @@ def test_watch_prints_lines_until_a_signal(
 
 @pytest.fixture
 def process() -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Yield what starts the command as a process of its own, which is ended."""
+    """Yield a function that starts the command as a process. The processes are killed at the end."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> subprocess.Popen[str]:
@@ -278,7 +278,7 @@ def process() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     ],
 )
 def test_a_root_without_a_registry_is_named(command: Command, arguments: tuple[str, ...]) -> None:
-    """In place of nothing, or of an entry that nobody asked for."""
+    """Each command fails, rather than print nothing or create an entry."""
     command.place = ("--zookeeper", command.zookeeper, "--registry-root", "/nope")
     assert command.refused(*arguments).startswith(
         "there is no registry at /nope in ZooKeeper: correct registry_root"
@@ -286,6 +286,6 @@ def test_a_root_without_a_registry_is_named(command: Command, arguments: tuple[s
 
 
 def test_a_check_of_a_root_without_a_registry_fails(command: Command) -> None:
-    """It could not be read."""
+    """The registry could not be read."""
     command.place = ("--zookeeper", command.zookeeper, "--registry-root", "/nope")
     assert "no registry at /nope" in command.refused("check", kind=RegistryNotReadError)

@@ -25,7 +25,7 @@ RUNS = "application_1408631738011_0002"
 
 
 class Simulation:
-    """A registry of its own with two applications, and the ResourceManager that knows them."""
+    """A separate registry with records of two applications, and the ResourceManager that knows them."""
 
     def __init__(self, place: dict[str, str], manager: FakeResourceManager) -> None:
         self.manager = manager
@@ -37,7 +37,7 @@ class Simulation:
         return [*place, "--yarn-rm", url or self.manager.url]
 
     def bind(self, path: str, application: str) -> None:
-        """Bind a record that goes with an application."""
+        """Bind a record that belongs to an application."""
         attributes = {"yarn:persistence": "application", "yarn:id": application}
         with nncache.open_registry(**self.place) as registry:
             registry.mknode(path.rpartition("/")[0], create_parents=True)
@@ -49,13 +49,13 @@ class Simulation:
             return set(registry.list("/users/joe/web"))
 
     def run(self, *arguments: str, url: str = "") -> Result:
-        """Run the command and return what came of it."""
+        """Run the command and return its result."""
         return CliRunner().invoke(command, ["registry", "reaper", *arguments, *self.flags(url)])
 
 
 @pytest.fixture
 def simulation(cluster: Cluster) -> Iterator[Simulation]:
-    """Yield one, whose registry is removed."""
+    """Yield a simulation; its registry is removed afterwards."""
     manager = FakeResourceManager(applications={ENDED: "FINISHED", RUNS: "RUNNING"})
     with place_of_its_own(cluster) as place, served(manager) as asked:
         made = Simulation(place, asked)
@@ -65,7 +65,7 @@ def simulation(cluster: Cluster) -> Iterator[Simulation]:
 
 
 def test_it_says_what_it_would_do_before_it_does_it(simulation: Simulation) -> None:
-    """What goes, and what stays, each with its reason."""
+    """The dry run lists the entries to delete and those that stay, each with its reason."""
     kept = f"/users/joe/web/b: kept: {RUNS} is RUNNING\n"
     planned = simulation.run()
     assert (planned.exit_code, planned.stderr) == (0, kept), planned.exception
@@ -85,7 +85,7 @@ def test_it_says_what_it_would_do_before_it_does_it(simulation: Simulation) -> N
 
 
 def test_forgotten_applications_stay_unless_allowed(simulation: Simulation) -> None:
-    """By the timestamp of its id, which the reason names."""
+    """The cluster timestamp of the application id must be allowed; the reason names it."""
     del simulation.manager.applications[ENDED]
     assert "add 1408631738011 to yarn_forgotten" in simulation.run("--yes").stderr
     assert (
@@ -100,7 +100,7 @@ def test_forgotten_applications_stay_unless_allowed(simulation: Simulation) -> N
 
 
 def test_without_a_resource_manager_it_fails_and_deletes_nothing(simulation: Simulation) -> None:
-    """In one line that names it."""
+    """The error is one line that names the URL."""
     nobody = f"http://{free_address()}"
     result = simulation.run("--yes", url=nobody)
     assert isinstance(result.exception, RegistryCommandError)
@@ -120,14 +120,14 @@ def test_without_a_resource_manager_it_fails_and_deletes_nothing(simulation: Sim
     ],
 )
 def test_a_wrong_setting_is_named(flags: list[str], part: str) -> None:
-    """Before anything is asked."""
+    """The error comes before any server is contacted."""
     result = CliRunner().invoke(command, ["registry", "reaper", "--zookeeper", "h:1", *flags])
     assert isinstance(result.exception, ConfigurationError)
     assert part in str(result.exception)
 
 
 def test_a_loop_without_yes_is_refused() -> None:
-    """It would print the same again and again."""
+    """It would print the same plan in each round."""
     arguments = ["registry", "reaper", "--every", "1", "--zookeeper", "h:1", "--yarn-rm", "http://h:1"]
     result = CliRunner().invoke(command, arguments)
     assert result.exit_code == 2
@@ -138,7 +138,7 @@ def test_a_loop_without_yes_is_refused() -> None:
 def test_a_loop_goes_on_until_a_signal(
     simulation: Simulation, number: signal.Signals, tmp_path: Path
 ) -> None:
-    """Through an outage of the ResourceManager; what stays is printed once."""
+    """It survives an outage of the ResourceManager. An entry that stays is printed once."""
     log = tmp_path / "stderr"
     arguments = [*NNCACHE, "registry", "reaper", "--yes", "--every", "0.05", *simulation.flags()]
     with (
@@ -151,9 +151,9 @@ def test_a_loop_goes_on_until_a_signal(
             simulation.manager.ha_state = "STANDBY"
             asked = threading.Semaphore(0)
             simulation.manager.before = lambda _: asked.release()
-            for _ in range(4):  # two for each look
+            for _ in range(4):  # two requests per round
                 assert asked.acquire(timeout=HANG_S)
-            loop.send_signal(signal.SIGHUP)  # which ends no daemon
+            loop.send_signal(signal.SIGHUP)  # ends no daemon
             simulation.manager.ha_state = "ACTIVE"
             simulation.bind("/users/joe/web/c", ENDED)
             assert loop.stdout.readline() == f"deleted /users/joe/web/c: {ENDED} is FINISHED\n"
@@ -169,7 +169,7 @@ def test_a_loop_goes_on_until_a_signal(
 
 
 def test_a_loop_that_cannot_begin_fails() -> None:
-    """ZooKeeper does not answer."""
+    """ZooKeeper does not answer, so the exit code is 1."""
     place = ["--zookeeper", free_address(), "--zookeeper-session-timeout-s", "0.5", "--yarn-rm", "http://h:1"]
     arguments = [*NNCACHE, "registry", "reaper", "--yes", "--every", "1", *place]
     ended = subprocess.run(arguments, capture_output=True, check=False, timeout=HANG_S, text=True)

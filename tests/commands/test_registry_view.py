@@ -1,4 +1,4 @@
-"""Lines of the registry's commands."""
+"""Output lines of the registry's commands."""
 
 import json
 from collections.abc import AsyncIterator
@@ -22,12 +22,12 @@ from tests.registry.samples import WEBHDFS
 
 
 def status(path: str, children: int = 0, size_bytes: int = 0) -> EntryStatus:
-    """Return what is known of an entry."""
+    """Return the status of an entry."""
     return EntryStatus(path=path, time_ms=1408638082445, size_bytes=size_bytes, children=children, version=3)
 
 
 def test_columns_are_as_wide_as_they_must_be() -> None:
-    """Numbers to the right; nothing is printed for nothing."""
+    """Numbers are right-aligned. An empty list has no output."""
     listed = [status("/services", 12), status("/services/hdfs", size_bytes=1234)]
     assert list(registry_view.statuses(listed, as_json=False)) == [
         "12     0  2014-08-21T16:21:22Z  /services",
@@ -51,12 +51,12 @@ def test_columns_are_as_wide_as_they_must_be() -> None:
     ],
 )
 def test_an_address_for_people(fields: Address, text: str) -> None:
-    """Whatever its type."""
+    """Each address type has a readable form."""
     assert registry_view.address(fields) == text
 
 
 def test_what_is_found_names_the_endpoints_that_match() -> None:
-    """And no others."""
+    """The other endpoints of the record are omitted."""
     record = ServiceRecord(
         external=(uri_endpoint("a", "REST", "http://a/", "http://b/"), uri_endpoint("b", "REST", "http://c/"))
     )
@@ -79,19 +79,19 @@ def test_what_is_found_names_the_endpoints_that_match() -> None:
     ],
 )
 def test_a_change_is_one_line(event: Change, line: str, fields: dict[str, object]) -> None:
-    """Text or JSON."""
+    """Both as text and as JSON."""
     assert registry_view.change(event, as_json=False) == line
     assert fields.items() <= json.loads(registry_view.change(event, as_json=True)).items()
 
 
 def test_a_path_of_another_client_breaks_no_line() -> None:
-    """Its name and its texts may hold anything."""
+    """Its name and description may hold any characters."""
     event = Present(status("/a"), ServiceRecord(description="x\n- /b"))
     assert "\n" not in registry_view.change(event, as_json=False)
 
 
 def test_what_a_reaper_does_and_leaves() -> None:
-    """An entry without a record goes for the sake of another: it has no reason of its own."""
+    """An entry without a record is deleted because of another one, and has no reason of its own."""
     reaping = Reaping(
         (Reaped("/a/b", ""), Reaped("/a", "it is FINISHED")), (KeptEntry("/c", "it\nruns", runs=True),)
     )
@@ -109,26 +109,26 @@ def test_what_a_reaper_does_and_leaves() -> None:
 
 
 class Closed:
-    """A registry of which this client may not see the root."""
+    """A registry whose root this client may not read."""
 
     root = "/registry"
 
     async def exists(self, path: str) -> bool:
-        """Refuse it."""
+        """Refuse the request."""
         raise NoPathPermissionsError(path, "refused")
 
 
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (PathNotFoundError("/x", "is not there"), "refused"),  # asked whether there is a registry at all
+        (PathNotFoundError("/x", "is not there"), "refused"),  # `exists` then checks for a registry
         (ConnectionLostError("gone"), "ZooKeeper here:2181 does not answer: gone"),
     ],
 )
 def test_what_fails_while_a_command_works_is_one_line(
     monkeypatch: pytest.MonkeyPatch, error: Exception, line: str
 ) -> None:
-    """No traceback, also where the look for the reason fails."""
+    """There is no traceback, also when the search for the reason fails."""
 
     @asynccontextmanager
     async def opened(_: object) -> AsyncIterator[Registry]:

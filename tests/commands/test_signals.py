@@ -1,4 +1,4 @@
-"""A running proxy as a service manager sees it: notified, reloaded a hundred times, ended without a failed request."""
+"""A running proxy under a service manager: notification, a hundred reloads, and a stop without a failed request."""
 
 import asyncio
 import http.client
@@ -31,7 +31,7 @@ NO_FILTER = "nncache; fwd=bypass; detail=no-filter"
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where a proxy listens."""
+    """The addresses on which a proxy listens."""
 
     listen: str
     admin: str
@@ -39,7 +39,7 @@ class Addresses:
 
 @contextmanager
 def manager(path: Path) -> Iterator[socket.socket]:
-    """Listen as a service manager does."""
+    """Listen on the notification socket, as a service manager does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
         end.settimeout(HANG_S)
         end.bind(str(path))
@@ -47,13 +47,13 @@ def manager(path: Path) -> Iterator[socket.socket]:
 
 
 def heard(end: socket.socket, state: str) -> None:
-    """Wait for a state; signs of life may come before."""
+    """Wait for a state; watchdog messages may come before it."""
     while not (text := end.recv(4096).decode()).startswith(state):
         assert text == "WATCHDOG=1", text
 
 
 class Clients:
-    """Poll on kept connections until told to end; who finds one closed while it was idle connects again, as all do."""
+    """Poll on keep-alive connections. As HTTP clients do, reconnect when an idle connection was closed."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -83,13 +83,13 @@ class Clients:
             except (ConnectionError, http.client.BadStatusLine):
                 connection.close()
                 self.statuses[""] += not is_kept
-            time.sleep(0.001)  # a poller's pace; what is wanted is many reloads under load
+            time.sleep(0.001)  # a poller's interval; the test needs many reloads under load
         connection.close()
 
 
 @pytest.mark.timeout(240)
 def test_reloads_and_the_end_cost_no_request(cluster: Cluster, tmp_path: Path) -> None:
-    """SIGHUP takes globs over and keeps what is cached; SIGTERM fails /ready first, serves on, then drains."""
+    """SIGHUP applies new globs and keeps the cache. SIGTERM first fails /ready, then keeps serving, then drains."""
     listen, admin = free_address(), free_address()
     namenode, file, log = cluster.namenodes[0], tmp_path / "nncache.toml", tmp_path / "log"
     audit = tmp_path / "audit"
@@ -123,7 +123,7 @@ def test_reloads_and_the_end_cost_no_request(cluster: Cluster, tmp_path: Path) -
             heard(end, "READY=1")
 
         while not any('"gate": "open"' in body for _, _, body in fetched(admin, "/ready")):
-            time.sleep(0.05)  # asked again until the deadline of the test
+            time.sleep(0.05)  # polled until the test's timeout
         assert cache_status() == "nncache; fwd=miss; stored"
         with Clients(listen) as clients:
             for number in range(RELOADS):
@@ -142,12 +142,12 @@ def test_reloads_and_the_end_cost_no_request(cluster: Cluster, tmp_path: Path) -
             ((status, _, body),) = fetched(admin, "/ready")
             assert (status, json.loads(body)["reason"]) == (503, "stopping")
             assert cache_status() == NO_FILTER
-        assert process.wait(timeout=HANG_S) == 0  # a load balancer has sent the clients elsewhere
+        assert process.wait(timeout=HANG_S) == 0  # a load balancer would have moved the clients elsewhere
         assert set(clients.statuses) == {404}
         assert clients.statuses.total() > RELOADS
     lines = log.read_text()
     outcomes = Counter(json.loads(line).get("outcome") for line in audit.read_text().splitlines())
-    assert outcomes["changed: glob"] == RELOADS  # the log bounds how often one place writes
+    assert outcomes["changed: glob"] == RELOADS  # the log limits the lines of one place
     assert "SIGHUP: settings were read again; changed: glob\n" in lines
     assert (
         "WARNING nncache.daemons.reloader: SIGHUP: settings were read again; changed: glob; needs a restart: max_calls"
@@ -162,9 +162,9 @@ def test_reloads_and_the_end_cost_no_request(cluster: Cluster, tmp_path: Path) -
 async def test_reloads_and_the_end_under_a_thousand_requests_a_second(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    """Of keep-alive clients behind a load balancer, which asks /ready: a hundred reloads and a stop fail none of them.
+    """Keep-alive clients behind a load balancer that polls /ready: a hundred reloads and a stop fail no request.
 
-    New connections go to another proxy once /ready fails; kept ones are closed while idle, and no request is lost.
+    After /ready fails, new connections go to another proxy. Kept ones are closed while idle.
     """
     first, second = (Addresses(free_address(), free_address()) for _ in range(2))
     logs = [tmp_path / "first.log", tmp_path / "second.log"]
@@ -182,15 +182,15 @@ async def test_reloads_and_the_end_under_a_thousand_requests_a_second(
         return any(status == 200 for status, _, _ in fetched(at.admin, "/ready"))
 
     async def balance() -> None:
-        """Ask /ready five times a second, as a load balancer does."""
+        """Poll /ready five times a second, as a load balancer does."""
         while True:
             healthy[:] = [at.listen for at in (first, second) if await asyncio.to_thread(is_ready, at)]
-            await asyncio.sleep(0.2)  # its own pace
+            await asyncio.sleep(0.2)  # the poll interval
 
     async def until(is_so: Callable[[], bool]) -> None:
         while not is_so():
             assert other.poll() is None, logs[1].read_text()
-            await asyncio.sleep(0.02)  # asked again until the deadline of the test
+            await asyncio.sleep(0.02)  # polled until the test's timeout
 
     def reloads() -> int:
         return logs[0].read_text().count("SIGHUP: settings were read again; changed: glob\n")
@@ -231,7 +231,7 @@ async def test_reloads_and_the_end_under_a_thousand_requests_a_second(
 
 
 def test_the_logs_of_requests_follow_logrotate(tmp_path: Path) -> None:
-    """SIGHUP opens them again, even beside a wrong or empty file; what was written stays where it was moved."""
+    """SIGHUP reopens them, even when the settings file is wrong or empty. Rotated files keep their lines."""
     listen, admin = free_address(), free_address()
     file, log, access, audit = (tmp_path / name for name in ("nncache.toml", "log", "access", "audit"))
     file.write_text(
@@ -244,12 +244,12 @@ def test_the_logs_of_requests_follow_logrotate(tmp_path: Path) -> None:
 
     def wait_for(*names: str) -> None:
         while events(audit) != list(names):
-            time.sleep(0.05)  # written within a moment; asked again until the deadline of the test
+            time.sleep(0.05)  # written within a moment; polled until the test's timeout
 
     with running("proxy", "--config", str(file), log=log) as process:
         while not any("no-active-namenode" in body for _, _, body in fetched(admin, "/ready")):
             assert process.poll() is None, log.read_text()
-            time.sleep(0.05)  # asked again until the deadline of the test
+            time.sleep(0.05)  # polled until the test's timeout
         fetched(listen, "/first")
         assert fetched(admin, "/explain?path=/x")[0][0] == 200
         wait_for("start", "request-refused", "page-called")
@@ -260,7 +260,7 @@ def test_the_logs_of_requests_follow_logrotate(tmp_path: Path) -> None:
         wait_for("reload")
         fetched(listen, "/second")
         wait_for("reload", "request-refused")
-        file.write_text("")  # as who writes it in two steps leaves it for a moment
+        file.write_text("")  # as an editor that writes in two steps leaves it briefly
         process.send_signal(signal.SIGHUP)
         wait_for("reload", "request-refused", "reload")
         assert f"{file}: is empty, and was not when it was last read" in log.read_text()

@@ -1,4 +1,4 @@
-"""What `nncache watch` tells, through gaps and outages, in virtual time."""
+"""The items that `nncache watch` reports through gaps and outages, in virtual time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,7 @@ from tests.invalidation.virtual_time import clock
 
 
 class Watcher:
-    """Somebody who watches, and what was told."""
+    """A subscription and its reported items."""
 
     def __init__(self, fake_cluster: FakeCluster, name: str = "joe") -> None:
         self.reported: list[WatchItem] = []
@@ -26,7 +26,7 @@ class Watcher:
         self.telling = Telling(subscription, self.reported.append)
 
     def news(self) -> list[WatchItem]:
-        """Return what was told since this was last asked."""
+        """Return the items reported since the last call."""
         news, self.reported[:] = self.reported[:], []
         return news
 
@@ -34,7 +34,7 @@ class Watcher:
 def watching(
     story: Callable[[FakeCluster, Watcher], Awaitable[None]],
 ) -> Callable[[FakeCluster], Awaitable[None]]:
-    """Return the story with somebody watching from its beginning to its end."""
+    """Return the story with a subscription that runs from its start to its end."""
 
     async def watched(fake_cluster: FakeCluster) -> None:
         watcher = Watcher(fake_cluster)
@@ -48,12 +48,12 @@ def watching(
 
 
 def unlinked(txid: int, path: str) -> Happened:
-    """Return what is told of a path that was deleted."""
+    """Return the report of a deleted path."""
     return Happened(txid, Unlink(path))
 
 
 def test_gaps_in_a_row_are_left_behind() -> None:
-    """Where records come and go too quickly it goes on from now, and says what it has left out."""
+    """When records expire too fast to be read, it resumes at the present and reports the skipped transactions."""
 
     async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         watcher.news()
@@ -85,7 +85,7 @@ def test_gaps_in_a_row_are_left_behind() -> None:
 
 
 def test_a_filter_made_anew_goes_on_behind_what_is_missing() -> None:
-    """GapFlush: two lines say what happened, and the rest follows."""
+    """GapFlush: two gaps report the lost transactions, and the later events follow."""
 
     async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         watcher.news()
@@ -107,7 +107,7 @@ def test_a_filter_made_anew_goes_on_behind_what_is_missing() -> None:
 
 
 def test_an_outage_is_reported_once_and_so_is_its_end() -> None:
-    """However long it lasts; nothing is missing when it is over."""
+    """Its length does not matter, and no event is missing after it."""
 
     async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         watcher.news()
@@ -124,7 +124,7 @@ def test_an_outage_is_reported_once_and_so_is_its_end() -> None:
 
 
 def test_a_publisher_away_is_reported_once_and_so_is_its_return() -> None:
-    """Also when ZooKeeper goes away meanwhile."""
+    """An outage of ZooKeeper during that time adds no report."""
 
     async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         watcher.news()
@@ -146,7 +146,7 @@ def test_a_publisher_away_is_reported_once_and_so_is_its_return() -> None:
 
 
 def test_a_wiped_zookeeper_is_waited_for() -> None:
-    """Until a publisher has filled it again; what happened meanwhile is missing."""
+    """It waits for a publisher to fill it again. The events of that time are a gap."""
 
     async def story(fake_cluster: FakeCluster, watcher: Watcher) -> None:
         watcher.news()
@@ -168,7 +168,7 @@ def test_a_wiped_zookeeper_is_waited_for() -> None:
 
 @pytest.mark.parametrize("name", ["ann", "../x"])
 def test_an_unknown_filter_ends_it_with_the_names_there_are(name: str) -> None:
-    """Whoever mistyped sees what to type."""
+    """The message lists the valid names for a mistyped one."""
 
     async def story(fake_cluster: FakeCluster) -> None:
         with pytest.raises(WatchError, match=r"there is no filter .*; there are: joe$"):
@@ -178,7 +178,7 @@ def test_an_unknown_filter_ends_it_with_the_names_there_are(name: str) -> None:
 
 
 def test_a_filter_that_is_removed_ends_it() -> None:
-    """After the gap has been told."""
+    """The gap is reported before the error."""
 
     async def story(fake_cluster: FakeCluster) -> None:
         watcher = Watcher(fake_cluster)
@@ -191,7 +191,7 @@ def test_a_filter_that_is_removed_ends_it() -> None:
 
 
 def test_what_is_away_at_the_beginning_is_an_error() -> None:
-    """Whoever starts it sits in front of it: no ZooKeeper, no publisher, no right to read."""
+    """No ZooKeeper, no publisher, no permission: the user at the terminal sees the error immediately."""
 
     async def story(fake_cluster: FakeCluster) -> None:
         fake_cluster.server.tree.forbidden.add(ZNODES.definition("joe"))

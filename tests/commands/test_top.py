@@ -1,4 +1,4 @@
-"""`nncache top` shows /status in a terminal, and goes on when the proxy does not answer."""
+"""`nncache top` shows /status in a terminal, and continues when the proxy does not answer."""
 
 import io
 import json
@@ -39,7 +39,7 @@ def printed(status: dict[str, Any], rows: int = 10, width: int = 120) -> str:
 
 
 def test_it_shows_rates_paths_callers_addresses_and_reasons() -> None:
-    """At a glance."""
+    """One screen shows them all."""
     text = printed(STATUS)
     for words in (
         "nncache 0.1.0 on proxy7, up 6 min",
@@ -54,14 +54,14 @@ def test_it_shows_rates_paths_callers_addresses_and_reasons() -> None:
 
 
 def test_more_calls_than_without_it_are_no_negative_saving() -> None:
-    """A proxy that few ask reads the edits all the same."""
+    """A proxy with few requests still reads the edits."""
     status = json.loads(BODY)
     status["saved"]["since_start"]["calls_saved"] = -2437
     assert "2,437 NameNode calls more than without it" in " ".join(printed(status).split())
 
 
 def test_what_is_amiss_with_the_source_of_edits() -> None:
-    """A line where there is something to say, for each namespace of several."""
+    """A problem has a line; with several namespaces it names the namespace."""
     line = "edits are read from journalnodes; not from other: it is not there; JournalNode j2:8485 does not count"
     assert f"{line}: connection refused" in " ".join(printed(STATUS).split())
     well = STATUS["edits"] | {"passed_over": [], "journalnodes": []}
@@ -73,7 +73,7 @@ def test_what_is_amiss_with_the_source_of_edits() -> None:
 
 
 def test_a_name_is_neither_markup_nor_steers_the_terminal() -> None:
-    """It comes from clients."""
+    """Clients choose the names."""
     text = printed(STATUS)
     assert "\\x1b]0;owned\\x07[bold red]x\\nforged" in text
     assert "\x1b" not in text
@@ -81,14 +81,14 @@ def test_a_name_is_neither_markup_nor_steers_the_terminal() -> None:
 
 
 def test_as_many_rows_as_asked_for() -> None:
-    """Of each kind."""
+    """The limit applies to each table."""
     text = printed(STATUS, rows=2)
     assert "/w/second" in text
     assert "/w/third" not in text
 
 
 def test_a_closed_gate_and_an_idle_proxy_have_words() -> None:
-    """No ratio, no age."""
+    """The ratio and the age are absent."""
     status = json.loads(BODY)
     status["gate"] |= {"is_open": False, "state": "closed: not read", "age_s": None}
     status["saved"]["last_minute"]["ratio"] = None
@@ -103,13 +103,13 @@ def test_a_closed_gate_and_an_idle_proxy_have_words() -> None:
     ("uptime_s", "words"), [(7_260.0, "up 2 h 1 min"), (200_000.0, "up 2 d 7 h"), (59.9, "up 59 s")]
 )
 def test_uptime_is_for_people(uptime_s: float, words: str) -> None:
-    """In two units at most."""
+    """It has at most two units."""
     assert words in printed(STATUS | {"uptime_s": uptime_s})
 
 
 @pytest.mark.parametrize("words", [["--once"], []])
 def test_without_a_terminal_it_prints_once(words: list[str]) -> None:
-    """As a program in a pipe expects."""
+    """A program at the end of a pipe expects that."""
     with answering(200, BODY) as (address, asked):
         result = CliRunner().invoke(top, ["--admin", address, *words])
     assert (result.exit_code, asked) == (0, ["GET /status"])
@@ -117,14 +117,14 @@ def test_without_a_terminal_it_prints_once(words: list[str]) -> None:
 
 
 def test_the_document_as_it_came() -> None:
-    """For programs."""
+    """`--json` prints the document unchanged, for programs."""
     with answering(200, BODY) as (address, _):
         result = CliRunner().invoke(top, ["--admin", address, "--json"])
     assert json.loads(result.output) == STATUS
 
 
 def test_the_port_of_a_publisher_is_named_as_what_it_is() -> None:
-    """It has another page; its document is printed as it came."""
+    """Its /status is another document, which `--json` prints unchanged."""
     with answering(200, b'{"daemon": "publisher"}') as (address, _):
         result = CliRunner().invoke(top, ["--admin", address, "--once"])
         assert isinstance(result.exception, AdminError)
@@ -135,7 +135,7 @@ def test_the_port_of_a_publisher_is_named_as_what_it_is() -> None:
 
 
 def test_live_it_goes_on_when_the_proxy_does_not_answer() -> None:
-    """The last figures stay, under a line that says what is wrong; Ctrl-C ends it."""
+    """The last figures stay, with the error above them. Ctrl-C ends it."""
     console = Console(file=io.StringIO(), width=100, force_terminal=True)
     pauses = 0
 
@@ -156,7 +156,7 @@ def test_live_it_goes_on_when_the_proxy_does_not_answer() -> None:
 
 
 def test_nothing_there_at_first_is_an_error() -> None:
-    """One line, as for `nncache explain`."""
+    """The error is one line, as for `nncache explain`."""
     with pytest.raises(AdminError, match="no proxy answers"):
         follow(
             admin_port(TOP, None, {"admin": "127.0.0.1:1"}), 5, Console(file=io.StringIO()), lambda _: None

@@ -1,4 +1,4 @@
-"""`nncache watch` as a process, on a real ZooKeeper in which a test has written what a publisher would."""
+"""`nncache watch` as a process, on a real ZooKeeper that the test fills as a publisher would."""
 
 import json
 import signal
@@ -29,7 +29,7 @@ ENDS_S = 15.0
 
 
 class Published:
-    """A nameservice with one filter, joe, in a place of its own."""
+    """A nameservice with one filter, joe, under a separate root."""
 
     def __init__(self, session: Session, address: str) -> None:
         self.session = session
@@ -38,7 +38,7 @@ class Published:
         self.txid = 10
 
     async def begin(self) -> None:
-        """Write what is there before anything happens."""
+        """Write the state before the first event."""
         joe = PublishedFilter(
             name="joe", id="a", path_glob="/joe/*", since_txid=10, owner="joe", allowed_subscribers=()
         )
@@ -56,7 +56,7 @@ class Published:
         )
 
     async def unlink(self, path: str) -> None:
-        """Publish that a path was deleted."""
+        """Publish the deletion of a path."""
         before, self.txid = self.txid, self.txid + 1
         events = Events((EventBatch(self.txid, (Unlink(path),)),))
         stream = self.znodes.stream("joe")
@@ -68,7 +68,7 @@ class Published:
 
 @pytest.fixture
 async def published(cluster: Cluster) -> AsyncIterator[Published]:
-    """The nameservice, while the test runs."""
+    """Yield the nameservice."""
     address = cluster.zookeeper.address
     async with Session(ZooKeeperSettings(zookeeper=(address,)), boottime) as session:
         published = Published(session, address)
@@ -78,7 +78,7 @@ async def published(cluster: Cluster) -> AsyncIterator[Published]:
 
 @contextmanager
 def watching(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
-    """Run the command; it is killed if it has not ended by the end."""
+    """Run the command; kill it at the end."""
     process = subprocess.Popen(
         [str(PROGRAM), "watch", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -90,7 +90,7 @@ def watching(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 def next_line(process: "subprocess.Popen[str]") -> str:
-    """Return its next line."""
+    """Return the next line of its output."""
     assert process.stdout is not None
     return process.stdout.readline()
 
@@ -99,7 +99,7 @@ def next_line(process: "subprocess.Popen[str]") -> str:
 async def test_each_event_is_a_line_at_once_until_a_signal(
     published: Published, number: signal.Signals
 ) -> None:
-    """Piped, too: whoever reads waits for no buffer. The signal is no failure."""
+    """Lines are flushed also into a pipe. The signal is exit code 0."""
     with watching("joe", *published.flags) as process:
         assert "-- following joe after transaction 10" in next_line(process)
         for name in ("a", "b"):
@@ -111,7 +111,7 @@ async def test_each_event_is_a_line_at_once_until_a_signal(
 
 
 async def test_programs_get_objects_and_may_begin_earlier(published: Published) -> None:
-    """From behind a transaction on."""
+    """`--from` starts after a transaction."""
     for name in ("a", "b"):
         await published.unlink(f"/joe/{name}")
     with watching("joe", "--json", "--from", "11", *published.flags) as process:
@@ -123,7 +123,7 @@ async def test_programs_get_objects_and_may_begin_earlier(published: Published) 
 
 
 async def test_a_reader_that_goes_away_ends_it_quietly(published: Published) -> None:
-    """As in `nncache watch joe | head -1`."""
+    """A closed pipe is no error, as in `nncache watch joe | head -1`."""
     with watching("joe", *published.flags) as process:
         next_line(process)
         assert process.stdout is not None
@@ -135,7 +135,7 @@ async def test_a_reader_that_goes_away_ends_it_quietly(published: Published) -> 
 
 
 async def test_what_cannot_be_followed_is_one_line(published: Published) -> None:
-    """An unknown filter, with the names there are; a nameservice that nobody publishes."""
+    """An unknown filter lists the names; a nameservice without a publisher is reported."""
     with watching("ann", *published.flags) as process:
         out, err = process.communicate(timeout=ENDS_S)
     assert (out, process.returncode) == ("", 1)
@@ -148,14 +148,14 @@ async def test_what_cannot_be_followed_is_one_line(published: Published) -> None
 
 
 def test_it_needs_to_know_where_zookeeper_is() -> None:
-    """And nothing else but the filter; there is no default that could be another's."""
+    """Besides the filter it is the only required setting: a default could be another cluster's."""
     result = CliRunner().invoke(nncache, ["watch", "joe"])
     assert isinstance(result.exception, ConfigurationError)
     assert str(result.exception).startswith("zookeeper: none: must name the servers")
 
 
 def test_the_file_of_the_daemons_will_do(tmp_path: Path) -> None:
-    """Keys of other commands may stand in it; wrong values of its own are told."""
+    """Keys of other commands are allowed in it. Invalid values of its own keys are reported."""
     config = tmp_path / "nncache.toml"
     config.write_text('namenode_http = ["nn:9870"]\nzookeeper = ["nowhere"]\n', encoding="utf-8")
     result = CliRunner().invoke(nncache, ["watch", "joe", "--config", str(config)])
@@ -165,5 +165,5 @@ def test_the_file_of_the_daemons_will_do(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [[], ["joe", "ann"], ["joe", "--from", "x"], ["joe", "--from", "-1"]])
 def test_what_makes_no_sense_is_refused(arguments: list[str]) -> None:
-    """One filter, and a transaction to begin behind."""
+    """It takes one filter and one transaction id."""
     assert CliRunner().invoke(nncache, ["watch", *arguments, "--zookeeper", "zk:2181"]).exit_code == 2

@@ -1,4 +1,4 @@
-"""A JVM with Hadoop's classes, which tests may call."""
+"""A JVM with Hadoop's classes, for tests to call."""
 
 import sys
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from tests.cluster import HADOOP
 
 @contextmanager
 def hadoop_jvm(configuration: Path, *options: str, pom_file: str = "pom.xml") -> Iterator[Any]:
-    """Yield the package org.apache.hadoop in a JVM with these options; its errors are py4j's own.
+    """Yield the package org.apache.hadoop in a JVM with these options; exceptions are py4j's own.
 
     Args:
-        configuration: the directory of Hadoop's configuration, which need not be there.
-        options: of the JVM.
-        pom_file: which of Hadoop's jars; see `nncache.testbed.jars.resolve`.
+        configuration: Hadoop's configuration directory, which may be missing.
+        options: options of the JVM.
+        pom_file: selects Hadoop's jars; see `nncache.testbed.jars.resolve`.
     """
     runtime = installed(HADOOP, pom_file=pom_file)
     jar = next(Path(sys.prefix).glob("share/py4j/py4j*.jar"))
@@ -35,7 +35,7 @@ def hadoop_jvm(configuration: Path, *options: str, pom_file: str = "pom.xml") ->
     )
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
     with pytest.MonkeyPatch.context() as patch:
-        # A SparkSession of another test has put pyspark's own in its place, which asks each JVM for Spark's classes.
+        # A SparkSession of another test replaces this with pyspark's own, which asks each JVM for Spark's classes.
         patch.setattr("py4j.java_gateway.get_return_value", get_return_value)
         try:
             yield gateway.jvm.org.apache.hadoop

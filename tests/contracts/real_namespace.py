@@ -1,7 +1,7 @@
-"""A directory of a real NameNode as the place of the model's namespace: what is done to it, and what it answers.
+"""A directory of a real NameNode as the model's namespace: operations on it, and its replies.
 
-Users, paths and units are the model's: its superuser stands for the cluster's, its root for the directory, and one of
-its units of length for `_UNIT` bytes.
+Users, paths and units are the model's: its superuser stands for the cluster's, its root for the directory, and its unit
+of length for `_UNIT` bytes.
 """
 
 import asyncio
@@ -33,13 +33,13 @@ _BELOW_A_FILE: Final = re.compile(r"(\S+) \(is not a directory\)")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply, as far as the model says anything of it.
+    """A reply, as far as the model specifies it.
 
     Attributes:
-        exception: the RemoteException's name; empty for none.
-        denied: user, access and path that a refusal names, as far as it names any.
-        truth: the boolean of a reply that is one.
-        message: all that a RemoteException says.
+        exception: the RemoteException's name; empty without one.
+        denied: the user, access and path that a refusal names, as far as it names them.
+        truth: the value of a boolean reply.
+        message: the whole message of a RemoteException.
     """
 
     status: int
@@ -51,7 +51,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A path's status; `file_id` and `mtime` are to be compared with themselves only."""
+    """A path's status. `file_id` and `mtime` are comparable only within one namespace."""
 
     kind: str
     owner: str
@@ -65,7 +65,7 @@ class Shown:
 
     @classmethod
     def of(cls, body: bytes, unit: int = 1, user: Callable[[str], str] = str) -> Self:
-        """Read a reply to GETFILESTATUS whose lengths are in that unit."""
+        """Parse a reply to GETFILESTATUS; lengths are converted to this unit."""
         found = json.loads(body)["FileStatus"]
         return cls(
             kind=found["type"],
@@ -82,9 +82,9 @@ class Shown:
 
 @dataclass
 class RealNamespace:
-    """The directory, and the files that are open in it.
+    """The directory and its open files.
 
-    Use it as a context manager: on leaving it, the directory goes, and what is still open is given up.
+    Use it as a context manager: its exit deletes the directory and abandons open files.
     """
 
     cluster: Cluster
@@ -92,7 +92,7 @@ class RealNamespace:
     _asker: Asker = field(init=False)
     _rpc: NameNodeRpc = field(init=False)
     _runner: asyncio.Runner = field(default_factory=asyncio.Runner)
-    _open: dict[int, http.client.HTTPConnection] = field(default_factory=dict)  # by the file's id
+    _open: dict[int, http.client.HTTPConnection] = field(default_factory=dict)  # by file id
 
     def __post_init__(self) -> None:
         self._asker = Asker(self.cluster.namenodes[0].http)
@@ -110,27 +110,27 @@ class RealNamespace:
         self._runner.run(self._rpc.close())
         self._runner.close()
 
-    # -- what it says
+    # -- replies
 
     def status(self, path: str, user: str) -> Shown | Reply:
-        """Ask for a status; what is no status comes as the reply that it is."""
+        """Return the status of a path, or the reply if it is no status."""
         reply = self._ask("GET", path, "op=GETFILESTATUS", user)
         if reply.status != http.client.OK:
             return self._read(reply)
         return Shown.of(reply.body, _UNIT, self._model_user)
 
     def led_to(self, spelled: str, query: str) -> str:
-        """Return the path of the URL to which the first step of a CREATE leads, as it is spelled there."""
+        """Return the path in the redirect URL of a CREATE's first step, as it is spelled there."""
         reply = self._asker.ask("PUT", f"{PREFIX}{self.top}/{spelled}?op=CREATE{query}")
         location = json.loads(reply.body)["Location"] if reply.body else reply.header("Location")
         return str(location).partition(PREFIX + self.top)[2].partition("?")[0]
 
     def last_txid(self) -> int:
-        """Return the last transaction that was written."""
+        """Return the last written transaction id."""
         return parse_last_txid(self._asker.ask("GET", JOURNAL_QUERY).body)
 
     def events_since(self, txid: int) -> list[list[Event]]:
-        """Return what was told of each later transaction that anything was told of, as the model tells it."""
+        """Return the events of each later transaction that has any, in the model's terms."""
         return self._runner.run(self._events_since(txid))
 
     async def _events_since(self, txid: int) -> list[list[Event]]:
@@ -152,7 +152,7 @@ class RealNamespace:
         return found
 
     def _model_event(self, event: Event) -> Event | None:
-        """Leave of an event what the model says; None if it is about another place."""
+        """Return the event with the fields that the model has; None for a path outside the directory."""
         if not (event.source if isinstance(event, Rename) else event.path).startswith(self.top + "/"):
             return None
         match event:
@@ -169,15 +169,15 @@ class RealNamespace:
             case _:
                 return type(event)(self._inside(event.path))
 
-    # -- what is done to it
+    # -- operations
 
     def call(self, method: str, path: str, query: str, user: str) -> Reply:
-        """Make a call of one step. The model's paths stand in its query with "destination=" before them."""
+        """Make a call of one step. A path in its query follows "destination="."""
         query = query.replace("destination=", f"destination={self.top}")
         return self._read(self._ask(method, path, query, user))
 
     def open(self, method: str, path: str, query: str, user: str) -> Reply:
-        """Make both steps of a write, but leave the file open: half of a unit was written."""
+        """Make both steps of a write but leave the file open, with half of a unit written."""
         before = self.last_txid()
         first = self._ask(method, path, f"{query}&noredirect=true", user)
         if first.status != http.client.OK:
@@ -192,7 +192,7 @@ class RealNamespace:
         return Reply(http.client.OK)
 
     def _await_open(self, connection: http.client.HTTPConnection, path: str, before: int) -> bool:
-        """Wait until the edits tell that the file is open; False if the DataNode replies instead."""
+        """Wait until the edits show that the file is open; False if the DataNode replies instead."""
         deadline = time.monotonic() + _TIMEOUT_S
         while time.monotonic() < deadline:
             if has_replied(connection):
@@ -203,7 +203,7 @@ class RealNamespace:
         raise TimeoutError(path)
 
     def close(self, path: str) -> Reply:
-        """Write the rest and complete the file; one that is closed, or never was opened here, is left alone."""
+        """Write the rest and complete the file; do nothing if it was not opened here or is closed."""
         shown = self.status(path, SUPERUSER)
         connection = self._open.pop(shown.file_id, None) if isinstance(shown, Shown) else None
         if connection is None:
@@ -211,7 +211,7 @@ class RealNamespace:
         connection.send(b"x")
         return self._end(connection)
 
-    # -- inner parts
+    # -- helpers
 
     def _ask(self, method: str, path: str, query: str, user: str) -> RawReply:
         who = self.cluster.superuser if user == SUPERUSER else user
@@ -239,7 +239,7 @@ class RealNamespace:
 def read(
     status: int, body: bytes, inside: Callable[[str], str] = str, model_user: Callable[[str], str] = str
 ) -> Reply:
-    """Read a reply, the NameNode's or the model's; a 201 of a DataNode is a 200."""
+    """Parse a reply of the NameNode or the model; a DataNode's 201 counts as 200."""
     if status in (http.client.OK, http.client.CREATED):
         truth = json.loads(body).get("boolean") if body else None
         return Reply(http.client.OK, truth=truth)

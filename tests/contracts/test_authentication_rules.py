@@ -1,4 +1,4 @@
-"""Principals, proxy users and hosts mean here what they mean to Hadoop's own classes, which are asked in a JVM."""
+"""Principals, proxy users and hosts mean the same to nncache and to Hadoop's own classes in a JVM."""
 
 import itertools
 from collections.abc import Iterator
@@ -66,14 +66,14 @@ ACLS = (
 
 @pytest.fixture(scope="module")
 def hadoop() -> Iterator[Any]:
-    """A JVM with Hadoop's classes, in this realm; ends with the test."""
+    """A JVM with Hadoop's classes in this realm, until the end of the module."""
     options = (f"-Djava.security.krb5.realm={REALM}", "-Djava.security.krb5.kdc=localhost:88")
     with hadoop_jvm(Path("/nonexistent"), *options) as hadoop:
         yield hadoop
 
 
 def our_name(rules: str, principal: str) -> str | None:
-    """Return the short name as it is found here; None for none."""
+    """Return nncache's short name; None without one."""
     try:
         return AuthToLocal(rules, REALM).short_name(principal)
     except (NoRuleError, BadRuleError):
@@ -81,7 +81,7 @@ def our_name(rules: str, principal: str) -> str | None:
 
 
 def their_name(hadoop: Any, rules: str, principal: str) -> str | None:
-    """Return Hadoop's."""
+    """Return Hadoop's short name; None without one."""
     names = hadoop.security.authentication.util.KerberosName
     names.setRuleMechanism("hadoop")
     names.setRules(rules)
@@ -92,7 +92,7 @@ def their_name(hadoop: Any, rules: str, principal: str) -> str | None:
 
 
 def test_principals_have_the_same_short_names(hadoop: Any) -> None:
-    """By each set of rules, or none by both."""
+    """Each rule set gives the same name, or none, on both sides."""
     pairs = list(itertools.product(RULES, PRINCIPALS))
     ours = {pair: our_name(*pair) for pair in pairs}
     assert ours == {pair: their_name(hadoop, *pair) for pair in pairs}
@@ -100,7 +100,7 @@ def test_principals_have_the_same_short_names(hadoop: Any) -> None:
 
 
 def test_hosts_include_the_same_addresses(hadoop: Any) -> None:
-    """By address, network or name."""
+    """Hosts are given by address, network or name."""
     for text in HOSTS:
         rules, machines = parse_hosts(text), hadoop.util.MachineList(text)
         resolved = {address_of("127.0.0.1")} if rules.names == ("localhost",) else set()
@@ -110,7 +110,7 @@ def test_hosts_include_the_same_addresses(hadoop: Any) -> None:
 
 
 def test_users_may_be_acted_for_alike(hadoop: Any) -> None:
-    """Of the groups Hadoop knows none here either."""
+    """The groups have no members for Hadoop here."""
     alice = hadoop.security.UserGroupInformation.createRemoteUser("alice")
     for users, groups in ACLS:
         values = {"hadoop.proxyuser.knox.users": users, "hadoop.proxyuser.knox.groups": groups}

@@ -1,4 +1,4 @@
-"""Configuration files mean here what they mean to Hadoop's own classes, which are asked in a JVM."""
+"""Configuration files mean the same to nncache and to Hadoop's own classes in a JVM."""
 
 import os
 import random
@@ -17,18 +17,18 @@ from tests.hadoop.site_files import XI, prop, site
 
 NAMES = ("a", "b", "c", "d", "e", "fs.default.name", "fs.defaultFS", "dfs.http.address", "dfs.nameservices")
 FILES = 200
-"""Pairs of files that are drawn."""
+"""Number of random pairs of files."""
 
 
 @pytest.fixture(scope="module")
 def hadoop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A JVM with Hadoop's classes; ends with the test."""
+    """A JVM with Hadoop's classes, until the end of the module."""
     with hadoop_jvm(tmp_path_factory.mktemp("none")) as hadoop:
         yield hadoop
 
 
 def theirs(hadoop: Any, files: Sequence[Path]) -> Any:
-    """Let Hadoop read these files, without the defaults of its jars."""
+    """Return Hadoop's configuration from these files, without the defaults of its jars."""
     found = hadoop.hdfs.HdfsConfiguration(False)
     for file in files:
         found.addResource(hadoop.fs.Path(file.as_uri()))
@@ -36,13 +36,13 @@ def theirs(hadoop: Any, files: Sequence[Path]) -> Any:
 
 
 class Drawing:
-    """Draws what stands in configuration files."""
+    """Generates random configuration files."""
 
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
 
     def file(self, included: str) -> str:
-        """Draw a file, which may include another."""
+        """Return a random file, which may include another."""
         parts = [self._property() for _ in range(self._rng.randrange(1, 9))]
         if self._rng.random() < 0.3:
             fallback = f"<xi:fallback>{self._property()}</xi:fallback>" if self._rng.random() < 0.7 else ""
@@ -75,7 +75,7 @@ class Drawing:
 
 
 def test_drawn_files_mean_the_same(hadoop: Any, tmp_path: Path) -> None:
-    """Each value of each name; and what Hadoop gives up is given up."""
+    """Each name has the same value, and an error for Hadoop is an error for nncache."""
     (tmp_path / "included.xml").write_text(site(prop("c", "from ${a}"), prop("d", "included", is_final=True)))
     files = [tmp_path / name for name in RESOURCES]
     differences, present, given_up = [], 0, 0
@@ -169,7 +169,7 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_namenodes_are_those_that_hadoop_finds(hadoop: Any, tmp_path: Path, layout: str) -> None:
-    """In the layouts that distributions write; addresses without names, since Hadoop would look these up."""
+    """The layouts are those of common distributions. Addresses are numeric, since Hadoop would resolve names."""
     values = LAYOUTS[layout]
     in_core = [key for key in values if key.startswith(("fs.", "first"))]
     files = [tmp_path / name for name in RESOURCES]

@@ -1,4 +1,4 @@
-"""What tests may do to the fake of ZooKeeper alone: in a time that is not real, and to the commit that matters."""
+"""Features of the ZooKeeper fake alone: virtual time, and control of a single commit."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ from tests.invalidation.virtual_time import clock
 
 
 def test_a_lost_commit_is_carried_out_or_not() -> None:
-    """As the test says, and only the next one; its session goes on, over another connection."""
+    """The test decides whether the next commit is applied. The session continues over another connection."""
 
     async def story() -> None:
         zookeeper = FakeZooKeeper(clock)
@@ -32,7 +32,7 @@ def test_a_lost_commit_is_carried_out_or_not() -> None:
 
 
 def test_what_takes_long_takes_no_time() -> None:
-    """Sessions end when they were cut off for too long, by the time of the story."""
+    """Sessions expire in virtual time after a disconnection."""
 
     async def story() -> None:
         zookeeper = FakeZooKeeper(clock)
@@ -57,7 +57,7 @@ def test_what_takes_long_takes_no_time() -> None:
 
 
 def test_calls_take_their_time_in_order() -> None:
-    """Pipelined calls take one latency together; each finds what those before it have left."""
+    """Pipelined calls share one latency; each sees the effects of those before it."""
 
     async def story() -> None:
         zookeeper = FakeZooKeeper(clock, latency_s=0.01)
@@ -76,7 +76,7 @@ def test_calls_take_their_time_in_order() -> None:
 
 
 def test_its_watches_are_counted() -> None:
-    """One for a path and a session, until it fires or the connection goes."""
+    """There is one per path and session, until it fires or the connection ends."""
 
     async def story() -> None:
         zookeeper = FakeZooKeeper(clock)

@@ -1,4 +1,4 @@
-"""What a real NameNode makes and answers at the bounds that the proxy relies on."""
+"""The behaviour of a real NameNode at the limits that the proxy relies on."""
 
 import asyncio
 import uuid
@@ -16,7 +16,7 @@ from tests.contracts.test_odd_requests import DEADLINE_S, Asker
 
 @asynccontextmanager
 async def place(cluster: Cluster) -> AsyncIterator[tuple[Asker, str]]:
-    """Give someone who asks, and a directory of the test's own, one level deep."""
+    """Yield a client and a separate directory, one level deep."""
     directory, asker = f"/t{uuid.uuid4().hex[:12]}", Asker(cluster)
     await asyncio.to_thread(make_directory, cluster, directory)
     try:
@@ -27,7 +27,7 @@ async def place(cluster: Cluster) -> AsyncIterator[tuple[Asker, str]]:
 
 
 async def test_nothing_is_made_beyond_the_limits(cluster: Cluster) -> None:
-    """OwnWrites needs no window and no forgetting there: `nncache.hadoop.paths.exceeds_limits`."""
+    """OwnWrites needs neither a window nor an invalidation beyond them: `nncache.hadoop.paths.exceeds_limits`."""
     async with place(cluster) as (asker, directory):
         deepest = directory + (MAX_PATH_LEVELS - 1) * "/a"
         name = "/" + 200 * "b"
@@ -47,7 +47,7 @@ async def test_nothing_is_made_beyond_the_limits(cluster: Cluster) -> None:
 
 
 async def test_a_renamed_directory_takes_what_is_in_it_beyond_them(cluster: Cluster) -> None:
-    """So what goes there still counts for its parent; nothing that is there is kept."""
+    """So a rename to such a place still invalidates its parent, but no path there is cached."""
     async with place(cluster) as (asker, directory):
         deep = (MAX_PATH_LEVELS - 10) * "/a"
         for top in ("/from", "/to"):
@@ -65,7 +65,7 @@ async def test_a_renamed_directory_takes_what_is_in_it_beyond_them(cluster: Clus
 
 @pytest.mark.parametrize("fields", ["Host: a\r\nHost: a", "Host: a\r\nX: 1\r\nhost:a"])
 async def test_equal_hosts_are_answered(cluster: Cluster, fields: str) -> None:
-    """Verbatim: `nncache.net.http1.head.read_head` leaves one of them."""
+    """Verbatim: `nncache.net.http1.head.read_head` keeps one of equal Host fields."""
     host, _, port = cluster.namenodes[0].http.rpartition(":")
     async with asyncio.timeout(DEADLINE_S):
         reader, writer = await asyncio.open_connection(host, int(port))

@@ -1,7 +1,7 @@
-"""The namespace that the model's histories stand on, beside a real NameNode's: the same done to both, seen by all.
+"""The model's namespace compared with a real NameNode's: the same operations on both, read by all users.
 
-After each operation the reply, the events of each transaction, and every status of every path for every user are
-compared. What is compared with itself only (file ids, times of modification) must change when the model's does.
+After each operation the reply, the events of each transaction, and the status of every path for every user must be
+equal. File ids and modification times, comparable only within one namespace, must change when the model's do.
 """
 
 import json
@@ -29,7 +29,7 @@ KINDS: Final = {
     *("APPEND", "CREATE", "DELETE", "MKDIRS", "RENAME", "SETOWNER", "SETPERMISSION", "SETREPLICATION"),
     *("SETTIMES", "TRUNCATE", "close", "policy"),
 }
-"""All that histories do; each has to have been done."""
+"""All operations of the histories; each must have succeeded at least once."""
 
 NUMBERS: Final = 10**12
 TIMES_FROM_MS: Final = 1_700_000_000_000
@@ -38,7 +38,7 @@ WHO: Final = (SUPERUSER, *USERS)
 
 @dataclass(frozen=True)
 class Done:
-    """One operation: how it is done to the real NameNode, and what the model makes of it."""
+    """An operation on the real NameNode, and its effect in the model."""
 
     op: str
     what: str  # the operation in words
@@ -50,7 +50,7 @@ class Done:
 
 
 def draw(number: int, txid: int) -> Done:
-    """Choose an operation as the histories do; its first transaction will be this one of the model's."""
+    """Choose an operation as the histories do; `txid` is its first transaction in the model."""
     choice = Draw(number)
     match choice.of(12):
         case 0 | 1 | 2:
@@ -126,11 +126,11 @@ def _storage_policy(path: str, name: str) -> Done:
 
 @dataclass
 class Beside:
-    """The model beside the real one.
+    """The model and the real namespace.
 
     Attributes:
-        file_ids: by the model's number of an inode, the real one's file id.
-        did: how often each kind of operation did what.
+        file_ids: the real file id, by the model's inode number.
+        did: the number of operations by kind and status.
     """
 
     real: RealNamespace
@@ -143,7 +143,7 @@ class Beside:
     did: Counter[str] = field(default_factory=Counter)
 
     def do(self, done: Done) -> None:
-        """Do the same to both and compare all that can be seen."""
+        """Apply the operation to both; compare everything visible."""
         before = self.real.last_txid()
         really = done.really(self.real)
         try:
@@ -164,7 +164,7 @@ class Beside:
         self.compare(done)
 
     def compare(self, done: Done) -> None:
-        """Compare every status of every path for every user."""
+        """Compare the status of every path for every user."""
         for path in PATHS:
             for user in WHO:
                 answer = ns.status_of(self.now, user, path)
@@ -186,7 +186,7 @@ class Beside:
 
 
 def test_it_does_what_the_real_one_does(cluster: Cluster) -> None:
-    """Random operations; a failure names the one that the two differ on."""
+    """The operations are random. A failure names the first operation with a difference."""
     did: Counter[str] = Counter()
     for seed in range(SEEDS):
         random = Random(seed)
@@ -212,15 +212,15 @@ NAMES: Final = (
     "%CD%BE%E2%84%AA%E1%BF%AF",  # its form C is ASCII: ";K`"
     "f%FF",
     "a%20b%25%3F%23",
-    "%3C%CC%A7",  # in form C its escape is broken
-    "%E2%80%80",  # a blank that is escaped before form C can change it
+    "%3C%CC%A7",  # form C breaks its escape
+    "%E2%80%80",  # a space that is escaped before form C can change it
 )
-"""Names as they are asked for."""
+"""Names as requested."""
 
 
 @pytest.mark.parametrize("query", ["", "&noredirect=true"])
 def test_its_redirects_name_what_the_real_ones_name(cluster: Cluster, query: str) -> None:
-    """A Location is in form C, the JSON as it was asked for."""
+    """A Location is in form C; the JSON has the requested name."""
     with RealNamespace(cluster, f"/t{uuid.uuid4().hex[:12]}") as real:
         really = [real.led_to(name, query) for name in NAMES]
     modelled = []

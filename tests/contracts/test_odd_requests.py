@@ -1,6 +1,6 @@
-"""Odd requests at a real NameNode.
+"""Odd requests to a real NameNode.
 
-It reads them as `nncache.hadoop.calls` does, and changes no more than `nncache.hadoop.effects` says.
+It parses them as `nncache.hadoop.calls` does, and changes no more than `nncache.hadoop.effects` says.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from tests.hadoop.test_paths import SPELLINGS
 
 DEADLINE_S = 30.0
 
-# "@" is the service's prefix, "$" a directory of this test's own; in this order each finds what those before have left.
+# "@" is the service's prefix, "$" a directory of this test. Each request depends on the effects of those before it.
 REQUESTS = """
 PUT @$/d?op=MKDIRS
 PUT @$/d/s?op=MKDIRS
@@ -102,7 +102,7 @@ DELETE @$/d?op=DELETE&recursive=true
 
 
 class Asker:
-    """Sends raw requests to the NameNode and sees which events they bring."""
+    """Sends raw requests to the NameNode and reads the events that they cause."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._http = cluster.namenodes[0].http
@@ -110,11 +110,11 @@ class Asker:
         self._rpc = NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser)
 
     def target(self, target: str) -> str:
-        """Add who asks: the superuser, so that nothing fails for want of a right."""
+        """Add the superuser as the caller, so that no request fails for lack of permission."""
         return f"{target}{'&' if '?' in target else '?'}user.name={self._user}"
 
     async def send(self, method: str, target: str) -> tuple[int, bytes]:
-        """Send one request, its target byte for byte, and give status and body."""
+        """Send a request with its target byte for byte; return status and body."""
         host, _, port = self._http.rpartition(":")
         async with asyncio.timeout(DEADLINE_S):
             reader, writer = await asyncio.open_connection(host, int(port))
@@ -127,7 +127,7 @@ class Asker:
         return int(head_bytes.split()[1]), body
 
     async def events_of(self, method: str, target: str) -> tuple[int, bytes, list[Event]]:
-        """Send one request and give the events of all transactions that it made, synced or not when it was answered."""
+        """Send a request; return status, body and the events of all its transactions, synced or not at the reply."""
         first = await self._rpc.get_current_edit_log_txid() + 1
         status, body = await self.send(method, target)
         last = await self._rpc.get_current_edit_log_txid()
@@ -140,12 +140,12 @@ class Asker:
         return status, body, events
 
     async def close(self) -> None:
-        """Close the connection."""
+        """Close the RPC connection."""
         await self._rpc.close()
 
 
 async def test_no_request_changes_more_than_is_forgotten_for_it(cluster: Cluster) -> None:
-    """OwnWrites, against the events of the real thing; a call that is read wrongly would show here."""
+    """OwnWrites against the real events: a misparsed call would fail here."""
     directory = f"/t{uuid.uuid4().hex[:12]}"
     asker = Asker(cluster)
     existing = ExistingPath(topmost_missing=directory + "/d/q1")
@@ -167,14 +167,14 @@ async def test_no_request_changes_more_than_is_forgotten_for_it(cluster: Cluster
     finally:
         await asker.send("DELETE", asker.target(f"{PREFIX}{directory}?op=DELETE&recursive=true"))
         await asker.close()
-    assert seen > 30  # of requests that a NameNode carries out there are many
+    assert seen > 30  # the NameNode executes many of the requests
 
 
 @pytest.mark.parametrize(("raw", "as_requested"), SPELLINGS)
 async def test_a_spelling_is_quoted_as_it_is_decoded_here(
     cluster: Cluster, raw: str, as_requested: str
 ) -> None:
-    """Verbatim: a cached 404 has the NameNode's bytes, whatever the spelling (but the paths never cached)."""
+    """Verbatim: a cached 404 equals the NameNode's bytes for every spelling (except paths that are never cached)."""
     asker = Asker(cluster)
     place = uuid.uuid4().hex
     try:

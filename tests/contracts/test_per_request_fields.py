@@ -1,4 +1,4 @@
-"""Header fields that are left out of the key of an answer change nothing in what a NameNode says."""
+"""Header fields that are not part of the cache key do not change a NameNode's reply."""
 
 import re
 
@@ -21,7 +21,7 @@ VALUES = (
 def asked(
     cluster: Cluster, path: str, field: tuple[str, str] | None
 ) -> tuple[int, list[tuple[str, str]], bytes]:
-    """Return status, fields and body; what differs each time is blanked."""
+    """Return the status, fields and body, with fields that differ each time blanked."""
     with Asker(cluster.namenodes[0].http) as namenode:
         target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name=alice"
         reply = namenode.ask("GET", target, headers=[] if field is None else [field])
@@ -34,7 +34,7 @@ def asked(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_namenode_makes_nothing_of_it(cluster: Cluster, hdfs_directory: str, name: str) -> None:
-    """Of a path that is there, and of one that is not."""
+    """This holds for an existing and for a missing path."""
     for path in (hdfs_directory, f"{hdfs_directory}/missing"):
         plain = asked(cluster, path, None)
         assert {200: path == hdfs_directory, 404: path != hdfs_directory}[plain[0]]

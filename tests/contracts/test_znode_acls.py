@@ -1,4 +1,4 @@
-"""ACLs of ZooKeeper, and of the fake that stands for it, allow and refuse the same."""
+"""ACLs of ZooKeeper and of its fake allow and refuse the same operations."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
@@ -18,11 +18,11 @@ ALLOWED = {
     Right.DELETE: {"delete"},
     Right.ADMIN: set(),
 }
-"""What may be done to a znode, and to its children, with one right."""
+"""The operations on a znode and its children that each permission allows."""
 
 
 async def is_allowed(attempt: Callable[[], Awaitable[object]]) -> bool:
-    """Tell whether an ACL allows it."""
+    """Return whether the ACL allows the operation."""
     try:
         await attempt()
     except NotAllowedError:
@@ -32,7 +32,7 @@ async def is_allowed(attempt: Callable[[], Awaitable[object]]) -> bool:
 
 @pytest.fixture(params=["fake", "real"])
 async def simulation(request: pytest.FixtureRequest) -> AsyncIterator[Simulation]:
-    """Yield the fake, or the ZooKeeper of the cluster."""
+    """Yield the fake, or the cluster's ZooKeeper."""
     if request.param == "fake":
         fake = FakeServer()
         await fake.zookeeper.ensure(fake.root)
@@ -43,7 +43,7 @@ async def simulation(request: pytest.FixtureRequest) -> AsyncIterator[Simulation
 
 
 async def test_each_right_allows_what_it_is_for(simulation: Simulation) -> None:
-    """CREATE and DELETE are about children; an ACL is seen by who may read or administer."""
+    """CREATE and DELETE concern children. Only a client that may read or administer a znode sees its ACL."""
     for right in Right:
         path = f"{simulation.root}/{right.name}"
         await simulation.zookeeper.commit(
@@ -66,7 +66,7 @@ async def test_each_right_allows_what_it_is_for(simulation: Simulation) -> None:
 
 
 async def test_an_acl_has_a_version_of_its_own(simulation: Simulation) -> None:
-    """It is set against that; data and ACL do not count each other's changes."""
+    """An ACL is set against that version. Changes of data and of the ACL are counted separately."""
     path = f"{simulation.root}/a"
     with pytest.raises(NoNodeError):
         await simulation.zookeeper.acl(path)
@@ -89,7 +89,7 @@ async def test_an_acl_has_a_version_of_its_own(simulation: Simulation) -> None:
 
 
 async def test_a_session_without_an_identity_makes_nothing_its_own(simulation: Simulation) -> None:
-    """ZooKeeper refuses `auth`, and the whole transaction with it."""
+    """ZooKeeper refuses the scheme `auth`, and the whole transaction with it."""
     with pytest.raises(ZnodeError, match=r"must have authenticated this client|refuses its ACL"):
         await simulation.zookeeper.commit(
             [Create(f"{simulation.root}/a", b""), Create(f"{simulation.root}/b", b"", acl=OF_ITS_MAKER)]

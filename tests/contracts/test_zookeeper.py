@@ -1,4 +1,4 @@
-"""ZooKeeper, its fake and the embedded znodes do the same: what `nncache.coordination.zookeeper` says."""
+"""ZooKeeper, its fake and the embedded znodes obey the contract of `nncache.coordination.zookeeper`."""
 
 import asyncio
 import random
@@ -38,9 +38,9 @@ from tests.namenode.ensemble import Ensemble, Member
 MOMENT_S = 0.05
 LONG_S = 10.0
 LARGE = 900 * 1024
-"""What a commit may carry (jute.maxbuffer is 1 MiB)."""
+"""Maximum size of a commit in bytes (jute.maxbuffer is 1 MiB)."""
 
-# What a commit says of a tree in which A (version 1) has a child and B is empty (version 0): "$" is the
+# Refused commits on a tree in which A (version 1) has a child and B is empty (version 0): "$" is the
 # root, and the error names the second path.
 REFUSALS: Sequence[tuple[str, Sequence[Operation], type[ZnodeError], str]] = (
     ("set what is not there", [SetData("$/X", b"")], NoNodeError, "$/X"),
@@ -66,7 +66,7 @@ REFUSALS: Sequence[tuple[str, Sequence[Operation], type[ZnodeError], str]] = (
 
 
 def placed(root: str, operation: Operation) -> Operation:
-    """Return the operation with "$" as the root."""
+    """Return the operation with "$" replaced by the root."""
     path = operation.path.replace("$", root)
     match operation:
         case Create(_, data, ephemeral, acl, sequential):
@@ -81,17 +81,17 @@ def placed(root: str, operation: Operation) -> Operation:
 
 @dataclass(frozen=True)
 class Embedded:
-    """Embedded znodes, and a path among them that is this test's alone."""
+    """Embedded znodes, and a path for this test alone."""
 
     root: str
     zookeeper: Znodes
 
 
 class ZnodesContract:
-    """What all do; a subclass has the fixture `simulation`, whose root is there and empty."""
+    """The common contract; a subclass has the fixture `simulation`, whose root exists and is empty."""
 
     async def test_a_znode_is_read_as_it_was_written(self, simulation: Embedded | Simulation) -> None:
-        """Data, version and children are those of now; created_zxid tells a new znode from the old one of its path."""
+        """Data, version and children are current; created_zxid tells a new znode from an old one of the same path."""
         path = f"{simulation.root}/a"
         await simulation.zookeeper.commit([Create(path, b"\0first")])
         first = await simulation.zookeeper.get(path)
@@ -112,14 +112,14 @@ class ZnodesContract:
         assert third.created_zxid > first.created_zxid
 
     async def test_what_is_not_there_is_named(self, simulation: Embedded | Simulation) -> None:
-        """NoNodeError names the path."""
+        """NoNodeError has the path."""
         for call in (simulation.zookeeper.get, simulation.zookeeper.children):
             with pytest.raises(NoNodeError) as raised:
                 await call(f"{simulation.root}/x")
             assert raised.value.path == f"{simulation.root}/x"
 
     async def test_many_are_read_in_the_order_asked_for(self, simulation: Embedded | Simulation) -> None:
-        """One for each path, None for those that are not there, also for more than are under way at a time."""
+        """There is a result per path, None for a missing znode, also for more paths than may be in flight at a time."""
         await simulation.zookeeper.commit(
             [Create(f"{simulation.root}/{n}", str(n).encode()) for n in range(150)]
         )
@@ -132,7 +132,7 @@ class ZnodesContract:
         assert await simulation.zookeeper.get_many([]) == ()
 
     async def test_children_are_named_without_their_parent(self, simulation: Embedded | Simulation) -> None:
-        """Names, in no order."""
+        """The names are in no particular order."""
         assert await simulation.zookeeper.children(simulation.root) == ()
         await simulation.zookeeper.commit(
             [Create(f"{simulation.root}/a", b""), Create(f"{simulation.root}/a/b", b"")]
@@ -153,7 +153,7 @@ class ZnodesContract:
         error: type[ZnodeError],
         path: str,
     ) -> None:
-        """The error is that of the first operation that can't be carried out; none of the others is."""
+        """The error is that of the first failing operation; no other operation is applied."""
         names = ("A", "A/child", "B")
         await simulation.zookeeper.commit([Create(f"{simulation.root}/{name}", b"old") for name in names])
         await simulation.zookeeper.commit([SetData(f"{simulation.root}/A", b"new")])
@@ -168,7 +168,7 @@ class ZnodesContract:
         assert await simulation.zookeeper.get_many(paths) == before
 
     async def test_a_commit_sees_itself(self, simulation: Embedded | Simulation) -> None:
-        """Later operations find what the earlier ones have done; any version is good for ANY_VERSION."""
+        """Later operations see the effects of earlier ones. ANY_VERSION matches every version."""
         a, b = f"{simulation.root}/a", f"{simulation.root}/b"
         await simulation.zookeeper.commit(
             [
@@ -189,7 +189,7 @@ class ZnodesContract:
     async def test_sequential_znodes_are_numbered_without_gaps(
         self, simulation: Embedded | Simulation
     ) -> None:
-        """By the children made below that parent so far: deleted ones count, those of a refused commit do not."""
+        """The number counts the children ever created, including deleted ones, but not those of a refused commit."""
         top, zookeeper = f"{simulation.root}/q", simulation.zookeeper
         one = Create(f"{top}/e-", b"x", sequential=True)
         await zookeeper.commit([Create(top, b""), one, one, Create(f"{top}/named", b"")])
@@ -204,7 +204,7 @@ class ZnodesContract:
     async def test_a_change_of_children_is_seen_at_their_parent(
         self, simulation: Embedded | Simulation
     ) -> None:
-        """By its children_zxid, which counts up when one is made or deleted, and with nothing else."""
+        """Its children_zxid increases when a child is created or deleted, and only then."""
         top, zookeeper = f"{simulation.root}/t", simulation.zookeeper
         await zookeeper.commit([Create(top, b"")])
         seen = [(await zookeeper.get(top)).children_zxid]
@@ -224,11 +224,11 @@ class ZnodesContract:
         assert seen == sorted(set(seen))
 
     async def test_an_empty_commit_is_nothing(self, simulation: Embedded | Simulation) -> None:
-        """It succeeds."""
+        """It succeeds without an effect."""
         await simulation.zookeeper.commit([])
 
     async def test_a_commit_may_be_large(self, simulation: Embedded | Simulation) -> None:
-        """Up to LARGE bytes in all, and thousands of operations."""
+        """It may have LARGE bytes in total, and thousands of operations."""
         await simulation.zookeeper.commit([Create(f"{simulation.root}/large", b"x" * LARGE)])
         assert len((await simulation.zookeeper.get(f"{simulation.root}/large")).data) == LARGE
         await simulation.zookeeper.commit([Create(f"{simulation.root}/{n}", b"") for n in range(2000)])
@@ -236,10 +236,10 @@ class ZnodesContract:
 
 
 class Contract(ZnodesContract):
-    """What those with sessions do."""
+    """The contract of znodes with sessions."""
 
     async def test_a_session_says_who_it_is(self, simulation: Simulation) -> None:
-        """A connected session has an id and has counted its first connection; another session has another id."""
+        """A connected session has an id and connection 1; another session has another id."""
         assert simulation.zookeeper.is_connected
         assert simulation.zookeeper.connection_id == 1
         await simulation.zookeeper.wait_connected(0.0)
@@ -247,7 +247,7 @@ class Contract(ZnodesContract):
             assert 0 != other.session_id != simulation.zookeeper.session_id != 0
 
     async def test_a_snapshot_is_of_one_moment(self, simulation: Simulation) -> None:
-        """What two znodes get in one transaction is read of both or of neither; after a sync, all that was before."""
+        """A transaction on two znodes is read from both or neither. After a sync, all earlier writes are visible."""
         paths = [f"{simulation.root}/{name}" for name in ("a", "b", "missing")]
         await simulation.zookeeper.commit([Create(path, b"0") for path in paths[:2]])
         async with simulation.session() as other:
@@ -266,7 +266,7 @@ class Contract(ZnodesContract):
         assert await simulation.zookeeper.snapshot([]) == ()
 
     async def test_nothing_is_created_below_an_ephemeral(self, simulation: Simulation) -> None:
-        """It is refused, and nothing is changed."""
+        """The commit is refused and changes nothing."""
         path = f"{simulation.root}/e"
         await simulation.zookeeper.commit([Create(path, b"", ephemeral=True)])
         with pytest.raises(ZnodeError) as raised:
@@ -275,7 +275,7 @@ class Contract(ZnodesContract):
         assert raised.value.path == f"{path}/x"
 
     async def test_an_ephemeral_znode_goes_with_its_session(self, simulation: Simulation) -> None:
-        """It names the session that made it, and goes when that is left."""
+        """It has the id of its session, and is deleted when that ends."""
         path = f"{simulation.root}/e"
         async with simulation.session() as other:
             await other.commit([Create(path, b"mine", ephemeral=True)])
@@ -286,7 +286,7 @@ class Contract(ZnodesContract):
         assert await look.read() is None
 
     async def test_a_path_is_ensured(self, simulation: Simulation) -> None:
-        """What is missing is made, empty; what is there is left alone, whoever makes it at the same time."""
+        """Missing znodes are created empty; existing ones stay unchanged, also with concurrent calls."""
         path = f"{simulation.root}/a/b/c"
         async with simulation.session() as other:
             await asyncio.gather(
@@ -300,7 +300,7 @@ class Contract(ZnodesContract):
         await simulation.zookeeper.ensure("/")
 
     async def test_what_an_acl_forbids_is_not_allowed(self, simulation: Simulation) -> None:
-        """NotAllowedError for what is forbidden; to ensure it is no more than to know that it is there."""
+        """A forbidden call raises NotAllowedError; `ensure` only needs the znode to exist."""
         path = f"{simulation.root}/a"
         await simulation.zookeeper.commit([Create(path, b"")])
         async with simulation.forbidden(path):
@@ -317,7 +317,7 @@ class Contract(ZnodesContract):
             await simulation.zookeeper.ensure(path)
 
     async def test_a_session_that_ends_is_followed_by_another(self, simulation: Simulation) -> None:
-        """Another id, another connection; its ephemeral znodes are gone, and looks say that there may be news."""
+        """It has another id and connection. Its ephemeral znodes are gone, and watches report a possible change."""
         path = f"{simulation.root}/e"
         await simulation.zookeeper.commit([Create(path, b"", ephemeral=True)])
         look = simulation.zookeeper.watch(simulation.root)
@@ -335,7 +335,7 @@ class Contract(ZnodesContract):
         assert await look.changed(LONG_S)
 
     async def test_a_cancelled_call_harms_no_other(self, simulation: Simulation) -> None:
-        """Whatever becomes of it, later calls get answers of their own, in order."""
+        """Later calls get their own answers, in order."""
         await simulation.zookeeper.commit(
             [Create(f"{simulation.root}/{n}", str(n).encode()) for n in range(100)]
         )
@@ -351,7 +351,7 @@ class Contract(ZnodesContract):
             ).encode()
 
     async def test_what_does_not_change_is_no_news(self, simulation: Simulation) -> None:
-        """Neither children nor other znodes nor a refused commit fire a watch; before the first read all is news."""
+        """Children, other znodes and refused commits fire no watch. Before its first read, a watch reports a change."""
         path = f"{simulation.root}/a"
         await simulation.zookeeper.commit([Create(path, b"")])
         look = simulation.zookeeper.watch(path)
@@ -363,7 +363,7 @@ class Contract(ZnodesContract):
         assert not await look.changed(MOMENT_S)
 
     async def test_each_change_is_news(self, simulation: Simulation) -> None:
-        """Creating, setting (also the same data) and deleting; what is read then is at least as new."""
+        """Create, set (even to equal data) and delete are reported; the next read is at least as new."""
         path = f"{simulation.root}/a"
         look = simulation.zookeeper.watch(path)
         assert await look.read() is None
@@ -383,7 +383,7 @@ class Contract(ZnodesContract):
                 assert (znode and znode.data) == data
 
     async def test_a_change_between_two_reads_is_not_missed(self, simulation: Simulation) -> None:
-        """What is written while it is being read is either read, or news."""
+        """A concurrent write is either read or reported."""
         path = f"{simulation.root}/a"
         await simulation.zookeeper.commit([Create(path, b"0")])
         look = simulation.zookeeper.watch(path)
@@ -397,7 +397,7 @@ class Contract(ZnodesContract):
                     assert await look.changed(LONG_S)
 
     async def test_two_looks_at_one_path_are_each_notified(self, simulation: Simulation) -> None:
-        """One that has read the change does not take it from the other."""
+        """Reading the change through one watch does not reset the other."""
         path = f"{simulation.root}/a"
         first, second = simulation.zookeeper.watch(path), simulation.zookeeper.watch(path)
         await first.read()
@@ -409,7 +409,7 @@ class Contract(ZnodesContract):
         assert not await first.changed(0.0)
 
     async def test_no_connection_in_time_is_a_lost_connection(self, simulation: Simulation) -> None:
-        """A session that was left fails at once."""
+        """A session that was closed fails immediately."""
         async with simulation.session() as other:
             pass
         assert not other.is_connected
@@ -425,14 +425,14 @@ class TestEmbedded(ZnodesContract):
 
     @pytest.fixture(params=["memory", "file"])
     async def simulation(self, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Embedded]:
-        """Yield them."""
+        """Yield embedded znodes."""
         znodes = EmbeddedZnodes(tmp_path / "znodes" if request.param == "file" else None)
         await znodes.commit([Create("/world", b"")])
         yield Embedded("/world", znodes)
         znodes.close()
 
     async def test_what_was_committed_is_there_after_a_restart(self, tmp_path: Path) -> None:
-        """Data, versions, children and the order of creation; a refused transaction leaves no trace."""
+        """Data, versions, children and creation order persist. A refused transaction leaves no trace."""
         first = EmbeddedZnodes(tmp_path / "znodes")
         await first.commit([Create("/a", b"1"), Create("/a/b", b""), Create("/c", b""), SetData("/a", b"2")])
         await first.commit([Delete("/c"), Create("/a/d", b"\0")])
@@ -453,17 +453,17 @@ class TestEmbedded(ZnodesContract):
         second.close()
 
     async def test_nothing_ephemeral_is_taken(self) -> None:
-        """There is no session with which it could go."""
+        """There is no session to delete it with."""
         with pytest.raises(ValueError, match="ephemeral"):
             await EmbeddedZnodes().commit([Create("/e", b"", ephemeral=True)])
 
 
 class TestLinearizable(ZnodesContract):
-    """Znodes below a root: on the fakes, and on a ZooKeeper."""
+    """Linearizable znodes below a root: on the fakes, and on a ZooKeeper."""
 
     @pytest.fixture(params=["fake", "ensemble", "real"])
     async def simulation(self, request: pytest.FixtureRequest) -> AsyncIterator[Embedded]:
-        """Yield them."""
+        """Yield linearizable znodes."""
         async with AsyncExitStack() as stack:
             below: Simulation = FakeServer()
             if request.param == "real":
@@ -493,7 +493,7 @@ class TestFake(Contract):
 
 @asynccontextmanager
 async def real_simulation(cluster: Cluster) -> AsyncIterator[RealServer]:
-    """Yield a place in the ZooKeeper of the cluster."""
+    """Yield a separate root in the cluster's ZooKeeper."""
     root = f"/contract-{uuid.uuid4().hex[:12]}"
     async with connected(cluster.zookeeper.address) as session:
         await session.ensure(root)
@@ -502,10 +502,10 @@ async def real_simulation(cluster: Cluster) -> AsyncIterator[RealServer]:
 
 
 class TestReal(Contract):
-    """The real one."""
+    """The real ZooKeeper."""
 
     @pytest.fixture
     async def simulation(self, cluster: Cluster) -> AsyncIterator[Simulation]:
-        """Yield it."""
+        """Yield a separate root in it."""
         async with real_simulation(cluster) as simulation:
             yield simulation

@@ -1,4 +1,4 @@
-"""What befalls a session when its server cannot be reached or loses its data: the same with the fake as in truth."""
+"""The effects on a session of an unreachable server and of lost data: the fake and ZooKeeper agree."""
 
 import asyncio
 import time
@@ -15,14 +15,14 @@ from tests.coordination.simulations import connected
 from tests.patience import SLACK_S
 
 TIMEOUT_S = 1.0
-"""Of the sessions: the least that the test bed's ZooKeeper grants."""
+"""Session timeout in seconds: the minimum that the test bed's ZooKeeper grants."""
 
 LONG_S = 10.0
 ROOT = "/faults"
 
 
 class FakeServer:
-    """The fake: a session that may be cut off, and another that is not."""
+    """The fake with a session to cut off, and another."""
 
     def __init__(self) -> None:
         self._server = FakeZooKeeper(time.monotonic, session_timeout_s=TIMEOUT_S)
@@ -30,24 +30,24 @@ class FakeServer:
         self.other = self._server.session()
 
     async def cut(self) -> None:
-        """Cut the victim's connection, and let no other come about."""
+        """Cut the victim's connection and refuse new ones."""
         self._server.disconnect(self.victim)
 
     async def restore(self) -> None:
-        """Let it come about again, and wait for that."""
+        """Accept connections again; wait until the victim is connected."""
         self._server.connect()
 
     async def hush(self) -> None:
-        """Let no answer come in time."""
+        """Delay all answers beyond the timeout."""
         self._server.latency_s = 1000.0
 
     async def wipe(self) -> None:
-        """Lose all data, and wait until both are connected again."""
+        """Lose all data."""
         self._server.wipe()
 
 
 class RealServer:
-    """A ZooKeeper, the victim's connections through a relay."""
+    """A ZooKeeper with the victim's connections through a relay."""
 
     def __init__(self, server: ZooKeeperServer, relay: Relay, victim: ZooKeeper, other: ZooKeeper) -> None:
         self.victim = victim
@@ -56,28 +56,28 @@ class RealServer:
         self._relay = relay
 
     async def cut(self) -> None:
-        """Cut the relay."""
+        """Cut the relay; wait until the victim notices."""
         self._relay.cut()
         async with asyncio.timeout(LONG_S):
-            while self.victim.is_connected:  # noqa: ASYNC110 - nobody tells
+            while self.victim.is_connected:  # noqa: ASYNC110 - nothing notifies
                 await asyncio.sleep(0.01)
 
     async def restore(self) -> None:
-        """Restore the relay."""
+        """Restore the relay; wait until the victim is connected."""
         self._relay.restore()
         await self.victim.wait_connected(LONG_S)
 
     async def hush(self) -> None:
-        """Swallow everything."""
+        """Drop all traffic of the relay."""
         self._relay.black_hole()
 
     async def wipe(self) -> None:
-        """Wipe the server and start it again."""
+        """Wipe and restart the server; wait for new sessions."""
         before = self.victim.session_id, self.other.session_id
         self._server.wipe()
         await asyncio.to_thread(self._server.process.start)
         async with asyncio.timeout(LONG_S):
-            while {self.victim.session_id, self.other.session_id} & {0, *before}:  # noqa: ASYNC110 - nobody tells
+            while {self.victim.session_id, self.other.session_id} & {0, *before}:  # noqa: ASYNC110 - nothing notifies
                 await asyncio.sleep(0.01)
 
 
@@ -85,10 +85,10 @@ Simulation = FakeServer | RealServer
 
 
 class Contract:
-    """What both do; a subclass has the fixture `simulation`, where ROOT is there and empty."""
+    """The common contract; a subclass has the fixture `simulation`, where ROOT exists and is empty."""
 
     async def test_a_short_cut_costs_the_connection_alone(self, simulation: Simulation) -> None:
-        """Calls fail at once meanwhile; the session goes on with its ephemeral znodes, and any look may have news."""
+        """In the cut, calls fail immediately. The session and its ephemeral znodes stay; watches report a change."""
         session_id, connection_id = simulation.victim.session_id, simulation.victim.connection_id
         await simulation.victim.commit([Create(f"{ROOT}/e", b"", ephemeral=True)])
         look = simulation.victim.watch(ROOT)
@@ -114,7 +114,7 @@ class Contract:
         assert await look.changed(LONG_S), "the watch was set again"
 
     async def test_a_long_cut_costs_the_session(self, simulation: Simulation) -> None:
-        """Its ephemeral znodes go while it is cut off, which others see; then there is another session."""
+        """Its ephemeral znodes expire during the cut, which others see. Then it has a new session."""
         session_id, connection_id = simulation.victim.session_id, simulation.victim.connection_id
         await simulation.victim.commit([Create(f"{ROOT}/e", b"", ephemeral=True)])
         look = simulation.other.watch(f"{ROOT}/e")
@@ -122,7 +122,7 @@ class Contract:
         await simulation.cut()
         assert await look.changed(LONG_S)
         assert await look.read() is None
-        await asyncio.sleep(0.3)  # the victim too has taken note by then
+        await asyncio.sleep(0.3)  # by then the victim has noticed, too
         await simulation.restore()
         assert simulation.victim.session_id not in (0, session_id)
         assert simulation.victim.connection_id > connection_id
@@ -130,7 +130,7 @@ class Contract:
             await simulation.victim.get(f"{ROOT}/e")
 
     async def test_a_call_under_way_is_lost_with_its_connection(self, simulation: Simulation) -> None:
-        """ConnectionLostError, also for many at once; the next call has an answer of its own."""
+        """Calls, including get_many, raise ConnectionLostError. The next call gets its own answer."""
         await simulation.hush()
         async with asyncio.TaskGroup() as tasks:
             calls = [
@@ -142,7 +142,7 @@ class Contract:
         assert all(isinstance(call.result(), ConnectionLostError) for call in calls)
 
     async def test_no_call_waits_for_longer_than_the_session(self, simulation: Simulation) -> None:
-        """Whatever the server does, there is an answer or ConnectionLostError by then."""
+        """By then there is an answer or ConnectionLostError."""
         await simulation.hush()
         began = time.monotonic()
         with pytest.raises(ConnectionLostError):
@@ -150,7 +150,7 @@ class Contract:
         assert time.monotonic() - began < TIMEOUT_S + SLACK_S
 
     async def test_wiped_data_cost_the_session(self, simulation: Simulation) -> None:
-        """Everybody gets another session with an empty tree, and looks say that there is news."""
+        """Every client gets a new session with an empty tree, and watches report a change."""
         await simulation.victim.commit([Create(f"{ROOT}/a", b"old")])
         look = simulation.victim.watch(f"{ROOT}/a")
         await look.read()
@@ -175,11 +175,11 @@ class TestFake(Contract):
 
 
 class TestReal(Contract):
-    """The real one."""
+    """The real ZooKeeper."""
 
     @pytest.fixture
     async def simulation(self, zookeeper_server: ZooKeeperServer) -> AsyncIterator[Simulation]:
-        """Yield a ZooKeeper, with nothing in it that was there before."""
+        """Yield an empty ZooKeeper."""
         zookeeper_server.wipe()
         await asyncio.to_thread(zookeeper_server.process.start)
         with Relay(zookeeper_server.address) as relay:
@@ -192,7 +192,7 @@ class TestReal(Contract):
 
 
 async def failure(call: Awaitable[object]) -> ConnectionLostError | None:
-    """Return how a call fails."""
+    """Return the ConnectionLostError of a call; None if it succeeds."""
     try:
         await call
     except ConnectionLostError as exc:

@@ -12,6 +12,7 @@ from nncache.coordination.errors import (
     BadVersionError,
     ConnectionLostError,
     NodeExistsError,
+    NoNodeError,
     OutcomeUnknownError,
     TooLargeError,
 )
@@ -85,6 +86,45 @@ async def test_a_read_over_another_connection_is_begun_again(server: FakeZooKeep
     session.before_read = lose
     await znodes.get_many([MARKS])
     assert session.calls == ["sync", "read", "sync", "read", "synced"]
+
+
+class Behind(Recorded):
+    """A session whose connection changes once, under a sync, to a server that has not heard of any children."""
+
+    is_behind = False
+
+    async def sync(self, path: str) -> None:
+        """Begin, and lose the connection."""
+        if not self.calls:
+            self.calls.append("sync")
+            self.is_behind = True
+            self.disconnect()
+            self.connect(self.session_id)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            raise ConnectionLostError("lost")
+        self.is_behind = False
+        await super().sync(path)
+
+    async def children(self, path: str) -> tuple[str, ...]:
+        """Look."""
+        if self.is_behind:
+            raise NoNodeError(path)
+        return await super().children(path)
+
+
+@pytest.mark.parametrize("is_joined", [False, True])
+async def test_what_another_connection_misses_may_be_there(server: FakeZooKeeper, is_joined: bool) -> None:
+    """X1: nor is that its server has no such znode said without a sync, whoever has begun it."""
+    session = Behind(server)
+    znodes = await znodes_of(session)
+    async with asyncio.TaskGroup() as group:
+        if is_joined:
+            group.create_task(znodes.get_many([MARKS]))
+        children = group.create_task(znodes.children(MARKS))
+    assert children.result() == ("me",)
+    with pytest.raises(NoNodeError):
+        await znodes.children("/no")
 
 
 async def test_who_led_a_sync_may_be_cancelled(server: FakeZooKeeper) -> None:

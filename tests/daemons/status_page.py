@@ -1,4 +1,4 @@
-"""The keys of a document at /status, and those that docs/status.md describes."""
+"""The keys of a /status document, and the keys that docs/status.md describes."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from tests.house.tree import ROOT
 
 
 def keys_of(value: object, at: str = "") -> Iterator[str]:
-    """Yield the path of each key, as docs/status.md writes it."""
+    """Yield the dotted path of each key, as docs/status.md writes it."""
     match value:
         case dict():
             for key, each in value.items():
@@ -21,7 +21,7 @@ def keys_of(value: object, at: str = "") -> Iterator[str]:
 
 
 def described(heading: str) -> set[str]:
-    """Return the keys that the list under a heading describes."""
+    """Return the keys described by the list under a heading."""
     text = (ROOT / "docs/status.md").read_text(encoding="utf-8")
     return {
         key

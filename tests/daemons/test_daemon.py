@@ -1,4 +1,4 @@
-"""A daemon runs until a signal asks it to end."""
+"""A daemon runs until a signal stops it."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ from tests.proxy.wire import until
 def test_a_signal_sets_the_event_and_is_logged(
     number: signal.Signals, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What is under way ends in order, on the loop that the proxy is measured on."""
+    """The work ends in order, on uvloop, the loop that the proxy is measured on."""
     ended_in_order = False
 
     async def serve(signals: Signals) -> None:
@@ -36,7 +36,7 @@ def test_a_signal_sets_the_event_and_is_logged(
 
 
 def test_sighup_reloads(caplog: pytest.LogCaptureFixture) -> None:
-    """As soon as there is something to reload."""
+    """Before there is anything to reload, it is logged as ignored."""
     reloads = list[int]()
 
     async def serve(signals: Signals) -> None:
@@ -55,7 +55,7 @@ def test_sighup_reloads(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_signal_without_a_meaning_ends_nothing(
     number: signal.Signals, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """And the log says that it came."""
+    """The log names the ignored signal."""
 
     async def serve(_: Signals) -> None:
         os.kill(os.getpid(), number)
@@ -66,7 +66,7 @@ def test_a_signal_without_a_meaning_ends_nothing(
 
 
 def test_sigquit_shows_what_each_thread_is_doing(capfd: pytest.CaptureFixture[str]) -> None:
-    """As operators know it of a JVM."""
+    """The stacks go to standard error, as a JVM does on SIGQUIT."""
 
     async def serve(_: Signals) -> None:
         os.kill(os.getpid(), signal.SIGQUIT)
@@ -79,7 +79,7 @@ def test_sigquit_shows_what_each_thread_is_doing(capfd: pytest.CaptureFixture[st
 async def test_work_that_ends_is_begun_again(
     fault: Exception | None, reported: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whether it raised or just returned; each time is in the log."""
+    """It may have raised or returned; each restart is logged."""
     begun = 0
     enough = asyncio.Event()
 
@@ -103,7 +103,7 @@ async def test_work_that_ends_is_begun_again(
 
 
 async def test_background_work_runs_as_long_as_its_block() -> None:
-    """All of it at once, supervised; none outlives the block."""
+    """All parts start concurrently and are supervised; each is cancelled when the block ends."""
     begun: list[str] = []
     ended: list[str] = []
     all_begun = asyncio.Event()

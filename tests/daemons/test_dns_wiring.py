@@ -1,4 +1,4 @@
-"""The parts of the DNS daemon together, on a ZooKeeper that a test may break."""
+"""The parts of the DNS daemon together, on a ZooKeeper that a test may kill."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ SRV = "_webhdfs._tcp.hdfs.services.registry.example"
 
 
 def settings(**flags: object) -> SettingsOfDns:
-    """Return settings for a ZooKeeper that is not there."""
+    """Return settings with a ZooKeeper address where nothing listens."""
     given: dict[str, object] = {
         "admin": "127.0.0.1:0",
         "dns_listen": "127.0.0.1:0",
@@ -51,7 +51,7 @@ def settings(**flags: object) -> SettingsOfDns:
 
 @asynccontextmanager
 async def running(chosen: SettingsOfDns) -> AsyncIterator[DnsSystem]:
-    """Run one; its end is waited for, and must come by itself."""
+    """Run a DNS daemon; at the end, stop it and wait for its orderly end."""
     stop = asyncio.Event()
     system = DnsSystem(chosen, boottime)
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as group:
@@ -64,7 +64,7 @@ async def running(chosen: SettingsOfDns) -> AsyncIterator[DnsSystem]:
 
 
 async def begun(system: DnsSystem) -> bool:
-    """Tell whether it listens."""
+    """Return whether it listens."""
     try:
         return bool(system.address.port)
     except AssertionError:
@@ -72,19 +72,19 @@ async def begun(system: DnsSystem) -> bool:
 
 
 async def asked(system: DnsSystem, name: str = SRV) -> dns.message.Message:
-    """Ask it for SRV."""
+    """Query it for SRV records."""
     query = dns.message.make_query(name, "SRV")
     return await dns.asyncquery.tcp(query, system.address.host, port=system.address.port)
 
 
 async def page(system: DnsSystem, path: str) -> tuple[int, str]:
-    """Return status and body."""
+    """Return the status and body of a page."""
     async with aiohttp.ClientSession() as session, session.get(f"{system.admin_url}{path}") as reply:
         return reply.status, await reply.text()
 
 
 async def test_without_zookeeper_it_answers_that_it_cannot() -> None:
-    """It is there, is not ready, and says what it waits for."""
+    """It listens, answers SERVFAIL, is not ready, and gives the reason."""
     async with running(settings()) as system:
         assert (await asked(system)).rcode() == dns.rcode.SERVFAIL
         assert (await page(system, "health"))[0] == 200
@@ -95,7 +95,7 @@ async def test_without_zookeeper_it_answers_that_it_cannot() -> None:
 
 
 async def test_the_metrics_are_those_of_this_daemon() -> None:
-    """Every row that it has and no other, readable by Prometheus."""
+    """/metrics has exactly this daemon's rows, in a form that Prometheus parses."""
     async with running(settings()) as system:
         await asked(system)
         _, text = await page(system, "metrics")
@@ -107,7 +107,7 @@ async def test_the_metrics_are_those_of_this_daemon() -> None:
 
 
 async def test_what_was_known_is_answered_while_zookeeper_is_away(zookeeper_server: ZooKeeperServer) -> None:
-    """It says so; and follows again when ZooKeeper is back."""
+    """The daemon stays ready but not current. It follows the registry again when ZooKeeper is back."""
     root = f"/registry-{uuid.uuid4().hex[:12]}"
     chosen = settings(zookeeper=(zookeeper_server.address,), registry_root=root)
 
@@ -138,13 +138,13 @@ async def test_what_was_known_is_answered_while_zookeeper_is_away(zookeeper_serv
 
 
 async def differs(is_so: Awaitable[bool]) -> bool:
-    """Tell whether it is not so."""
+    """Return whether this is false."""
     return not await is_so
 
 
 @pytest.mark.parametrize("key", ["admin", "dns_listen"])
 async def test_an_address_in_use_ends_the_start(key: str) -> None:
-    """One line that names the setting."""
+    """The error is one line that names the setting."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(StartError, match=f"^{key}: {address}: "):
@@ -152,13 +152,13 @@ async def test_an_address_in_use_ends_the_start(key: str) -> None:
 
 
 def test_a_login_that_cannot_be_made_ends_the_start() -> None:
-    """Before anything is opened."""
+    """The error comes before any socket is opened."""
     with pytest.raises(ConfigurationError, match="principal"):
         run_dns(settings(zookeeper_sasl="kerberos"), settings)
 
 
 def test_the_level_of_the_log_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing else does without a restart."""
+    """Every other setting needs a restart."""
     levels = []
     monkeypatch.setattr(dns_wiring, "set_log_level", lambda log: levels.append(log.log_level))
     system = DnsSystem(settings(), boottime)
@@ -170,7 +170,7 @@ def test_the_level_of_the_log_may_change(monkeypatch: pytest.MonkeyPatch) -> Non
 async def test_a_registry_that_refuses_to_be_read_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is said, and answers go on."""
+    """Each attempt is logged, and queries are still answered."""
 
     class Refused:
         def __init__(self, *_: object) -> None:
@@ -185,18 +185,18 @@ async def test_a_registry_that_refuses_to_be_read_is_tried_again(
     async with running(settings()) as system:
         async with asyncio.timeout(HANG_S):
             while caplog.text.count("the registry is not read") < 2:  # noqa: ASYNC110 - the daemon makes it so
-                await asyncio.sleep(0.01)  # asked again until the deadline
+                await asyncio.sleep(0.01)  # polled until the deadline
         assert (await asked(system)).rcode() == dns.rcode.SERVFAIL
 
 
 def present(name: str, record: ServiceRecord | None = WEBHDFS) -> Present:
-    """Say that an entry is there."""
+    """Return the event of a present entry."""
     path = f"/services/{name}"
     return Present(EntryStatus(path=path, time_ms=0, size_bytes=0, children=0, version=0), record)
 
 
 async def reported(following: DnsFollowing, zone: Zone, *changes: Change) -> list[tuple[int, bool, bool]]:
-    """Follow these; return after each how many entries there are, and whether the zone is loaded and current."""
+    """Follow these changes; after each, return the number of entries, and whether the zone is loaded and current."""
     seen: list[tuple[int, bool, bool]] = []
 
     async def each() -> AsyncIterator[Change]:
@@ -211,12 +211,12 @@ async def reported(following: DnsFollowing, zone: Zone, *changes: Change) -> lis
 
 @pytest.fixture
 def zone() -> Zone:
-    """Return an empty one."""
+    """Return an empty zone."""
     return Zone(18)
 
 
 async def test_the_zone_is_loaded_when_everything_was_read(zone: Zone) -> None:
-    """Not before: a name that was not read yet would be one that is not there."""
+    """Earlier, it would answer NXDOMAIN for names that it has not read yet."""
     following = DnsFollowing(zone)
     assert await reported(
         following,
@@ -238,7 +238,7 @@ async def test_the_zone_is_loaded_when_everything_was_read(zone: Zone) -> None:
 
 
 async def test_what_was_known_stays_through_a_gap(zone: Zone) -> None:
-    """And is not called current until everything was read again."""
+    """The zone is not current until everything was read again."""
     following = DnsFollowing(zone)
     assert await reported(
         following, zone, present("a"), Current(), WatchGap("lost"), Removed("/services/a"), Current()
@@ -253,7 +253,7 @@ async def test_what_was_known_stays_through_a_gap(zone: Zone) -> None:
 
 
 async def test_another_watch_tells_what_is_gone(zone: Zone) -> None:
-    """By not naming it; until it has named everything, all stays."""
+    """Entries that it has not named by the time of Current are removed; until then, all stay."""
     following = DnsFollowing(zone)
     await reported(following, zone, present("a"), present("b"), Current())
     assert await reported(following, zone, present("b"), present("c"), Removed("/services/c"), Current()) == [
@@ -265,7 +265,7 @@ async def test_another_watch_tells_what_is_gone(zone: Zone) -> None:
 
 
 async def test_a_large_registry_does_not_hold_up_answers(zone: Zone) -> None:
-    """Other tasks run in between."""
+    """Other tasks run between batches of changes."""
     iterations = 0
 
     async def count() -> None:
@@ -282,7 +282,7 @@ async def test_a_large_registry_does_not_hold_up_answers(zone: Zone) -> None:
 
 
 async def test_a_registry_that_is_not_there_is_noticed(zone: Zone) -> None:
-    """All was read, and not even its root was there."""
+    """Everything was read, and the root was not among it."""
     following = DnsFollowing(zone)
     found = []
     root = Present(EntryStatus(path="/", time_ms=0, size_bytes=0, children=0, version=0), None)
@@ -300,7 +300,7 @@ AWAY = DnsState(is_loaded=True, is_current=False, is_zookeeper_connected=False)
 
 
 def test_an_outage_of_zookeeper_is_a_state_of_its_own() -> None:
-    """So it stays ready, and says that something is wrong."""
+    """The daemon stays ready and reports a reason."""
     assert [each.is_ready for each in (NEW, CONNECTED, WELL, AWAY)] == [False, False, True, True]
     assert [each.reason for each in (NEW, CONNECTED, WELL, AWAY)] == [
         "no-zookeeper",
@@ -311,7 +311,7 @@ def test_an_outage_of_zookeeper_is_a_state_of_its_own() -> None:
 
 
 def test_each_state_is_logged_once() -> None:
-    """Bad ones with what to do."""
+    """A line about a fault says what to do."""
     ((news),) = lines(None, NEW)
     assert news.is_bad
     assert "SERVFAIL; see that the servers of zookeeper run" in news.text
@@ -324,7 +324,7 @@ def test_each_state_is_logged_once() -> None:
 
 
 def test_a_registry_that_is_not_there_is_named() -> None:
-    """With the setting that says where it is."""
+    """The line names the setting to correct."""
     missing = replace(WELL, missing_root="/nope")
     ((news),) = lines(None, missing)
     assert news.is_bad

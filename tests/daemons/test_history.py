@@ -1,4 +1,4 @@
-"""Rates of the last minute and the gate's history, from what is seen every quarter of a second."""
+"""Rates of the last minute and transitions of the gate, from samples every quarter of a second."""
 
 import pytest
 
@@ -9,7 +9,7 @@ CLOSED = "closed: behind the NameNode by 12 transactions: is a publisher running
 
 
 def totals(at: float) -> Totals:
-    """Return those of a process that started at 100, gets 100 requests a second and answers 75 from memory."""
+    """Return the totals of a process that started at 100, with 100 requests per second, 75 of them from memory."""
     lasted = at - 100
     return Totals(
         requests=round(100 * lasted),
@@ -22,7 +22,7 @@ def totals(at: float) -> Totals:
 
 
 def seen(until: float) -> History[Totals]:
-    """Return what is remembered of that process."""
+    """Return the history of that process until this time."""
     recent = History(100.0, Totals())
     for number in range(1, round((until - 100) / LOOK_S) + 1):
         now = 100 + number * LOOK_S
@@ -32,7 +32,7 @@ def seen(until: float) -> History[Totals]:
 
 @pytest.mark.parametrize(("lasted_s", "span_s"), [(2.0, 2.0), (30.0, 30.0), (60.0, 60.0), (3_602.0, 62.0)])
 def test_the_last_minute_or_all_if_that_is_less(lasted_s: float, span_s: float) -> None:
-    """All figures are of the same span, whose length is said."""
+    """All figures cover the same span, whose length is reported."""
     now = 100.0 + lasted_s
     span = seen(now).last_minute(now, totals(now))
     assert span.seconds == pytest.approx(span_s)
@@ -47,13 +47,13 @@ def test_the_last_minute_or_all_if_that_is_less(lasted_s: float, span_s: float) 
 
 
 def test_after_a_pause_without_looks_the_latest_one_counts() -> None:
-    """A machine that slept: the span is longer than a minute, and says so."""
+    """After the machine slept, the span is longer than a minute and reports its length."""
     span = seen(110.0).last_minute(1_000.0, totals(1_000.0))
     assert (span.seconds, span.totals.requests) == (890.0, 89_000)
 
 
 def test_ten_minutes_are_remembered_in_steps_of_five_seconds() -> None:
-    """For the chart."""
+    """They feed the chart."""
     spans = list(seen(3_700.0).spans())
     assert len(spans) == SAMPLES - 1
     assert {(span.seconds, span.totals.requests) for _, span in spans} == {(5.0, 500)}
@@ -62,7 +62,7 @@ def test_ten_minutes_are_remembered_in_steps_of_five_seconds() -> None:
 
 
 def test_transitions_of_the_gate_are_kept_with_their_reasons() -> None:
-    """Each once, the latest first; a closed gate that is only further behind has not turned."""
+    """Each is kept once, the latest first. A closed gate that falls further behind is no transition."""
     recent = History(0.0, Totals())
     for at, is_open, gate in (
         (1.0, False, "closed: not read"),
@@ -82,7 +82,7 @@ def test_transitions_of_the_gate_are_kept_with_their_reasons() -> None:
 
 
 def test_a_gate_that_flaps_takes_no_more_memory() -> None:
-    """Only the last turns are remembered."""
+    """Only the latest transitions are kept."""
     recent = History(0.0, Totals())
     for number in range(1_000):
         recent.look(number * LOOK_S, Totals(), is_well=number % 2 == 0, state="closed: x")

@@ -1,4 +1,4 @@
-"""Detached parts go away in slices, and nobody waits for it."""
+"""Detached parts of the cache are freed in slices, without delaying other tasks."""
 
 import asyncio
 import gc
@@ -52,7 +52,7 @@ from tests.proxy.wire import until
 
 
 class Heap:
-    """A cache with much to take apart."""
+    """A cache with many detached items."""
 
     def __init__(self, items: int) -> None:
         self.items = items
@@ -60,7 +60,7 @@ class Heap:
         self.done = asyncio.Event()
 
     def reclaim(self, max_items: int) -> bool:
-        """Take apart at most so many items."""
+        """Free at most this many items; return whether some are left."""
         self.slices.append(min(max_items, self.items))
         self.items -= self.slices[-1]
         if not self.items:
@@ -69,7 +69,7 @@ class Heap:
 
 
 async def test_a_large_part_is_released_in_slices() -> None:
-    """Between two slices the loop runs what else is ready."""
+    """Other ready tasks run between two slices."""
     heap = Heap(items=10 * SLICE_ITEMS)
     iterations = 0
 
@@ -90,7 +90,7 @@ async def test_a_large_part_is_released_in_slices() -> None:
 
 @pytest.mark.usefixtures("collector")
 def test_the_collector_leaves_alone_what_was_there_at_the_start() -> None:
-    """What lives as long as the process is not looked at again."""
+    """Objects that live as long as the process are frozen, so the collector does not traverse them."""
     kept = [[n] for n in range(1_000)]
     frozen = gc.get_freeze_count()
     calm_collector()
@@ -100,7 +100,7 @@ def test_the_collector_leaves_alone_what_was_there_at_the_start() -> None:
 
 @pytest.mark.usefixtures("collector")
 async def test_what_has_grown_old_is_looked_at_once() -> None:
-    """Then it is left alone, so that no look ever costs what is kept."""
+    """Then they are frozen, so that no later collection traverses the cache."""
     calm_collector()
     gc.collect(1)
     kept = [[n] for n in range(20_000)]
@@ -116,7 +116,7 @@ async def test_what_has_grown_old_is_looked_at_once() -> None:
 
 @contextmanager
 def collected(found: list[object]) -> Iterator[None]:
-    """Add what only a collector can free of what the block has made and let go of."""
+    """Add the garbage of the block that only the cyclic collector can free."""
     gc.collect()
     gc.disable()
     try:
@@ -131,7 +131,7 @@ def collected(found: list[object]) -> Iterator[None]:
 
 
 def test_what_the_cache_forgets_leaves_no_cycle() -> None:
-    """Or memory would come back late, or never: old objects are not looked at again."""
+    """Cyclic garbage would be freed late or never, because old objects are frozen."""
     cache = make_cache(max_cache_entries=300)
 
     garbage: list[object] = []
@@ -147,7 +147,7 @@ def test_what_the_cache_forgets_leaves_no_cycle() -> None:
 
 
 def test_a_connection_leaves_no_cycle_on_uvloop() -> None:
-    """The loop that the daemons run on; asyncio's own leaves six objects for each."""
+    """The daemons run on uvloop; asyncio's own loop leaves six objects per connection."""
 
     async def handle(_: Request) -> RawResponse:
         return RawResponse(200, "OK", (), body=b"ok")
@@ -162,7 +162,7 @@ def test_a_connection_leaves_no_cycle_on_uvloop() -> None:
     async def serve() -> None:
         server = Server(handle, fast_path_alone(boottime), LimitSettings())
         await server.start("127.0.0.1", 0)
-        await exchange(server.port)  # what is made once
+        await exchange(server.port)  # warm-up: objects that are made once
         try:
             with collected(garbage):
                 for _ in range(20):
@@ -177,16 +177,16 @@ def test_a_connection_leaves_no_cycle_on_uvloop() -> None:
 
 
 async def used(connect: Callable[[], RpcConnection], kind: type) -> None:
-    """See that calls that come together all end in this kind, and that nothing keeps the connection."""
+    """Assert that concurrent calls all end in this type, and that nothing keeps the connection alive."""
     connection = connect()
     outcomes = await asyncio.gather(*(ask(connection) for _ in range(5)), return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {kind}
-    del outcomes  # an error holds what it passed through
+    del outcomes  # an error's traceback holds the connection
     await connection.close()
     is_there = weakref.ref(connection)
     del connection
     for _ in range(3):
-        await asyncio.sleep(0)  # the event loop lets go of what it has just called
+        await asyncio.sleep(0)  # the event loop drops its last callback
     assert is_there() is None
 
 
@@ -194,7 +194,7 @@ NOT_OURS = Namespace("CID-2", "BP-2")
 
 
 def kind_of_refusal() -> type:
-    """Return what a check raises at a connection to another namespace."""
+    """Return the type of error for a connection to another namespace."""
     with pytest.raises(RpcUnavailableError) as caught:
         check_of("nn:8020").admit(NOT_OURS)
     return caught.type
@@ -219,14 +219,14 @@ SECURED = Failure("A.AccessControlException", "SIMPLE", is_fatal=True, detail=pb
 def test_an_rpc_connection_leaves_no_cycle_on_uvloop(
     answer: Answer | None, *, is_compared: bool, kind: type
 ) -> None:
-    """While RPC is refused each look may make 64; an error that is kept holds all that it was raised through.
+    """While RPC is refused, up to 64 would be frozen per pass of `tend_collector`: a kept error holds its traceback.
 
-    And all calls that share an attempt to connect fail in the same way.
+    All calls that share a connection attempt fail in the same way.
     """
 
     async def story() -> None:
         with socket.socket() as unused:
-            unused.bind(("127.0.0.1", 0))  # and does not listen
+            unused.bind(("127.0.0.1", 0))  # bound but not listening
             async with fake_server(lambda _: answer or Never()) as server:
                 host, port = unused.getsockname()
                 address = f"{host}:{port}" if answer is None else server.address
@@ -240,7 +240,7 @@ def test_an_rpc_connection_leaves_no_cycle_on_uvloop(
 
 
 class FakeIdentity(KerberosIdentity):
-    """An identity whose tokens are those of a fake context."""
+    """An identity with the tokens of a fake GSS-API context."""
 
     def __init__(self, failure: str) -> None:
         super().__init__("svc@R", CachedTickets(self._no_ticket, KdcThreads(), boottime))
@@ -251,7 +251,7 @@ class FakeIdentity(KerberosIdentity):
         raise AssertionError
 
     async def initiator(self, mechanism: Mechanism, timeout_s: float) -> Any:
-        """Return what begins a fake context."""
+        """Return the initiator of a fake context."""
         tokens = FakeTokens(FakeContext())
         if self._failure:
             tokens.failure = KerberosError(self._failure)
@@ -262,7 +262,7 @@ class FakeIdentity(KerberosIdentity):
     ("failure", "mask", "kind"), [("", 4, bool), ("no", 4, RpcLoginError), ("", 8, FramingError)]
 )
 def test_a_login_over_rpc_leaves_no_cycle_on_uvloop(failure: str, mask: int, kind: type) -> None:
-    """A publisher that is not let in tries again for weeks."""
+    """A publisher whose login fails may retry for weeks."""
 
     async def story() -> None:
         async with sasl_server(SaslServer(mask, body=YES.message.SerializeToString())) as server:
@@ -276,7 +276,7 @@ def test_a_login_over_rpc_leaves_no_cycle_on_uvloop(failure: str, mask: int, kin
 
 
 def test_a_call_to_the_kdc_that_fails_leaves_no_cycle_on_uvloop() -> None:
-    """Its error comes from a thread, whose frames know the future."""
+    """Its error comes from a thread whose frames refer to the future."""
 
     def fail() -> None:
         raise KerberosError("no ticket")
@@ -287,7 +287,7 @@ def test_a_call_to_the_kdc_that_fails_leaves_no_cycle_on_uvloop() -> None:
 
     async def story() -> None:
         threads = KdcThreads()
-        await asked(threads)  # what is made once
+        await asked(threads)  # warm-up: objects that are made once
         with collected(garbage):
             for _ in range(3):
                 await asked(threads)

@@ -1,4 +1,4 @@
-"""A proxy in front of two NameNodes: each has its own, and what operators see names both."""
+"""A proxy with two namespaces: each has its own NameNode, and the admin pages name both."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("collector")
 
 @dataclass
 class Fixture:
-    """Two NameNodes behind one proxy, which holds /one and /two."""
+    """Two NameNodes behind one proxy, mounted at /one and /two."""
 
     one: FakeNameNode
     two: FakeNameNode
@@ -31,30 +31,30 @@ class Fixture:
     session: aiohttp.ClientSession
 
     async def ask(self, target: str, method: str = "GET") -> tuple[int, str]:
-        """Ask the proxy; returns status and body."""
+        """Send a request to the proxy; return status and body."""
         url = f"http://{self.federation.of_proxy.proxy.listen}/webhdfs/v1{target}"
         async with self.session.request(method, url) as reply:
             return reply.status, await reply.text()
 
     async def page(self, target: str, method: str = "GET") -> Any:
-        """Return a page of the admin port, read as JSON if it is some."""
+        """Return a page of the admin port, parsed if it is a JSON object."""
         url = f"http://{self.federation.of_proxy.proxy.admin}{target}"
         async with self.session.request(method, url) as reply:
             text = await reply.text()
         return json.loads(text) if text.startswith("{") else text
 
     async def active(self, *wanted: bool) -> dict[str, Any]:
-        """Wait until it is known which of them have an active NameNode; returns the page /ready."""
+        """Wait until exactly these namespaces have a known active NameNode; return the document of /ready."""
         while True:
             ready = await self.page("/ready")
             if [each["active"] is not None for each in ready["namespaces"].values()] == list(wanted):
                 return dict(ready)
-            await asyncio.sleep(0.02)  # asked again until the deadline of the test
+            await asyncio.sleep(0.02)  # polled until the test's timeout
 
 
 @asynccontextmanager
 async def fixture() -> AsyncIterator[Fixture]:
-    """Run all of it."""
+    """Run the NameNodes and the proxy."""
     async with FakeNameNode() as one, FakeNameNode() as two, aiohttp.ClientSession() as session:
         first = settings(one.http)
         at = {"listen": first.proxy.listen, "admin": first.proxy.admin}
@@ -78,7 +78,7 @@ STATUS = "op=GETFILESTATUS&user.name=joe"
 
 
 async def test_each_request_goes_to_the_namenode_of_its_namespace() -> None:
-    """Ordinary ones and plain ones; what is about none goes to none."""
+    """This holds for GETFILESTATUS, LISTSTATUS and MKDIRS. A request outside all mount points reaches no NameNode."""
     async with fixture() as s:
         for _ in range(6):
             assert (await s.ask(f"/one/x?{STATUS}"))[0] == 200
@@ -94,7 +94,7 @@ async def test_each_request_goes_to_the_namenode_of_its_namespace() -> None:
 
 
 async def test_a_namenode_that_is_away_costs_the_others_nothing() -> None:
-    """The proxy stays ready, and says what is out of order where."""
+    """The proxy stays ready, and its pages name the namespace that is not."""
     async with fixture() as s:
         await s.two.__aexit__(None, None, None)
         ready = await s.active(True, False)
@@ -105,7 +105,7 @@ async def test_a_namenode_that_is_away_costs_the_others_nothing() -> None:
 
 
 async def test_metrics_tell_the_namespaces_apart() -> None:
-    """Counted once, each where it belongs."""
+    """Each request is counted once, under its namespace."""
     async with fixture() as s:
         await s.ask(f"/one/x?{STATUS}")
         await s.ask(f"/three?{STATUS}")
@@ -119,7 +119,7 @@ async def test_metrics_tell_the_namespaces_apart() -> None:
 
 
 async def test_explain_and_purge_find_the_namespace_of_a_path() -> None:
-    """Where none holds it, they say so; a subtree is purged in each that has a part of it."""
+    """They report a path outside all mount points. A subtree is purged in each namespace that holds a part of it."""
     async with fixture() as s:
         explained = await s.page("/explain?path=/two/x")
         assert (explained["namespace"], explained["path"]) == ("two", "/two/x")
@@ -140,12 +140,12 @@ async def test_explain_and_purge_find_the_namespace_of_a_path() -> None:
 
 
 async def test_the_status_page_shows_all_and_each() -> None:
-    """Requests about no namespace are among all."""
+    """The totals include requests that belong to no namespace."""
     async with fixture() as s:
         await s.ask(f"/one/x?{STATUS}")
         await s.ask(f"/three?{STATUS}")
         status = await s.page("/status")
-        while not status["gate"]["history"]:  # looked at every LOOK_EVERY_S
+        while not status["gate"]["history"]:  # sampled every LOOK_EVERY_S
             status = await s.page("/status")
     assert status["saved"]["since_start"]["requests"] == 2
     assert [(each["name"], each["mounts"], each["is_ready"]) for each in status["namespaces"]] == [

@@ -1,4 +1,4 @@
-"""docs/openapi.yaml is valid, names all that is served and nothing else, and a client made from it reads a fleet."""
+"""docs/openapi.yaml is valid and names exactly the served paths. A client generated from it reads a fleet."""
 
 import asyncio
 import json
@@ -45,13 +45,13 @@ NOWHERE = {"namenode_http": ("127.0.0.1:1",), "namenode_rpc": ("127.0.0.1:2",)}
 
 
 def test_it_is_valid() -> None:
-    """By the validator of the OpenAPI initiative's own schema."""
+    """The validator uses the schema of the OpenAPI initiative."""
     validate(DOCUMENT)
 
 
 def routes(system: ProxySystem | PublisherSystem | DnsSystem) -> set[tuple[str, str]]:
-    """Return what its admin port serves; the name of a namespace is a parameter."""
-    router = system._admin._runner.app.router  # noqa: SLF001 - it alone knows all that is served
+    """Return the methods and paths of its admin port, with a namespace's name as a parameter."""
+    router = system._admin._runner.app.router  # noqa: SLF001 - only the router knows all paths
     found = {(route.method, route.resource.canonical) for route in router.routes() if route.resource}
     names = ("/ready/one", "/ready/two")
     return {
@@ -62,7 +62,7 @@ def routes(system: ProxySystem | PublisherSystem | DnsSystem) -> set[tuple[str, 
 
 
 def test_what_an_admin_port_serves_is_in_it_and_nothing_else() -> None:
-    """Of each daemon."""
+    """This holds for the proxy, the publisher and the DNS daemon."""
     chosen = load_settings(PROXY, None, {"glob": ("/w/*",), **NOWHERE})
     two = Federation({"one": chosen, "two": chosen}, MountTable({"/one": "one", "/two": "two"}))
     assert routes(ProxySystem(two, boottime)) == operations("proxy")
@@ -73,7 +73,7 @@ def test_what_an_admin_port_serves_is_in_it_and_nothing_else() -> None:
 
 
 def test_what_clients_are_served_is_in_it_and_nothing_else() -> None:
-    """Beside WebHDFS, with each parameter."""
+    """Apart from WebHDFS: paths and query parameters."""
     registry, events = registry_request.REGISTRY, events_request.EVENTS
     assert operations("clients") == {("GET", registry), ("GET", f"{registry}/{{path}}"), ("GET", events)}
     for path in (registry, f"{registry}/{{path}}"):
@@ -87,12 +87,12 @@ def schema(name: str) -> dict[str, str]:
 
 
 def read(value: object) -> Any:
-    """Return a value as a reader of its JSON gets it."""
+    """Return a value as a client reads it from JSON."""
     return json.loads(msgspec.json.encode(value))
 
 
 def test_documents_with_all_there_can_be() -> None:
-    """Of one namespace, of several, and of a publisher, with histories; nothing is known at first."""
+    """A proxy of one namespace or several, and a publisher, with histories. A missing or additional key is invalid."""
     recent, publishing = History(100.0, Totals()), History(100.0, PublisherTotals())
     recent.look(105.0, Totals(), is_well=True, state="open")
     publishing.look(105.0, PublisherTotals(), is_well=True, state="")
@@ -103,7 +103,7 @@ def test_documents_with_all_there_can_be() -> None:
     assert wrongs_of(schema("ProxyStatus"), read(several)) == []
     assert wrongs_of(schema("PublisherStatus"), read(publisher_status_of(published))) == []
     printed = dict(shapes())
-    assert wrongs_of(schema("Explanation"), json.loads(printed["explain"])) == []  # of a path that is known
+    assert wrongs_of(schema("Explanation"), json.loads(printed["explain"])) == []  # of a cached path
     assert wrongs_of(schema("Purged"), json.loads(printed["purge"])) == []
     missing = read(status_of(seen))
     del missing["gate"]["age_s"]
@@ -114,7 +114,7 @@ def test_documents_with_all_there_can_be() -> None:
 
 @asynccontextmanager
 async def fleet(zookeeper: str, registry_root: str) -> AsyncIterator[tuple[list[SettingsOfProxy], str]]:
-    """Run three proxies and a publisher that are registered; yield the proxies' settings, and the publisher's pages."""
+    """Run three registered proxies and a publisher; yield the proxies' settings and the publisher's admin address."""
     stop = asyncio.Event()
     async with FakeNameNode() as namenode, asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
         common = {
@@ -146,7 +146,7 @@ async def fleet(zookeeper: str, registry_root: str) -> AsyncIterator[tuple[list[
 async def answer(
     session: aiohttp.ClientSession, address: str, target: str, method: str = "GET"
 ) -> tuple[int, str, Any]:
-    """Return status, media type and body, as soon as something listens there; JSON is read."""
+    """Wait for a listener; return status, media type and body, parsed if it is JSON."""
     while True:
         try:
             async with session.request(method, f"http://{address}{target}") as reply:
@@ -157,7 +157,7 @@ async def answer(
                     json.loads(text) if "json" in reply.content_type else text,
                 )
         except aiohttp.ClientConnectorError:
-            await asyncio.sleep(0.02)  # asked again until the deadline
+            await asyncio.sleep(0.02)  # polled until the deadline
 
 
 QUESTIONS = {
@@ -169,7 +169,7 @@ QUESTIONS = {
     "/filters": ("/filters",),
     "/explain": ("/explain?path=/w/a", "/explain?path=w"),
     "/sample": ("/sample", "/sample?limit=0"),
-    "/ready/{namespace}": (),  # of several namespaces
+    "/ready/{namespace}": (),  # a proxy of several namespaces only
     "/purge": ("/purge?path=/w/a&subtree=true", "/purge"),
     "/v1/registry": ("/v1/registry", "/v1/registry?list", "/v1/registry?format=html", "/v1/registry?limit=0"),
     "/v1/registry/{path}": tuple(
@@ -183,20 +183,20 @@ QUESTIONS = {
     ),
     "/v1/events": ("/v1/events?filter=f&user.name=joe", "/v1/events"),
 }
-"""What is asked of each path; at the root of a registry there is no record."""
+"""The targets requested for each path. The root of a registry has no record."""
 
 
 async def registered(session: aiohttp.ClientSession, proxies: list[SettingsOfProxy]) -> list[str]:
-    """Wait until all daemons are registered; return their names."""
+    """Wait until all daemons are registered; return their entry names."""
     while True:
         status, _, page = await answer(session, str(proxies[0].proxy.listen), f"/v1/registry{PLACE}?list")
         if status == 200 and len(page["entries"]) == len(proxies) + 1:
             return [each["path"].rpartition("/")[2] for each in page["entries"]]
-        await asyncio.sleep(0.02)  # asked again until the deadline
+        await asyncio.sleep(0.02)  # polled until the deadline
 
 
 async def test_what_daemons_answer_is_as_it_says(zookeeper_server: ZooKeeperServer) -> None:
-    """Each path of each daemon, with what it takes and what it refuses."""
+    """Every path of every daemon, with valid and invalid parameters."""
     async with (
         aiohttp.ClientSession() as session,
         fleet(zookeeper_server.address, "/registry-openapi") as (proxies, publisher),
@@ -220,7 +220,7 @@ async def test_what_daemons_answer_is_as_it_says(zookeeper_server: ZooKeeperServ
 
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Return the name of a package that was generated from the document."""
+    """Yield the name of a package generated from the document."""
     name = "client_of_nncache"
     (tmp_path / "config.yml").write_text("post_hooks: []\n")
     command = [
@@ -242,7 +242,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 async def test_a_generated_client_reads_a_fleet(zookeeper_server: ZooKeeperServer, client: str) -> None:
-    """From the registry of one proxy to the status of all three, and of the publisher."""
+    """It reads the registry of one proxy, then the status of all three and of the publisher."""
     ask_registry = import_module(f"{client}.api.clients.registry_root").asyncio
     ask_status = import_module(f"{client}.api.proxy.status").asyncio
     models: Any = import_module(f"{client}.models")

@@ -1,4 +1,4 @@
-"""A start that cannot succeed ends with one line, and reads each file once."""
+"""A start that cannot succeed ends with a one-line error, and each file is read once."""
 
 import socket
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from tests.processes import free_address
 
 
 def run_a_proxy(flags: dict[str, str]) -> None:
-    """Run a proxy in front of a NameNode that is not there."""
+    """Run a proxy with a NameNode address where nothing listens."""
     again = Federation.of_one(settings(free_address()))
     run_proxy(Federation.of_one(settings(free_address(), **flags)), lambda: again)
 
@@ -38,7 +38,7 @@ DAEMONS = pytest.mark.parametrize(
 def test_the_token_is_read_once(
     module: str, run: Callable[[dict[str, str]], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a wrong file is an error of one line; it may be gone or half written a moment later."""
+    """Only at that time is a faulty file a one-line error; it may be missing or half written a moment later."""
     file = tmp_path / "token"
     file.write_text("0123456789abcdef")
     file.chmod(0o400)
@@ -49,7 +49,7 @@ def test_the_token_is_read_once(
         return access
 
     monkeypatch.setattr(f"nncache.daemons.{module}.access_of", read_and_remove)
-    monkeypatch.setattr(f"nncache.daemons.{module}.set_up_logs", lambda _: None)  # pytest's own stay
+    monkeypatch.setattr(f"nncache.daemons.{module}.set_up_logs", lambda _: None)  # keeps pytest's handlers
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(StartError, match=f"^admin: {address}: "):
@@ -60,14 +60,14 @@ def test_the_token_is_read_once(
 def test_a_token_file_that_is_not_there_ends_the_start(
     module: str, run: Callable[[dict[str, str]], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line that names the setting, before anything is opened."""
+    """The error is one line that names the setting. It comes before any socket is opened."""
     monkeypatch.setattr(f"nncache.daemons.{module}.set_up_logs", lambda _: None)
     with pytest.raises(ConfigurationError, match=r"^admin_token_file: .*No such file"):
         run({"admin_token_file": str(tmp_path / "none")})
 
 
 def test_namespaces_can_be_reloaded_but_not_replaced() -> None:
-    """Each takes its own settings over; other names or mounts need a restart, and so does one that becomes several."""
+    """Each takes its own new settings. Other names or mounts need a restart, as does a change to several namespaces."""
     alone, other = settings("127.0.0.1:1"), settings("127.0.0.1:2")
     begun = Federation({"one": alone, "two": other}, MountTable({"/": "one", "/b": "two"}))
     again = Federation({"one": other, "two": alone}, begun.mounts)
@@ -81,4 +81,4 @@ def test_namespaces_can_be_reloaded_but_not_replaced() -> None:
         (begun, of_one(alone)),
     ):
         with pytest.raises(ConfigurationError, match="that needs a restart"):
-            loaded_again(lambda wrong=wrong: wrong, before, "one")  # type: ignore[misc] # a default that binds
+            loaded_again(lambda wrong=wrong: wrong, before, "one")  # type: ignore[misc] # a default binds early

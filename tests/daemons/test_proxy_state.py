@@ -1,4 +1,4 @@
-"""What is said of a proxy: who is active, and what closes the gate."""
+"""The state of a proxy in words: the active NameNode, and the reason for a closed gate."""
 
 from dataclasses import replace
 from typing import Any
@@ -66,12 +66,12 @@ FOLLOWING = replace(POLLING, session=SessionStats(is_connected=True))
     ],
 )
 def test_a_closed_gate_says_what_closes_it(gate: Gate, changed: dict[str, Any], text: str) -> None:
-    """The first thing that is out of order, on the way from the NameNode's log to the cache."""
+    """It is the first fault on the way from the NameNode's log to the cache."""
     assert gate_text(replace(gate, **changed)) == text
 
 
 def test_the_first_look_says_both() -> None:
-    """At the start the state itself is the news."""
+    """At the start, the NameNode and the gate are both news."""
     assert lines(None, CLOSED) == (
         StateChange("NameNode nn1:9870 is active (term 3)"),
         StateChange(
@@ -82,7 +82,7 @@ def test_the_first_look_says_both() -> None:
 
 
 def test_only_what_changed_is_logged() -> None:
-    """A gate that opens says nothing new of the NameNode, and another reason to be closed is none to say so."""
+    """An opening gate repeats nothing about the NameNode. A new reason for a closed gate is not logged."""
     assert lines(CLOSED, OPENED) == (
         StateChange("the gate is open: what is cached may be answered from memory"),
     )
@@ -91,7 +91,7 @@ def test_only_what_changed_is_logged() -> None:
 
 
 def test_a_lost_namenode_is_news() -> None:
-    """What callers get meanwhile is said: `tests/proxy/upstream/test_failover.py` shows that they do."""
+    """The line says what callers get. `tests/proxy/upstream/test_failover.py` checks that it is true."""
     assert lines(CLOSED, replace(CLOSED, active=None, namenodes="nn1:9870 cannot be asked (refused)")) == (
         StateChange(
             "no active NameNode is known: nn1:9870 cannot be asked (refused); each NameNode is tried all the same: "

@@ -1,4 +1,4 @@
-"""The document at /status: what it says, that JSON can hold it, and that docs/status.md describes all of it."""
+"""The /status document: its content, that JSON can represent it, and that docs/status.md describes all of it."""
 
 import json
 import math
@@ -87,13 +87,13 @@ SEEN = StatusSnapshot(
 
 
 def document(seen: StatusSnapshot = SEEN) -> dict[str, Any]:
-    """Return what a reader of the JSON gets."""
+    """Return the document as a client reads it."""
     read: dict[str, Any] = json.loads(msgspec.json.encode(status_of(seen)))
     return read
 
 
 def test_what_is_saved_now_and_since_the_start() -> None:
-    """Less what the proxy asks on its own account; of nothing there is no ratio."""
+    """The proxy's own calls are subtracted from the saved calls. Without requests, the ratio is null."""
     recent = History(100.0, Totals())
     before = replace(
         TOTALS, requests=800, from_memory=800, own_calls=30, forwarded={"miss": 60, "no-filter": 10}
@@ -124,7 +124,7 @@ def test_what_is_saved_now_and_since_the_start() -> None:
 
 
 def test_the_source_of_edits_and_its_journalnodes() -> None:
-    """What is not known is null: a JournalNode that has shown nothing is not behind by all there is."""
+    """An unknown value is null: nothing is known of a silent JournalNode's lag."""
     assert document()["edits"] == {
         "source": "journalnodes",
         "passed_over": [{"source": "other", "why": "it is not there"}],
@@ -150,7 +150,7 @@ def test_the_source_of_edits_and_its_journalnodes() -> None:
 
 
 def test_misses_are_in_the_order_of_the_last_minute() -> None:
-    """With the words of the header and the metric, and what they mean."""
+    """Each has the reason of `Cache-Status` and the metric, and its meaning."""
     recent = History(100.0, Totals())
     recent.look(440.0, replace(TOTALS, forwarded={"miss": 60, "no-filter": 10}), is_well=True, state="open")
     misses = document(replace(SEEN, history=recent))["misses"]
@@ -164,7 +164,7 @@ def test_misses_are_in_the_order_of_the_last_minute() -> None:
 
 
 def test_the_gate_and_its_history() -> None:
-    """In Unix time; an age that is none is null, since JSON has no infinity."""
+    """Times are Unix times. An infinite age is null, since JSON has no infinity."""
     recent = History(100.0, Totals())
     recent.look(101.0, Totals(), is_well=False, state="closed: not read")
     recent.look(102.0, Totals(), is_well=True, state="open")
@@ -179,7 +179,7 @@ def test_the_gate_and_its_history() -> None:
 
 
 def test_filters_have_their_names_and_are_not_all_shown() -> None:
-    """A filter of the proxy's own settings has none but its glob's id; of thousands the first ones are shown."""
+    """A glob from the proxy's settings is its own name. Only the first ones of thousands are shown."""
     filters = document()["filters"]
     assert filters == {
         "in_force": 2,
@@ -190,7 +190,7 @@ def test_filters_have_their_names_and_are_not_all_shown() -> None:
 
 
 def test_the_latest_change_comes_first() -> None:
-    """A purge or a write through the proxy has no transaction."""
+    """A purge or a write through the proxy has no transaction id."""
     assert document()["changes"] == [
         {"at": BOOT_AT + 460, "path": "/w", "change": "SubtreeUnknown", "txid": None},
         {"at": BOOT_AT + 450, "path": "/w/a", "change": "Touched", "txid": 7},
@@ -198,7 +198,7 @@ def test_the_latest_change_comes_first() -> None:
 
 
 def test_the_course_is_that_of_the_last_ten_minutes() -> None:
-    """One point each five seconds."""
+    """It has a point every five seconds."""
     recent = History(100.0, Totals())
     recent.look(105.0, Totals(requests=50, from_memory=25), is_well=True, state="open")
     recent.look(110.0, Totals(requests=50, from_memory=25), is_well=True, state="open")
@@ -209,7 +209,7 @@ def test_the_course_is_that_of_the_last_ten_minutes() -> None:
 
 
 def test_totals_are_those_of_the_metrics() -> None:
-    """Own calls as in the recording rules: polls, probes, rolls and questions whether a file is closed."""
+    """As in the recording rules, own calls are polls, probes, rolls and checks whether a file is closed."""
     traffic = TrafficStats(
         requests={
             (Result.HIT, "GETFILESTATUS"): 10,
@@ -238,7 +238,7 @@ def test_totals_are_those_of_the_metrics() -> None:
 
 
 def test_each_key_is_described() -> None:
-    """docs/status.md names each, and no other."""
+    """docs/status.md describes exactly these keys."""
     recent = History(100.0, Totals())
     recent.look(105.0, Totals(), is_well=True, state="open")
     expanded = {

@@ -1,4 +1,4 @@
-"""The parts, built and run together: they begin, serve and end in order, with whatever is out of order around them."""
+"""The parts of a proxy, built and run together: they start, serve and end in order despite faults around them."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("collector")
 
 
 def settings(namenode_http: str, **flags: str) -> SettingsOfProxy:
-    """Return settings for a NameNode whose RPC port is closed."""
+    """Return settings for a NameNode whose RPC port refuses connections."""
     given: dict[str, object] = {
         "listen": free_address(),
         "admin": free_address(),
@@ -43,7 +43,7 @@ def settings(namenode_http: str, **flags: str) -> SettingsOfProxy:
 
 @asynccontextmanager
 async def running(chosen: SettingsOfProxy) -> AsyncIterator[asyncio.Event]:
-    """Run a proxy; yields the event that stops it, and waits for its end."""
+    """Run a proxy; yield the event that stops it, and wait for its end."""
     stop = asyncio.Event()
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         group.create_task(ProxySystem(Federation.of_one(chosen), boottime).serve(stop))
@@ -55,13 +55,13 @@ async def running(chosen: SettingsOfProxy) -> AsyncIterator[asyncio.Event]:
 
 
 async def answers(address: str) -> None:
-    """Wait until somebody listens there."""
+    """Wait until a server listens at the address."""
     host, _, port = address.partition(":")
     while True:
         try:
             _, writer = await asyncio.open_connection(host, int(port))
         except OSError:
-            await asyncio.sleep(0.01)  # asked again until the deadline of the test
+            await asyncio.sleep(0.01)  # polled until the test's timeout
         else:
             writer.close()
             await writer.wait_closed()
@@ -69,22 +69,22 @@ async def answers(address: str) -> None:
 
 
 async def get(url: str) -> tuple[int, str]:
-    """Return status and body."""
+    """Return the status and body."""
     async with aiohttp.ClientSession() as session, session.get(url) as reply:
         return reply.status, await reply.text()
 
 
 async def ready(chosen: SettingsOfProxy, status: int) -> str:
-    """Wait until /ready has this status; return what it says."""
+    """Wait until /ready has this status; return its body."""
     while True:
         seen, text = await get(f"http://{chosen.proxy.admin}/ready")
         if seen == status:
             return text
-        await asyncio.sleep(0.02)  # asked again until the deadline of the test
+        await asyncio.sleep(0.02)  # polled until the test's timeout
 
 
 async def test_without_edits_every_call_is_forwarded() -> None:
-    """FailToNameNode: the RPC port is closed, so nothing is cached, and nothing fails."""
+    """FailToNameNode: without RPC nothing is cached, and no call fails."""
     async with FakeNameNode() as namenode:
         chosen = settings(namenode.http)
         async with running(chosen):
@@ -97,7 +97,7 @@ async def test_without_edits_every_call_is_forwarded() -> None:
 
 
 async def test_without_a_namenode_it_lives_and_is_not_ready() -> None:
-    """Health is the process's own; readiness and calls say that no NameNode is there."""
+    """/health concerns only the process; /ready and calls report that no NameNode answers."""
     chosen = settings(free_address())
     async with running(chosen):
         assert (await get(f"http://{chosen.proxy.admin}/health"))[0] == 200
@@ -106,7 +106,7 @@ async def test_without_a_namenode_it_lives_and_is_not_ready() -> None:
 
 
 async def test_a_glob_that_matches_less_than_it_seems_to_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """At the start, and at a reload that brings it."""
+    """This happens at the start, and at each reload with a new glob."""
     chosen = settings(free_address(), glob=("/w/**/x", "/w/*"))  # type: ignore[arg-type] # a list's flag
     async with running(chosen):
         pass
@@ -121,7 +121,7 @@ async def test_a_glob_that_matches_less_than_it_seems_to_is_logged(caplog: pytes
 async def test_what_the_log_says_of_a_silent_namenode_is_what_happens(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """It is frozen: it takes connections and calls, and answers nothing; reads and writes cost one wait each."""
+    """A frozen NameNode accepts connections and calls but never replies. A read or a write costs one timeout."""
     caplog.set_level(logging.WARNING)
     async with RawNameNode(is_silent) as frozen:
         address = frozen.namenode.http
@@ -147,7 +147,7 @@ async def test_what_the_log_says_of_a_silent_namenode_is_what_happens(
 
 
 async def test_the_admin_port_shows_metrics_and_explains() -> None:
-    """Every row of the table, readable by Prometheus; and what is known of a path."""
+    """Prometheus can parse every row of the table. /explain shows what is known of a path."""
     chosen = settings(free_address())
     async with running(chosen):
         _, page = await get(f"http://{chosen.proxy.admin}/metrics")
@@ -158,14 +158,14 @@ async def test_the_admin_port_shows_metrics_and_explains() -> None:
 
 
 async def test_the_status_shows_what_was_asked_and_a_purge_is_done() -> None:
-    """By whom, why the NameNode was asked, and since when the gate is closed."""
+    """/status shows the caller, the reason of the forward, and the time at which the gate closed."""
     async with FakeNameNode() as namenode:
         chosen = settings(namenode.http)
         async with running(chosen):
             await ready(chosen, 200)
             await get(f"http://{chosen.proxy.listen}/webhdfs/v1/w/x?op=GETFILESTATUS&user.name=joe")
             status = json.loads((await get(f"http://{chosen.proxy.admin}/status"))[1])
-            while not status["gate"]["history"]:  # looked at every LOOK_EVERY_S
+            while not status["gate"]["history"]:  # sampled every LOOK_EVERY_S
                 status = json.loads((await get(f"http://{chosen.proxy.admin}/status"))[1])
             url = f"http://{chosen.proxy.admin}/purge?filter=/w/*"
             async with aiohttp.ClientSession() as session, session.post(url) as reply:
@@ -181,7 +181,7 @@ async def test_the_status_shows_what_was_asked_and_a_purge_is_done() -> None:
 
 
 async def test_each_request_is_logged_with_its_id(tmp_path: Path) -> None:
-    """That of the client, if it says one; a token is in no line."""
+    """The id is the client's X-Request-Id, if there is one. No line contains a token."""
     log = tmp_path / "access"
     async with FakeNameNode() as namenode:
         chosen = settings(namenode.http, access_log=str(log), access_log_format="json")
@@ -208,7 +208,7 @@ async def test_each_request_is_logged_with_its_id(tmp_path: Path) -> None:
 async def test_a_trace_is_logged_and_goes_to_the_namenode_as_it_came(
     tracing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether it is valid or not, and whether the proxy makes spans of it or not."""
+    """This holds for a valid and for a malformed traceparent, with and without the proxy's own spans."""
     monkeypatch.setenv("NNCACHE_TRACING", tracing)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://{free_address()}")
     log = tmp_path / "access"
@@ -230,7 +230,7 @@ async def test_a_trace_is_logged_and_goes_to_the_namenode_as_it_came(
 
 
 async def test_requests_are_counted_by_user_where_that_is_asked_for() -> None:
-    """Behind a setting: /metrics would name users to any client."""
+    """The setting is off by default, because /metrics names users to every client."""
     async with FakeNameNode() as namenode:
         for chosen, count in (
             (settings(namenode.http), None),
@@ -246,7 +246,7 @@ async def test_requests_are_counted_by_user_where_that_is_asked_for() -> None:
 
 
 async def test_a_request_under_way_is_finished_before_the_end() -> None:
-    """SIGTERM stops the listening at once, and breaks no call off."""
+    """SIGTERM closes the listening socket immediately and interrupts no call."""
     async with FakeNameNode() as namenode:
         chosen = settings(namenode.http)
         async with running(chosen) as stop, asyncio.TaskGroup() as group:
@@ -262,20 +262,20 @@ async def test_a_request_under_way_is_finished_before_the_end() -> None:
 
 
 async def refused(address: str) -> None:
-    """Wait until nobody listens there any more."""
+    """Wait until connections are refused."""
     host, _, port = address.partition(":")
     while True:
         try:
             _, writer = await asyncio.open_connection(host, int(port))
-        except ConnectionError:  # refused, or reset out of the closed backlog
+        except ConnectionError:  # refused, or reset from the closed backlog
             return
         writer.close()
-        await asyncio.sleep(0.01)  # asked again until the deadline of the test
+        await asyncio.sleep(0.01)  # polled until the test's timeout
 
 
 @pytest.mark.parametrize("key", ["listen", "admin"])
 async def test_an_address_in_use_ends_the_start(key: str) -> None:
-    """One line that names the setting; what had been opened is closed again."""
+    """The error is one line that names the setting. Everything opened before is closed."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         chosen = settings(free_address(), **{key: address})
@@ -297,7 +297,7 @@ async def test_an_address_in_use_ends_the_start(key: str) -> None:
 def test_every_port_for_clients_is_named(
     proxy: ProxySettings, addresses: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """That with TLS as well."""
+    """The TLS port is included."""
     caplog.set_level(logging.INFO)
     say_where(Federation.of_one(SettingsOfProxy(proxy=proxy)), 9871, "http://127.0.0.1:9872/")
     assert addresses in caplog.messages[0]

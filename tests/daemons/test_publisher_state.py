@@ -1,4 +1,4 @@
-"""What is said of a publisher: who is active, and what keeps it from publishing."""
+"""The state of a publisher in words: the active NameNode, and the reason for not publishing."""
 
 from dataclasses import replace
 from typing import Any
@@ -32,7 +32,7 @@ PUBLISHING = PublisherState(active=ACTIVE, is_zookeeper_connected=True, trouble=
     ],
 )
 def test_the_first_thing_that_is_out_of_order_is_reported(changed: dict[str, Any], why_not: str) -> None:
-    """From ZooKeeper on; what follows is often its consequence."""
+    """The checks start with ZooKeeper; later faults are often consequences."""
     state = replace(PUBLISHING, **changed)
     assert state.why_not == why_not
     assert state.is_publishing == (why_not == "")
@@ -44,7 +44,7 @@ ACTIVE_LINE = StateChange("NameNode nn1:9870 is active (term 3)")
 
 
 def test_whether_it_publishes_is_logged_when_that_changes() -> None:
-    """Another reason is none to say so again: the publisher itself logs what it meets."""
+    """A new reason is not logged, because the publisher logs its own faults."""
     stuck = replace(PUBLISHING, trouble="the edits have not been read for 6 s")
     text = (
         f"changes are not published: the edits have not been read for 6 s; {FOLLOWS}; "
@@ -57,7 +57,7 @@ def test_whether_it_publishes_is_logged_when_that_changes() -> None:
 
 
 def test_a_standby_is_no_bad_state() -> None:
-    """Another publisher does the work; when that ends and this one does not, the log says so."""
+    """Another publisher is active. When that one ends and this one does not take over, the log says so."""
     trouble = "another publisher leads: process 7 on b"
     standby = replace(PUBLISHING, trouble=trouble, is_standby=True)
     assert lines(None, standby) == (ACTIVE_LINE, StateChange(f"standing by: {trouble}"))
@@ -76,14 +76,14 @@ def test_a_standby_is_no_bad_state() -> None:
     ],
 )
 def test_what_is_bad_says_what_to_do(changed: dict[str, Any], end: str) -> None:
-    """By the first thing that is out of order."""
+    """The advice belongs to the first fault."""
     assert lines(PUBLISHING, replace(PUBLISHING, **changed)) == (
         StateChange(f"changes are not published: {end}", is_bad=True),
     )
 
 
 def test_a_lost_namenode_is_news() -> None:
-    """And so is that nothing is published without one."""
+    """The log also says that nothing is published without one."""
     lost = replace(PUBLISHING, active=None, namenodes="nn1:9870 is standby")
     first, second = lines(PUBLISHING, lost)
     assert first.text.startswith(

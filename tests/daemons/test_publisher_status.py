@@ -1,4 +1,4 @@
-"""The document at /status of a publisher: what it says, that JSON can hold it, and that docs/status.md describes it."""
+"""A publisher's /status document: its content, that JSON can represent it, and that docs/status.md describes it."""
 
 import json
 import math
@@ -68,7 +68,7 @@ PUBLISHING = PublisherState(
 
 
 def journal() -> FilterJournal:
-    """Return one in which joe's filter was added, and then had three events in two records."""
+    """Return a journal in which joe's filter was added and then had three events in two records."""
     made = FilterJournal()
     made.changed(FilterChange(added=(FILTERS["joe"].filter,)), {}, FILTERS, 110.0)
     for at, found in ((400.0, batch(116, "/user/joe/a", "/user/joe/b")), (450.0, batch(117, "/user/joe/a"))):
@@ -105,13 +105,13 @@ SEEN = PublisherSnapshot(
 
 
 def document(seen: PublisherSnapshot = SEEN) -> dict[str, Any]:
-    """Return what a reader of the JSON gets."""
+    """Return the document as a client reads it."""
     read: dict[str, Any] = json.loads(msgspec.json.encode(status_of(seen)))
     return read
 
 
 def test_what_it_is_and_since_when() -> None:
-    """In Unix time."""
+    """Times are Unix times."""
     reported = document()
     assert (reported["daemon"], reported["version"], reported["host"]) == ("publisher", "0.1.0", "master2")
     assert (reported["now"], reported["started_at"], reported["uptime_s"]) == (
@@ -123,7 +123,7 @@ def test_what_it_is_and_since_when() -> None:
 
 
 def test_the_position_and_how_far_it_is_behind() -> None:
-    """In transactions, against what the NameNode says of itself; in seconds, the older of reading and publishing."""
+    """Transactions: behind the NameNode's last txid. Seconds: the larger delay of reading and publishing."""
     assert document()["position"] == {
         "term": 3,
         "namenode_txid": 120,
@@ -144,14 +144,14 @@ def test_an_older_probe_gives_no_negative_lag() -> None:
 
 
 def test_what_is_not_known_is_null() -> None:
-    """Before the first poll, and without an active NameNode."""
+    """This is the case before the first poll, and without an active NameNode."""
     nothing = replace(SEEN, stats=PublisherStats(), last_probe=None)
     assert set(document(nothing)["position"].values()) == {None}
     assert document(nothing)["writes"]["mean_s"] is None
 
 
 def test_a_standby_publisher_is_not_behind() -> None:
-    """The work is another's; what this one once published says nothing of now."""
+    """Another publisher does the work, so this one's last position has no meaning."""
     trouble = "another publisher is running: nn2 (process 7)"
     state = replace(PUBLISHING, trouble=trouble, is_standby=True)
     stats = replace(STATS, waiting_for="nn2 (process 7)")
@@ -162,14 +162,14 @@ def test_a_standby_publisher_is_not_behind() -> None:
 
 
 def test_a_publisher_that_fell_silent_is_behind() -> None:
-    """By as long as nothing has been read; by how many transactions nobody can say."""
+    """The lag is the time since the last read; the number of transactions is unknown."""
     state = replace(PUBLISHING, trouble="the edits have not been read for 60 s")
     reported = document(replace(SEEN, publishing=state, stats=replace(STATS, read_at=440.0)))
     assert (reported["position"]["lag_txids"], reported["position"]["lag_s"]) == (None, 60.0)
 
 
 def test_writes_of_the_last_minute_against_the_limit() -> None:
-    """And what polling costs against its budget."""
+    """The cost of polling is shown against its budget."""
     recent = History(100.0, PublisherTotals())
     recent.look(
         440.0, PublisherTotals(writes=280, events=180, polls=2_800, cost_s=0.2), is_well=True, state=""
@@ -204,7 +204,7 @@ def test_writes_of_the_last_minute_against_the_limit() -> None:
 
 
 def test_the_session_with_zookeeper() -> None:
-    """Null for an output that has none."""
+    """It is null for an output without a session."""
     reported = document()["zookeeper"]
     assert (reported["servers"], reported["root"]) == (["zk1:2181"], ZooKeeperSettings().zookeeper_root)
     assert (reported["is_connected"], reported["sessions"], reported["calls"]) == (True, 1, 500)
@@ -213,7 +213,7 @@ def test_the_session_with_zookeeper() -> None:
 
 
 def test_filters_with_the_latest_events_come_first() -> None:
-    """With what was published of each; of thousands the first ones are shown."""
+    """Each has its published events and records. Only the first ones of thousands are shown."""
     reported = document()["filters"]
     assert reported["in_force"] == 2
     assert reported["shown"] == [
@@ -243,7 +243,7 @@ def test_filters_with_the_latest_events_come_first() -> None:
 
 
 def test_broken_filters_and_why() -> None:
-    """One that is broken in HDFS may be in force as it was."""
+    """A filter that is broken in HDFS may stay in force with its last valid definition."""
     assert document()["broken"] == {
         "filters": 2,
         "shown": [
@@ -256,14 +256,14 @@ def test_broken_filters_and_why() -> None:
 
 
 def test_recent_changes_of_the_filters() -> None:
-    """In Unix time."""
+    """Times are Unix times."""
     assert document()["changes"] == [
         {"at": BOOT_AT + 110, "change": "added", "name": "joe", "glob": "/user/joe/*"}
     ]
 
 
 def test_when_it_published_and_when_not() -> None:
-    """With the reason, and the course of the last ten minutes."""
+    """The transitions have reasons. The chart covers the last ten minutes."""
     recent = History(100.0, PublisherTotals())
     recent.look(
         105.0, PublisherTotals(writes=10, events=50), is_well=False, state="no connection to ZooKeeper"
@@ -286,7 +286,7 @@ def test_a_moment_that_never_was_is_null() -> None:
 
 
 def test_each_key_is_described() -> None:
-    """docs/status.md names each, and no other."""
+    """docs/status.md describes exactly these keys."""
     recent = History(100.0, PublisherTotals())
     recent.look(105.0, PublisherTotals(), is_well=True, state="")
     assert described("The document of a publisher") == set(keys_of(document(replace(SEEN, history=recent))))

@@ -1,4 +1,4 @@
-"""The parts of a publisher, built and run together: they begin and end in order, with nothing there to publish."""
+"""The parts of a publisher, built and run together: they start and end in order, with nothing to publish."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("collector")
 
 
 def settings(**flags: object) -> SettingsOfPublisher:
-    """Return settings for a cluster and a ZooKeeper that are not there."""
+    """Return settings with addresses where neither NameNode nor ZooKeeper listens."""
     given: dict[str, object] = {
         "admin": free_address(),
         "namenode_http": (free_address(),),
@@ -37,7 +37,7 @@ def settings(**flags: object) -> SettingsOfPublisher:
 
 @asynccontextmanager
 async def running(chosen: SettingsOfPublisher) -> AsyncIterator[None]:
-    """Run a publisher; its end is waited for, and must come by itself."""
+    """Run a publisher; at the end, stop it and wait for its orderly end."""
     stop = asyncio.Event()
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         group.create_task(PublisherSystem(chosen, boottime).serve(stop))
@@ -48,29 +48,29 @@ async def running(chosen: SettingsOfPublisher) -> AsyncIterator[None]:
 
 
 async def page(chosen: SettingsOfPublisher, path: str) -> tuple[int, str]:
-    """Return status and body, as soon as there are pages."""
+    """Wait for a listener; return the status and body of a page."""
     async with aiohttp.ClientSession() as session:
         while True:
             try:
                 async with session.get(f"http://{chosen.publisher.admin}{path}") as reply:
                     return reply.status, await reply.text()
             except aiohttp.ClientConnectorError:
-                await asyncio.sleep(0.01)  # asked again until the deadline of the test
+                await asyncio.sleep(0.01)  # polled until the test's timeout
 
 
 async def reported(chosen: SettingsOfPublisher, key: str, value: str) -> None:
-    """Wait until /ready begins to say so; nothing is published meanwhile."""
+    """Wait until a key of /ready begins with this value; assert that nothing is published until then."""
     while True:
         status, text = await page(chosen, "/ready")
         readiness = json.loads(text)
         assert (status, readiness["ready"], readiness["published_txid"]) == (503, False, -1)
         if (readiness[key] or "").startswith(value):
             return
-        await asyncio.sleep(0.02)  # asked again until the deadline of the test
+        await asyncio.sleep(0.02)  # polled until the test's timeout
 
 
 async def test_without_zookeeper_it_lives_and_says_what_it_waits_for() -> None:
-    """Health is the process's own: a restart would bring no ZooKeeper."""
+    """/health concerns only the process: a restart would not bring ZooKeeper back."""
     chosen = settings()
     async with running(chosen):
         assert (await page(chosen, "/health"))[0] == 200
@@ -80,7 +80,7 @@ async def test_without_zookeeper_it_lives_and_says_what_it_waits_for() -> None:
 
 
 async def test_the_metrics_are_those_of_a_publisher() -> None:
-    """Every row that a publisher has and no other, readable by Prometheus."""
+    """/metrics has exactly a publisher's rows, in a form that Prometheus parses."""
     chosen = settings()
     async with running(chosen):
         _, text = await page(chosen, "/metrics")
@@ -90,7 +90,7 @@ async def test_the_metrics_are_those_of_a_publisher() -> None:
 
 
 async def test_the_active_namenode_is_shown() -> None:
-    """The watch over the NameNodes does not wait for ZooKeeper."""
+    """Probing the NameNodes does not wait for ZooKeeper."""
     async with FakeNameNode() as namenode:
         chosen = settings(namenode_http=(namenode.http,))
         async with running(chosen):
@@ -98,7 +98,7 @@ async def test_the_active_namenode_is_shown() -> None:
 
 
 async def test_an_address_in_use_ends_the_start() -> None:
-    """One line that names the setting; what had been opened is closed again."""
+    """The error is one line that names the setting. Everything opened before is closed."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(StartError, match=f"^admin: {address}: "):
@@ -106,18 +106,18 @@ async def test_an_address_in_use_ends_the_start() -> None:
 
 
 def test_an_output_that_is_none_ends_the_start() -> None:
-    """Before anything is opened."""
+    """The error comes before any socket is opened."""
     with pytest.raises(ConfigurationError, match=r"^output_stream: json:loads: must be zookeeper or package"):
         run_publisher(settings(output_stream="json:loads"), settings)
 
 
 async def test_the_status_is_there_from_the_start() -> None:
-    """With the settings in force, why nothing is published, and a page that shows it."""
+    """It has the settings in force and the reason for not publishing. A page shows it."""
     chosen = settings(max_write_ops_per_s=7.0)
     async with running(chosen):
         await reported(chosen, "state", "there is no connection to ZooKeeper")
         status: dict[str, Any] = {"publishing": {"history": []}}
-        while not status["publishing"]["history"]:  # the first look comes in a quarter of a second
+        while not status["publishing"]["history"]:  # the first sample comes within a quarter of a second
             status = json.loads((await page(chosen, "/status"))[1])
         assert (status["daemon"], status["publishing"]["is_publishing"]) == ("publisher", False)
         assert status["publishing"]["state"].startswith("there is no connection to ZooKeeper")
@@ -128,7 +128,7 @@ async def test_the_status_is_there_from_the_start() -> None:
 
 
 def test_two_machines_of_one_name_differ(tmp_path: Path) -> None:
-    """Each kernel draws an id of its own when it boots."""
+    """The kernel draws a random id at each boot."""
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_text("3f0c9a52-1b6e-4a0e-9a53-77f1b0a9c111\n")
     other.write_text("a1b2c3d4-1b6e-4a0e-9a53-77f1b0a9c111\n")
@@ -137,5 +137,5 @@ def test_two_machines_of_one_name_differ(tmp_path: Path) -> None:
 
 
 def test_without_a_boot_id_the_host_name_must_do(tmp_path: Path) -> None:
-    """As in a container without /proc."""
+    """This is the case in a container without /proc."""
     assert host_name(tmp_path / "absent") == socket.gethostname()

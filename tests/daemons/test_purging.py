@@ -1,4 +1,4 @@
-"""A purge makes the cache forget, says what, and is written down."""
+"""A purge invalidates entries, reports them, and is logged."""
 
 import logging
 
@@ -13,12 +13,12 @@ PEER = "10.0.0.1"
 
 
 def purger(cache: MetadataCache, names: dict[str, str] | None = None) -> Purger:
-    """Return one at the time 1."""
+    """Return a purger whose clock shows 1."""
     return Purger(cache, lambda: 1.0, lambda: names or {})
 
 
 def filled(*paths: str) -> MetadataCache:
-    """Return a cache that answers these for ALICE."""
+    """Return a cache with hits on these paths for ALICE."""
     cache = make_cache()
     for path in paths:
         fill(cache, path)
@@ -27,7 +27,7 @@ def filled(*paths: str) -> MetadataCache:
 
 
 def test_a_path_is_forgotten_and_nothing_else() -> None:
-    """The right to the directory stays: it is not the path's."""
+    """The caller's right to the parent directory stays."""
     cache = filled("/w/a", "/w/b", "/w/a/below")
     assert purger(cache).path("/w/a", is_subtree=False, peer=PEER) == (
         Purged(path="/w/a", is_subtree=False, was_held=True),
@@ -37,7 +37,7 @@ def test_a_path_is_forgotten_and_nothing_else() -> None:
 
 
 def test_a_subtree_is_forgotten_with_its_rights() -> None:
-    """Entries, rights and what is on its way: a reply under way is not kept."""
+    """It drops entries and rights, and invalidates replies in flight."""
     cache = filled("/w/d/a", "/w/d/e/f", "/v/a")
     under_way = fetch(cache, "/w/d/new")
     assert purger(cache).path("/w/d", is_subtree=True, peer=PEER) == (
@@ -50,7 +50,7 @@ def test_a_subtree_is_forgotten_with_its_rights() -> None:
 
 
 def test_the_reply_under_way_of_a_purged_path_is_not_kept() -> None:
-    """It may be older than the purge."""
+    """That reply may be older than the purge."""
     cache = make_cache()
     under_way = fetch(cache, "/w/a")
     (purged,) = purger(cache).path("/w/a", is_subtree=False, peer=PEER)
@@ -60,13 +60,13 @@ def test_the_reply_under_way_of_a_purged_path_is_not_kept() -> None:
 
 @pytest.mark.parametrize(("path", "is_subtree"), [("/w", False), ("/w", True), ("/", True), ("/", False)])
 def test_it_says_that_nothing_was_held(path: str, is_subtree: bool) -> None:
-    """So an operator sees a path that was misspelled."""
+    """This shows an operator a misspelled path."""
     (purged,) = purger(make_cache()).path(path, is_subtree=is_subtree, peer=PEER)
     assert not purged.was_held
 
 
 def test_everything_goes_with_the_root() -> None:
-    """A purge of / and all below."""
+    """A purge of / with its subtree empties the cache."""
     cache = filled("/a", "/w/a")
     (purged,) = purger(cache).path("/", is_subtree=True, peer=PEER)
     assert purged.was_held
@@ -76,7 +76,7 @@ def test_everything_goes_with_the_root() -> None:
 
 @pytest.mark.parametrize("name", ["ours", "/w/*"])
 def test_a_filter_is_given_by_its_name_or_glob(name: str) -> None:
-    """From its first wildcard on, everything goes."""
+    """It purges the subtree above the first wildcard."""
     cache = filled("/v/a")
     cache.set_filters({"f1": "/w/*", "f2": "/v/*"})
     for path in ("/w/a", "/v/a"):
@@ -88,7 +88,7 @@ def test_a_filter_is_given_by_its_name_or_glob(name: str) -> None:
 
 
 def test_a_filter_that_is_not_in_force_is_an_error() -> None:
-    """It names those that are, but not thousands of them."""
+    """The error names the filters in force, but not thousands of them."""
     cache = make_cache(glob=())
     cache.set_filters({str(number): f"/{number:03}/*" for number in range(12)})
     with pytest.raises(
@@ -102,7 +102,7 @@ def test_a_filter_that_is_not_in_force_is_an_error() -> None:
 
 
 def test_other_callers_are_not_harmed() -> None:
-    """Their next read asks the NameNode."""
+    """The next read of each caller asks the NameNode."""
     cache = filled("/w/a")
     purger(cache).path("/w", is_subtree=True, peer=PEER)
     assert isinstance(cache.lookup("/w/a", BOB, 1.0), Fetch)
@@ -110,7 +110,7 @@ def test_other_callers_are_not_harmed() -> None:
 
 
 def test_a_purge_is_written_down(caplog: pytest.LogCaptureFixture) -> None:
-    """At WARNING: what, who asked for it, and what was forgotten."""
+    """The line has level WARNING, and names the target, the client and the purged places."""
     cache = make_cache(glob=())
     cache.set_filters({"f1": "/{w/*,v/x}"})
     purger(cache, {"f1": "ours"}).filter("ours", peer=PEER)
@@ -127,12 +127,12 @@ NAMES = {"id1": "ours", "id2": "theirs"}
 
 @pytest.mark.parametrize(("name", "glob"), [("ours", "/w/*"), ("/v/*", "/v/*"), ("/u/*", "/u/*")])
 def test_a_name_or_a_glob(name: str, glob: str) -> None:
-    """A glob of the settings has no name."""
+    """A glob from the settings has no name."""
     assert globs_named(name, GLOBS, NAMES) == {glob}
 
 
 def held(limit: int, filter_: str | None) -> tuple[str, ...]:
-    """Return some of a cache with two filters; chance goes by every place."""
+    """Return held paths of a cache with two filters. The fake random source reaches every slot."""
     cache = make_cache()
     cache.set_filters({"id1": "/w/*", "id2": "/v/*"})
     for path in ("/w/a", "/w/b", "/v/c"):
@@ -142,7 +142,7 @@ def held(limit: int, filter_: str | None) -> tuple[str, ...]:
 
 
 def test_all_or_those_of_a_filter() -> None:
-    """By name or glob."""
+    """A filter is given by name or glob."""
     assert sorted(held(9, None)) == ["/v/c", "/w/a", "/w/b"]
     assert sorted(held(9, "ours")) == ["/w/a", "/w/b"]
     assert held(9, "/v/*") == ("/v/c",)

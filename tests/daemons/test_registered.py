@@ -1,4 +1,4 @@
-"""A proxy and a publisher as they are found by name: from start to stop, on a real ZooKeeper."""
+"""Registration of a proxy and a publisher on a real ZooKeeper, from start to stop."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ PLACE = "/services/nncache/components"
 
 
 def common(zookeeper: str, root: str) -> dict[str, object]:
-    """Return settings of both, with NameNodes that are not there."""
+    """Return settings for both daemons, with NameNode addresses where nothing listens."""
     return {
         "registry": True,
         "registry_root": root,
@@ -43,21 +43,21 @@ def common(zookeeper: str, root: str) -> dict[str, object]:
 
 
 async def until(found: Callable[[], Awaitable[object]]) -> Any:
-    """Wait until this finds something; return it."""
+    """Wait for a true result; return it."""
     async with asyncio.timeout(HANG_S):
         while True:
             if value := await found():
                 return value
-            await asyncio.sleep(0.02)  # asked again until the deadline
+            await asyncio.sleep(0.02)  # polled until the deadline
 
 
 async def names(registry: Registry) -> tuple[str, ...]:
-    """Return what is registered."""
+    """Return the names of the registered daemons."""
     return await registry.list(PLACE) if await registry.exists(PLACE) else ()
 
 
 async def test_a_proxy_is_found_while_it_serves(zookeeper_server: ZooKeeperServer) -> None:
-    """In ZooKeeper and over HTTP; a stop removes it before it stops to serve."""
+    """It is found in ZooKeeper and over HTTP. A stop removes the entry before the proxy stops serving."""
     given = common(zookeeper_server.address, "/registry-proxy") | {
         "channel": "direct",
         "listen": free_address(),
@@ -90,12 +90,12 @@ async def test_a_proxy_is_found_while_it_serves(zookeeper_server: ZooKeeperServe
             return not await names(registry)
 
         await until(is_gone)
-        assert not served.done()  # for a third of a second it still serves
+        assert not served.done()  # it still serves for lame_duck_s
         assert (await get("/v1/registry/services/other"))[0] == 200
 
 
 async def test_a_proxy_of_several_namespaces_is_registered_once(zookeeper_server: ZooKeeperServer) -> None:
-    """With the names of all, and serves the registry beside them."""
+    """Its entry names all namespaces, and it serves the registry in addition to them."""
     given = common(zookeeper_server.address, "/registry-several") | {
         "channel": "direct",
         "listen": free_address(),
@@ -121,7 +121,7 @@ async def test_a_proxy_of_several_namespaces_is_registered_once(zookeeper_server
         assert record["nncache:nameservice"] == "ns1,ns2"
         assert record["external"][0]["addresses"] == [{"uri": f"http://{listen}/webhdfs/v1"}]
         status, _, text = await asked(f"http://{listen}/webhdfs/v1/other?op=GETFILESTATUS")
-        assert (status, "FileNotFoundException" in text) == (404, True)  # below no mount point
+        assert (status, "FileNotFoundException" in text) == (404, True)  # outside all mount points
         _, _, page = await asked(f"http://{federation.of_proxy.proxy.admin}/metrics")
         assert 'nncache_registry_requests_total{answer="found"} 1.0' in page
         stop.set()
@@ -130,13 +130,13 @@ async def test_a_proxy_of_several_namespaces_is_registered_once(zookeeper_server
 
 
 async def asked(url: str, **fields: str) -> tuple[int, Mapping[str, str], str]:
-    """Return the answer to a request: its status, its header fields and its body."""
+    """Return the status, header fields and body of a reply."""
     async with aiohttp.ClientSession() as http, http.get(url, headers=fields) as reply:
         return reply.status, reply.headers, await reply.text()
 
 
 async def test_a_client_waits_for_what_changes(zookeeper_server: ZooKeeperServer) -> None:
-    """Over another client's write, a reload, and until a drain; a browser gets a page of the same."""
+    """A long poll survives a reload, and ends with another client's write or a drain. A browser gets a page."""
     given = common(zookeeper_server.address, "/registry-waited") | {
         "channel": "direct",
         "listen": free_address(),
@@ -152,19 +152,19 @@ async def test_a_client_waits_for_what_changes(zookeeper_server: ZooKeeperServer
         await registry.bind("/services/other", WEBHDFS)
 
         async def held() -> asyncio.Task[Any]:
-            """Return a request that is held."""
+            """Start a long poll; return its task when the proxy holds it."""
             _, fields, _ = await asked(url)
             task = tasks.create_task(waited(fields["ETag"]))
             await until(waiters)
             return task
 
         async def waited(etag: str) -> tuple[int, Mapping[str, str], str]:
-            """Return the answer to a client that asks again where its wait was cut short, as ZooKeeper was lost."""
+            """Return the reply of a client that retries when the loss of ZooKeeper cut its wait short."""
             while True:
                 answer = await asked(url, Prefer="wait=50", **{"If-None-Match": etag})
                 if "Preference-Applied" in answer[1] or stop.is_set():
                     return answer
-                await asyncio.sleep(0.2)  # the client's own pause
+                await asyncio.sleep(0.2)  # the client's own interval
 
         async def waiters() -> object:
             return figure(system, "registry").waiters
@@ -190,11 +190,11 @@ async def test_a_client_waits_for_what_changes(zookeeper_server: ZooKeeperServer
 
 def figure(system: ProxySystem, room: str) -> Any:
     """Return the figures of a room."""
-    return system._figures()[room]  # noqa: SLF001 - what is scraped
+    return system._figures()[room]  # noqa: SLF001 - the figures that are scraped
 
 
 async def test_a_proxy_that_does_not_register_serves_no_registry(zookeeper_server: ZooKeeperServer) -> None:
-    """Its replies are those of before."""
+    """Requests for it get the replies of a proxy without a registry."""
     given = common(zookeeper_server.address, "/registry-none") | {
         "registry": False,
         "channel": "direct",
@@ -220,7 +220,7 @@ async def test_a_proxy_that_does_not_register_serves_no_registry(zookeeper_serve
 
 
 async def test_a_publisher_is_found_while_it_runs(zookeeper_server: ZooKeeperServer) -> None:
-    """With its pages and its metrics."""
+    """Its record has its admin page and its metrics."""
     chosen = load_settings(
         PUBLISHER, None, common(zookeeper_server.address, "/registry-pub") | {"user": "hdfs"}
     )
@@ -239,7 +239,7 @@ async def test_a_publisher_is_found_while_it_runs(zookeeper_server: ZooKeeperSer
 
 @pytest.mark.parametrize("form", [PROXY, PUBLISHER])
 def test_registering_needs_zookeeper_and_if_secure_a_login(form: Any) -> None:
-    """Said before anything starts."""
+    """The error comes before anything starts."""
     given = common("h:1", "/registry") | ({"glob": ("/w/*",), "channel": "direct"} if form is PROXY else {})
     missing = given | {"zookeeper": ()}
     with pytest.raises(ConfigurationError, match="zookeeper"):

@@ -1,4 +1,4 @@
-"""What a proxy answers about the registry."""
+"""The proxy's replies about the registry."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ METRICS = ServiceRecord(internal=(uri_endpoint("org.prometheus.metrics", "http",
 
 @pytest.fixture
 async def registry() -> Registry:
-    """Return a registry with a few entries."""
+    """Return a registry with three entries."""
     made = fake_registry()
     await made.make_root()
     await made.bind("/services/a", WEBHDFS)
@@ -36,36 +36,36 @@ async def registry() -> Registry:
 
 
 def source_of(registry: Registry | None) -> ZooKeeperRegistry:
-    """Return a source that nothing follows."""
+    """Return a source whose follower does not run."""
     return ZooKeeperRegistry(lambda: registry, RegistryFollower(lambda: None, "/registry"))
 
 
 async def html(registry: Registry | None, target: str) -> RegistryPage:
-    """Return the page of a browser."""
+    """Return the HTML page for a browser."""
     accept = ((b"Accept", b"text/html"),)
     return await source_of(registry).page(read_registry_request(f"/v1/registry{target}", accept))
 
 
 async def page(registry: Registry | None, target: str) -> Any:
-    """Return the document at a target."""
+    """Return the JSON document for a target."""
     source = source_of(registry)
     return json.loads((await source.page(read_registry_request(f"/v1/registry{target}", ()))).body)
 
 
 def paths(document: Any) -> list[str]:
-    """Return the paths of its entries."""
+    """Return the paths of a document's entries."""
     return [entry["path"] for entry in document["entries"]]
 
 
 async def test_a_record_is_served_as_its_bytes(registry: Registry) -> None:
-    """As Hadoop would write it."""
+    """The bytes are those that Hadoop writes."""
     source = source_of(registry)
     found = await source.page(read_registry_request("/v1/registry/services/a", ()))
     assert found.body == encode_record(WEBHDFS)
 
 
 async def test_lists_by_page(registry: Registry) -> None:
-    """Of a level without records, of a subtree with them."""
+    """A list of one level has no records; a list of a subtree has them."""
     level = await page(registry, "/services?list&limit=2")
     assert paths(level) == ["/services/a", "/services/b"]
     assert level["entries"][0].keys() == {"path", "time", "size", "children", "version"}
@@ -76,7 +76,7 @@ async def test_lists_by_page(registry: Registry) -> None:
 
 
 async def test_searches(registry: Registry) -> None:
-    """By a field of an endpoint."""
+    """A search matches a field of an endpoint."""
     assert paths(await page(registry, "?find=api=org.apache.hadoop.webhdfs")) == [
         "/services/a",
         "/services/c",
@@ -85,7 +85,7 @@ async def test_searches(registry: Registry) -> None:
 
 
 async def test_targets_for_prometheus(registry: Registry) -> None:
-    """A list, as http_sd wants it."""
+    """The JSON is a list of groups, as http_sd requires."""
     (group,) = await page(registry, "?format=prometheus")
     assert group["targets"] == ["h:1"]
     assert group["labels"]["__meta_registry_path"] == "/services/b"
@@ -106,7 +106,7 @@ async def test_targets_for_prometheus(registry: Registry) -> None:
 async def test_what_cannot_be_answered(
     registry: Registry, target: str, kind: type[Exception], part: str
 ) -> None:
-    """With the path and the reason."""
+    """The error has the path and the reason."""
     await registry.zookeeper.commit([Create("/registry/services/broken", b'{"type":"JSONServiceRecord"')])
     with pytest.raises(kind) as caught:
         await page(registry, target)
@@ -114,7 +114,7 @@ async def test_what_cannot_be_answered(
 
 
 async def test_without_a_connection_the_registry_is_unavailable() -> None:
-    """Whether there is no session yet or it is cut off."""
+    """There may be no session yet, or a session without a connection."""
     with pytest.raises(RegistryUnavailableError, match="not connected"):
         await page(None, "/services/a")
     server = FakeZooKeeper(asyncio.get_running_loop().time)
@@ -126,7 +126,7 @@ async def test_without_a_connection_the_registry_is_unavailable() -> None:
 
 
 async def test_a_browser_gets_pages(registry: Registry) -> None:
-    """Of an entry, and of what is found below it; each with its policy."""
+    """Entry pages and result pages each have their Content-Security-Policy."""
     await registry.zookeeper.commit([Create("/registry/services/broken", b'{"type":"JSONServiceRecord"')])
     for target, part in (
         ("", b"registry/services/"),
@@ -156,7 +156,7 @@ async def test_a_browser_gets_pages(registry: Registry) -> None:
 async def test_what_a_browser_cannot_be_shown_is_a_page_as_well(
     registry: Registry, target: str, status: int, part: bytes
 ) -> None:
-    """But for what may be asked again."""
+    """An error that may be retried is not turned into a page."""
     shown = await html(registry, target)
     assert shown.status == status
     assert part in shown.body
@@ -165,7 +165,7 @@ async def test_what_a_browser_cannot_be_shown_is_a_page_as_well(
 
 
 async def test_what_is_followed_is_counted_by_the_follower() -> None:
-    """Nothing, until it runs."""
+    """The follower's figures are zero until it runs."""
     source = source_of(None)
     assert source.gaps == 0
     with pytest.raises(RegistryUnavailableError, match="not connected"):
@@ -176,7 +176,7 @@ async def test_what_is_followed_is_counted_by_the_follower() -> None:
 async def test_a_large_page_is_made_beside_the_event_loop(
     registry: Registry, maker: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 200 ordinary records it took 0.07 s, and seconds of what users may register."""
+    """200 ordinary records took 0.07 s; records as large as users may register took seconds."""
     uris = (f"http://h{number}.example.com/{'x' * 100}" for number in range(128))
     await registry.bind("/services/large", ServiceRecord(external=(uri_endpoint("a", "REST", *uris),)))
     threads = list[threading.Thread]()
@@ -196,7 +196,7 @@ async def test_a_large_page_is_made_beside_the_event_loop(
 async def test_the_names_of_a_list_are_charged_for(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All are read for each page of it: 50,000 take the event loop 0.03 s, and an address may ask 20 times a second."""
+    """Each page reads all names of a list: 50,000 take the loop 0.03 s, and an address may ask 20 times a second."""
     names = tuple(f"entry-{number:06}" for number in range(10_000))
 
     async def listed(_: str) -> tuple[str, ...]:

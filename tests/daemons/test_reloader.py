@@ -1,4 +1,4 @@
-"""SIGHUP: what is right is taken over, what is wrong changes nothing."""
+"""SIGHUP applies valid settings. Invalid settings change nothing."""
 
 import logging
 from collections.abc import Set as AbstractSet
@@ -14,7 +14,7 @@ from nncache.settings.commands import PROXY, PUBLISHER, SettingsOfProxy, load_se
 
 @dataclass(frozen=True)
 class Part:
-    """Some keys."""
+    """Some settings."""
 
     glob: str = "/a"
     listen: str = "h:1"
@@ -22,29 +22,29 @@ class Part:
 
 @dataclass(frozen=True)
 class Settings:
-    """One component."""
+    """The settings of one component."""
 
     part: Part = field(default_factory=Part)
 
 
 class Manager(ServiceManager):
-    """Takes note of what it is told."""
+    """Records its notifications."""
 
     def __init__(self) -> None:
         super().__init__({})
         self.heard = list[str]()
 
     def ready(self) -> None:
-        """Take note."""
+        """Record the notification."""
         self.heard.append("ready")
 
     def reloading(self) -> None:
-        """Take note."""
+        """Record the notification."""
         self.heard.append("reloading")
 
 
 class Fixture:
-    """A daemon."""
+    """A daemon's side of a reload."""
 
     def __init__(self) -> None:
         self.wanted: Settings | Exception = Settings()
@@ -55,20 +55,20 @@ class Fixture:
         self.reloader = Reloader(self.load, Settings(), {"glob"}, self.take, self.manager, self.noted.append)
 
     def load(self) -> Settings:
-        """Read the file."""
+        """Load the settings file."""
         if isinstance(self.wanted, Exception):
             raise self.wanted
         return self.wanted
 
     def take(self, settings: Settings, changed: AbstractSet[str]) -> None:
-        """Work by them."""
+        """Apply the changed settings."""
         if self.fails is not None:
             raise self.fails
         self.taken.append((settings, changed))
 
 
 def test_what_has_changed_is_taken_once(caplog: pytest.LogCaptureFixture) -> None:
-    """And what needs a restart is named each time, as a warning."""
+    """Settings that need a restart are named at each reload, as a warning."""
     caplog.set_level(logging.INFO)
     s = Fixture()
     s.wanted = Settings(Part("/b", "h:2"))
@@ -98,7 +98,7 @@ def test_what_has_changed_is_taken_once(caplog: pytest.LogCaptureFixture) -> Non
 def test_a_wrong_file_changes_nothing(
     failure: Exception, logged: str, noted: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The daemon goes on as it was, and the manager is notified; the next file is read."""
+    """The daemon continues, and the service manager is notified. The next valid file is applied."""
     s = Fixture()
     s.wanted = failure
     s.reloader.reload()
@@ -115,12 +115,12 @@ def test_a_wrong_file_changes_nothing(
 
 
 def settings(**flags: object) -> SettingsOfProxy:
-    """Return the settings of a start."""
+    """Return the settings at a start."""
     return load_settings(PROXY, None, {"namenode_http": ("h:1",), "namenode_rpc": ("h:2",), **flags})
 
 
 def test_what_may_change_does_and_the_rest_stays() -> None:
-    """What is in force afterwards says so, so that the next reload compares with that."""
+    """The next reload compares with the settings in force, not with the file."""
     before = settings(glob=("/a/*",), max_calls="9")
     wanted = settings(glob=("/b/*",), max_calls="8", log_level="debug")
     reload, in_force = compare(before, wanted, OF_PROXY)
@@ -130,7 +130,7 @@ def test_what_may_change_does_and_the_rest_stays() -> None:
 
 
 def test_without_a_change_nothing_does() -> None:
-    """Neither is anything said to."""
+    """The settings in force stay equal."""
     assert compare(settings(), settings(), OF_PROXY) == (Reload((), ()), settings())
 
 
@@ -144,11 +144,11 @@ def test_without_a_change_nothing_does() -> None:
     ],
 )
 def test_a_reload_is_described_in_a_line(reload: Reload, text: str) -> None:
-    """The operator reads what holds."""
+    """The operator sees which settings are in force."""
     assert str(reload) == text
 
 
 def test_the_keys_are_keys() -> None:
-    """Of the daemon that takes them."""
+    """Each reloadable key is a setting of its daemon."""
     assert PROXY.keys.keys() >= OF_PROXY
     assert PUBLISHER.keys.keys() >= OF_PUBLISHER

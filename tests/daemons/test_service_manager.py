@@ -1,4 +1,4 @@
-"""What systemd is told, over a socket of the test's own."""
+"""The notifications to systemd, read from the test's own socket."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ from tests.proxy.doubles import let_tasks_run
 
 @contextmanager
 def reported(name: str) -> Iterator[socket.socket]:
-    """Listen as a service manager does."""
+    """Listen on a notification socket, as a service manager does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
         end.settimeout(HANG_S)
         end.bind(name)
@@ -25,7 +25,7 @@ def reported(name: str) -> Iterator[socket.socket]:
 
 
 def test_states_are_sent(tmp_path: Path) -> None:
-    """One datagram each."""
+    """Each state is one datagram."""
     with reported(str(tmp_path / "notify")) as end:
         manager = ServiceManager({"NOTIFY_SOCKET": str(tmp_path / "notify")})
         manager.ready()
@@ -40,7 +40,7 @@ def test_states_are_sent(tmp_path: Path) -> None:
 
 
 def test_states_are_sent_to_an_abstract_socket_as_well() -> None:
-    """Its name begins with an @ in the environment."""
+    """Its name begins with @ in the environment, and with a null byte in the kernel."""
     name = f"nncache-test-{os.getpid()}-{time.monotonic_ns()}"
     with reported(f"\0{name}") as end:
         ServiceManager({"NOTIFY_SOCKET": f"@{name}"}).ready()
@@ -59,13 +59,13 @@ def test_states_are_sent_to_an_abstract_socket_as_well() -> None:
     ],
 )
 def test_signs_of_life_are_due_as_the_environment_says(environ: dict[str, str], beat_s: float | None) -> None:
-    """Three in each period, if they are asked of this process (sd_watchdog_enabled(3))."""
+    """Three are due per period if the watchdog is meant for this process (sd_watchdog_enabled(3))."""
     assert ServiceManager({"NOTIFY_SOCKET": "/nowhere", **environ}).beat_s == beat_s
     assert ServiceManager(environ).beat_s is None
 
 
 async def test_signs_of_life_come_until_the_end(tmp_path: Path) -> None:
-    """From the event loop."""
+    """The event loop sends them."""
     with reported(str(tmp_path / "notify")) as end:
         manager = ServiceManager({"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "3000"})
         async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
@@ -76,7 +76,7 @@ async def test_signs_of_life_come_until_the_end(tmp_path: Path) -> None:
 
 
 async def test_without_a_manager_nothing_is_sent() -> None:
-    """And nothing ends."""
+    """The daemon runs without one."""
     manager = ServiceManager({})
     manager.ready()
     manager.reloading()
@@ -89,7 +89,7 @@ async def test_without_a_manager_nothing_is_sent() -> None:
 
 
 def test_a_manager_that_does_not_listen_costs_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    """The daemon serves all the same."""
+    """The daemon serves nevertheless."""
     ServiceManager({"NOTIFY_SOCKET": "/nowhere/notify"}).ready()
     assert caplog.messages == [
         "cannot tell the service manager READY=1: /nowhere/notify: [Errno 2] No such file or directory"

@@ -1,4 +1,4 @@
-"""Settings are shown, secrets are not."""
+"""The view shows settings but masks secrets."""
 
 from dataclasses import dataclass, field
 
@@ -20,7 +20,7 @@ class _Settings:
 
 
 def test_secrets_are_masked() -> None:
-    """Not the name of the file that holds one, nor that there is none; every key of the proxy is there."""
+    """The path of a secret's file and an empty secret are shown. Every key of the proxy is in the view."""
     assert settings_view(_Settings()) == {
         "admin_token_file": "/etc/token",
         "admin_token": MASKED,

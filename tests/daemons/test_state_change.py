@@ -1,4 +1,4 @@
-"""Who is active is said once per change."""
+"""Each change of the active NameNode is logged once."""
 
 import pytest
 
@@ -31,12 +31,12 @@ NONE = StateChange(
 def test_who_is_active_is_logged_when_it_is_news(
     before: Active | None, now: Active | None, is_first: bool, changes: tuple[StateChange, ...]
 ) -> None:
-    """At first the state itself is; a restarted NameNode has the same address and another term."""
+    """At the start, the current state is news. A restarted NameNode has the same address and a new term."""
     why = "nn1:9870 is standby"
     assert about_active(before, now, is_first=is_first, why_none=why, without="wait") == changes
 
 
 def test_nothing_is_made_up_where_the_namenodes_say_nothing() -> None:
-    """A pool of none."""
+    """The pool has no NameNode to report about."""
     (news,) = about_active(None, None, is_first=True, why_none="", without="wait")
     assert news.text.startswith("no active NameNode is known; wait; ")

@@ -1,4 +1,4 @@
-"""The log says what changes, once per change, and does not flood."""
+"""The log has a line for each change, within a rate limit."""
 
 import asyncio
 import logging
@@ -14,12 +14,12 @@ from tests.patience import HANG_S
 
 
 def about(before: str | None, now: str) -> tuple[StateChange, ...]:
-    """Say each change."""
+    """Return a line for each change."""
     return () if before == now else (StateChange(now, is_bad=now.startswith("closed")),)
 
 
 async def announced(situations: Iterator[str], looks: int, starts_within_s: float = 0.0) -> None:
-    """Announce these situations, until there were so many looks."""
+    """Log the changes of these situations until they were read this many times."""
     enough = asyncio.Event()
     left = looks
 
@@ -37,7 +37,7 @@ async def announced(situations: Iterator[str], looks: int, starts_within_s: floa
 
 
 async def test_changes_reach_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    """A bad state begins at WARNING, for whom nothing else is logged; it ends at INFO."""
+    """A bad state is logged at WARNING, for operators who log nothing below it; its end at INFO."""
     caplog.set_level(logging.INFO)
     await announced(chain(("open", "open", "closed", "closed"), repeat("open")), 5)
     logged = [(record.levelname, record.getMessage()) for record in caplog.records]
@@ -45,7 +45,7 @@ async def test_changes_reach_the_log(caplog: pytest.LogCaptureFixture) -> None:
 
 
 async def test_what_is_bad_at_the_start_has_a_while(caplog: pytest.LogCaptureFixture) -> None:
-    """A daemon that has just begun knows nothing yet; what stays bad is said."""
+    """A daemon that has just started knows nothing yet. A state that stays bad is logged."""
     caplog.set_level(logging.INFO)
     await announced(chain(repeat("closed", 3), repeat("open")), 5, starts_within_s=HANG_S)
     assert caplog.messages == ["open"]
@@ -55,7 +55,7 @@ async def test_what_is_bad_at_the_start_has_a_while(caplog: pytest.LogCaptureFix
 
 
 async def test_a_state_that_comes_and_goes_does_not_flood_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    """What is said in the end is what holds, whenever there is room for a line again."""
+    """When the limit allows another line, it has the current state."""
     caplog.set_level(logging.INFO)
     await announced((f"closed {number}" for number in range(1_000)), 500)
     assert BURST <= len(caplog.messages) <= BURST + HANG_S / 10
@@ -65,20 +65,20 @@ _log = logging.getLogger("nncache.tests.namespace_log")
 
 
 class Lines(logging.Handler):
-    """Keeps what is logged."""
+    """Keeps the formatted messages."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep one line."""
+        """Append the message."""
         self.lines.append(record.getMessage())
 
 
 @pytest.fixture
 def lines() -> Iterator[list[str]]:
-    """What is logged, with names."""
+    """Yield the messages that are logged, with namespace names."""
     handler, root = Lines(), logging.getLogger()
     root.addHandler(handler)
     others = [each for each in root.handlers if each is not handler]
@@ -92,7 +92,7 @@ def lines() -> Iterator[list[str]]:
 
 
 async def test_work_and_what_it_begins_is_named(lines: list[str]) -> None:
-    """Tasks and callbacks inherit it; what stands beside it has no name."""
+    """Its tasks and callbacks inherit the name; code outside has none."""
 
     async def work() -> None:
         _log.warning("at %d %%", 5)
@@ -115,7 +115,7 @@ async def test_work_and_what_it_begins_is_named(lines: list[str]) -> None:
 
 
 async def test_a_request_is_named_while_it_is_answered(lines: list[str]) -> None:
-    """Also one that fails; a connection goes on without it."""
+    """This holds for a failing request, too. Afterwards the connection's lines have no name."""
 
     async def handle(asked: str) -> str:
         _log.warning("asked")

@@ -1,4 +1,4 @@
-"""What operators see of several namespaces together: sums, the worst gate, and each of them."""
+"""The pages about several namespaces together: sums, the worst gate, and each namespace."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ SHUT = ProxyReadiness(is_listening=True, active="b:1", is_gate_open=False, gate=
 
 
 def test_it_is_ready_while_one_namespace_is() -> None:
-    """The reason is that of the worst; the gate is open only if all are."""
+    """The reason is the worst one. The gate is open only if all gates are."""
     both = readiness_of({"one": WELL, "two": DEAD})
     assert (both.is_ready, both.reason, both.is_gate_open) == (True, "no-active-namenode", False)
     assert both.gate == "closed: two: it is too long"
@@ -40,20 +40,20 @@ def test_it_is_ready_while_one_namespace_is() -> None:
 
 
 def test_the_gates_that_are_closed_are_named() -> None:
-    """Each with its reason."""
+    """Each has its reason."""
     assert gate_of({}) == "open"
     assert gate_of({"one": "closed: x", "two": "closed: y"}) == "closed: one: x; two: y"
 
 
 def test_totals_are_summed() -> None:
-    """By reason, too."""
+    """Counts by reason are summed, too."""
     assert total_of([TOTALS, Totals(requests=1, forwarded={"miss": 2, "new": 1})]) == replace(
         TOTALS, requests=1_001, forwarded={"miss": 62, "no-filter": 30, "method": 5, "new": 1}
     )
 
 
 def test_the_document_has_the_sums_and_each_namespace() -> None:
-    """It is that of one namespace, so that page and `nncache top` show it; requests about none are refused ones."""
+    """It has the keys of one namespace's document, for the page and `nncache top`. Other requests count as refused."""
     two = replace(
         SEEN,
         gate="closed: it is too long",
@@ -117,7 +117,7 @@ def test_the_document_has_the_sums_and_each_namespace() -> None:
 
 
 def test_only_where_all_gates_are_closed_is_every_call_forwarded() -> None:
-    """Freshness on the page: hits of the others go on."""
+    """The freshness line of the page: the other namespaces still have hits."""
     shut = replace(SEEN, gate="closed: x", cache=CacheStats(is_open=False), settings=SETTINGS)
     well = replace(SEEN, settings=SETTINGS)
     forwarded = []
@@ -135,7 +135,7 @@ def test_only_where_all_gates_are_closed_is_every_call_forwarded() -> None:
 
 
 def test_each_namenode_address_shows_its_namespace() -> None:
-    """Nothing at first."""
+    """Both are null until the NameNode has answered."""
     check = NamespaceCheck("nn1:9870", "nn1:8020")
     addresses = {"http": "nn1:9870", "rpc": "nn1:8020"}
     assert about_namenode(NameNode("nn1:9870", "nn1:8020"), check) == addresses | {
@@ -152,7 +152,7 @@ def test_each_namenode_address_shows_its_namespace() -> None:
 
 
 def test_each_configured_namenode_is_shown() -> None:
-    """Also one that has never answered."""
+    """A NameNode that has never answered is included."""
     settings = NameNodeSettings(namenode_http=("nn1:9870", "nn2:9870"), namenode_rpc=("nn1:8020", "nn2:8020"))
     shown = namenodes_view(NameNodePool(settings, lambda: 0.0))
     assert [(each["http"], each["rpc"], each["state"]) for each in shown] == [

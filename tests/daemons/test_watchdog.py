@@ -1,4 +1,4 @@
-"""What holds the event loop is named, and nothing else is."""
+"""The watchdog names the code that holds the event loop, and nothing else."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ IDLE = ThreadTimes(0.0, 0.0)
 
 
 def test_a_beat_that_is_late_was_held_back_by_what_runs() -> None:
-    """Counted from when it was due, and from the next beat again."""
+    """The lateness counts from the time the beat was due. It is zero again after the next beat."""
     lateness = Lateness(0.0, IDLE)
     held = [lateness.look(step * LOOK_S, IDLE, 0.0) for step in range(1, 9)]
     assert held[0] == (0.0, 0.0)
@@ -43,7 +43,7 @@ def test_a_beat_that_is_late_was_held_back_by_what_runs() -> None:
     ids=["stopped or asleep", "too busy a machine", "C code that holds the interpreter"],
 )
 def test_what_stops_the_thread_that_looks_as_well_is_excused(used_s: float, is_held: bool) -> None:
-    """Unless the loop's thread has used the processor for all that time."""
+    """Such a delay counts only if the loop's thread used the CPU all that time."""
     lateness, after = Lateness(0.0, IDLE), ThreadTimes(used_s, 0.0)
     assert lateness.look(LOOK_S, IDLE, 0.0) == (0.0, 0.0)
     held = lateness.look(LOOK_S + 5.0, after, 0.0)
@@ -59,7 +59,7 @@ def test_what_stops_the_thread_that_looks_as_well_is_excused(used_s: float, is_h
 def test_code_is_charged_with_no_wait_for_a_processor(
     ran_s: float, waited_s: float, by_code_s: float
 ) -> None:
-    """The kernel adds a wait when it ends: at the next beat."""
+    """The kernel accounts for a wait when it ends, at the next beat."""
     before = ThreadTimes(5.0, 5.0)
     lateness = Lateness(0.0, before)
     assert lateness.look(LOOK_S, before, LOOK_S) == (0.0, 0.0)
@@ -98,7 +98,7 @@ with subprocess.Popen((sys.executable, "-c", rival)) as running:
 
 
 def test_a_busy_machine_is_named_instead_of_code_and_seldom() -> None:
-    """A loop that shares a processor with one of higher priority: three stalls, one line."""
+    """A loop shares a CPU with a process of higher priority: three stalls, one line."""
     done = subprocess.run(
         (sys.executable, "-c", _STARVED), capture_output=True, text=True, check=True, timeout=2 * HANG_S
     )
@@ -108,7 +108,7 @@ def test_a_busy_machine_is_named_instead_of_code_and_seldom() -> None:
 
 
 def test_a_peak_is_shown_for_a_period_and_forgotten_after_two() -> None:
-    """A scrape in each period sees it, however many scrape."""
+    """One scrape per period sees it, however many scrapers there are."""
     peak = Peak(0.0)
     seen = []
     for tenth in range(1, 31):
@@ -119,7 +119,7 @@ def test_a_peak_is_shown_for_a_period_and_forgotten_after_two() -> None:
 
 
 def test_functions_are_named_from_the_innermost_up_to_the_runner() -> None:
-    """A loop that waits for events runs none."""
+    """A loop that waits for events has no holder."""
     assert holder_of(None) == ""
 
     async def outer() -> str:
@@ -135,7 +135,7 @@ def test_functions_are_named_from_the_innermost_up_to_the_runner() -> None:
 
 
 async def _hold(watchdog: Watchdog, stalls: int) -> None:
-    """Hold the loop until that is noticed, with enough of the processor on a busy machine, too."""
+    """Hold the loop until the watchdog notices, and use enough CPU time even on a busy machine."""
     deadline, enough_s = time.monotonic() + HANG_S, time.thread_time() + 2 * HELD_S
     while time.monotonic() < deadline:
         if watchdog.stats().stalls >= stalls and time.thread_time() > enough_s:
@@ -143,7 +143,7 @@ async def _hold(watchdog: Watchdog, stalls: int) -> None:
 
 
 def test_what_holds_the_loop_is_named_once_and_counted(caplog: pytest.LogCaptureFixture) -> None:
-    """And what follows soon is counted in the next line."""
+    """Stalls soon after are counted in the next line."""
     watchdog = Watchdog()
     assert watchdog.stats() == LoopStats()
 

@@ -1,4 +1,4 @@
-"""Each alert fires in a real Prometheus when its fault is caused, and clears when that is mended."""
+"""In a real Prometheus, each alert fires when its fault is caused, and clears when the fault is mended."""
 
 import asyncio
 import re
@@ -35,10 +35,10 @@ FreshnessGate.is_open = lambda *_: True
 MetadataCache.apply = lambda *_, **__: None
 main()
 """
-"""A proxy whose gate never closes and which learns of no change: no setting makes one of ours so."""
+"""A proxy whose gate never closes and that applies no change, which no setting can achieve."""
 
 OF_KERBEROS = {"NncacheTicketEnds", "NncacheLoginFailing"}
-"""tests/secured/test_alerts.py has them."""
+"""Tested in tests/secured/test_alerts.py."""
 
 OF_JOURNALNODES = {
     "NncacheEditsSourcePassedOver",
@@ -52,14 +52,14 @@ BY_PROMTOOL = {
     *("NncacheLogLinesLost", "NncacheNamespaceDataNodeStale", "NncacheNamespaceOutcomesUnknown"),
     *("NncacheNamespaceQueueStands", "NncacheNamespaceWithoutActive"),
 }
-"""tests/deploy/nncache.rules.test.yml alone has them."""
+"""Tested only in tests/deploy/nncache.rules.test.yml."""
 
 QUICKLY = {r"\[\d+m\]": "[6s]", r"for: [1-9]\d*m": "for: 2s", r"rate5m": "rate5m"}
-"""The rules with seconds where they have minutes: the time for which something must be wrong is not what is tested."""
+"""Replacements of minutes by seconds in the rules: how long a fault must last is not tested here."""
 
 
 def quick_rules() -> str:
-    """Return the rules as they are tested here."""
+    """Return the rules with seconds instead of minutes."""
     rules = RULES.read_text()
     for pattern, quicker in QUICKLY.items():
         rules = re.sub(pattern, quicker, rules)
@@ -67,20 +67,20 @@ def quick_rules() -> str:
 
 
 def until(is_so: Callable[[], bool], ask: Callable[[], None] = lambda: None) -> None:
-    """Ask until it is so, or the test's deadline ends it."""
+    """Call `ask` until the condition holds, or the test's timeout."""
     while not is_so():
         ask()
         time.sleep(0.2)
 
 
 def poll(proxy: Proxy, paths: int, run: str = "same") -> None:
-    """Ask for some paths that are not there; another run asks for others."""
+    """Read some missing paths; another run reads other paths."""
     for number in range(paths):
         fetched(proxy.address, f"/webhdfs/v1/watched/{run}-{number}?op=GETFILESTATUS&user.name=joe")
 
 
 def write(cluster: Cluster, path: str, data: bytes) -> None:
-    """Write a file in HDFS, or remove it if there is nothing to write."""
+    """Write a file in HDFS; delete it if `data` is empty."""
 
     async def carry_out() -> None:
         async with WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs:
@@ -93,7 +93,7 @@ def write(cluster: Cluster, path: str, data: bytes) -> None:
 
 
 def tls_flags(authority: Authority) -> tuple[str, ...]:
-    """Serve TLS with a certificate that ends in a week."""
+    """Return the flags for TLS with a certificate that expires in a week."""
     issued = authority.issue("proxy", not_after=datetime.now(UTC) + timedelta(days=7))
     return (
         *("--tls-listen", "127.0.0.1:0"),
@@ -102,7 +102,7 @@ def tls_flags(authority: Authority) -> tuple[str, ...]:
 
 
 def test_each_alert_fires_and_clears(tmp_path: Path) -> None:
-    """Its fault is one that operators meet."""
+    """The faults are those that operators meet."""
     authority = Authority(tmp_path / "authority")
     with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True)) as cluster:
         service, namenode = Service.of(cluster), cluster.namenodes[0]
@@ -170,7 +170,7 @@ def test_each_alert_fires_and_clears(tmp_path: Path) -> None:
 
 
 def test_alerts_about_journalnodes_fire_and_clear() -> None:
-    """Of one that is down, of two, and of a journal that does not exist; nothing makes real ones disagree for long."""
+    """One JournalNode down, two down, and a missing journal. Real JournalNodes cannot be made to disagree for long."""
     tailing = {"dfs.ha.tail-edits.in-progress": "true"}
     spec = ClusterSpec(hadoop_version=HADOOP, ha=True, journalnodes=3, with_datanode=False, overrides=tailing)
     with Cluster.start(spec) as pair:

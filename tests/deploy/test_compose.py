@@ -1,4 +1,4 @@
-"""compose.yaml, the image and the provisioning: no engine runs here, so that what they name is checked instead."""
+"""compose.yaml, the image and the provisioning. No container engine runs here, so the names in them are checked."""
 
 import json
 import re
@@ -24,13 +24,13 @@ PROVISIONING = DEPLOY / "grafana" / "provisioning"
 
 
 def flag(service: dict[str, Any], name: str) -> str:
-    """Return the value of a flag of its command line."""
+    """Return the value of a flag in a service's command."""
     (value,) = [word.partition("=")[2] for word in service["command"] if word.startswith(f"--{name}=")]
     return str(value)
 
 
 def test_each_service_depends_on_services_that_are_there() -> None:
-    """A proxy and a publisher among them."""
+    """There is a proxy and a publisher."""
     assert {each["command"][0] for each in DAEMONS.values()} == {"proxy", "publisher"}
     for each in SERVICES.values():
         assert set(each.get("depends_on", ())) <= SERVICES.keys()
@@ -38,7 +38,7 @@ def test_each_service_depends_on_services_that_are_there() -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_the_command_line_understands_a_services_words(name: str) -> None:
-    """And the addresses that it is given are services'."""
+    """The hosts in its arguments are services."""
     command: click.Command | None = nncache
     words = list(OURS[name]["command"])
     while isinstance(command, click.Group):
@@ -51,14 +51,14 @@ def test_the_command_line_understands_a_services_words(name: str) -> None:
 
 @pytest.mark.parametrize("name", DAEMONS)
 def test_each_daemon_registers_under_the_name_of_its_service(name: str) -> None:
-    """The host name of its container, since it listens on every address."""
+    """It is the host name of the container, since the daemon listens on every address."""
     assert "--registry" in DAEMONS[name]["command"]
     assert DAEMONS[name]["hostname"] == name
     assert flag(DAEMONS[name], "admin").startswith("0.")
 
 
 def test_prometheus_asks_the_proxies_what_to_scrape() -> None:
-    """By a name that leads to whichever of them runs."""
+    """The host name is an alias of all proxies, so that any running one answers."""
     scraped = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
     (job,) = scraped["scrape_configs"]
     (found,) = job["http_sd_configs"]
@@ -72,7 +72,7 @@ def test_prometheus_asks_the_proxies_what_to_scrape() -> None:
 
 
 def test_what_is_mounted_is_there() -> None:
-    """Each file at the place where the program looks for it."""
+    """Each file is mounted where its program reads it."""
     mounts = {}
     for each in SERVICES.values():
         for volume in each.get("volumes", ()):
@@ -88,7 +88,7 @@ def test_what_is_mounted_is_there() -> None:
 
 
 def test_grafanas_data_source_is_that_prometheus() -> None:
-    """And it knows how often is scraped, on which `$__rate_interval` depends."""
+    """It knows the scrape interval, on which `$__rate_interval` depends."""
     (source,) = yaml.safe_load((PROVISIONING / "datasources" / "prometheus.yaml").read_text())["datasources"]
     assert source["type"] == "prometheus"
     assert re.match(r"http://([\w-]+):9090$", source["url"])[1] in SERVICES  # type: ignore[index]  # None fails it, too
@@ -100,7 +100,7 @@ IMAGE = (DEPLOY / "Dockerfile").read_text()
 
 
 def test_the_image_needs_no_rights() -> None:
-    """A number, since a cluster that forbids root cannot see it in a name; no volume, nothing to write."""
+    """The user is numeric, since a cluster that forbids root cannot check a name. No volume is declared."""
     final_image = IMAGE.rpartition("\nFROM ")[2]
     (user,) = re.findall(r"^USER (\d+):(\d+)$", final_image, re.MULTILINE)
     assert "0" not in user
@@ -109,7 +109,7 @@ def test_the_image_needs_no_rights() -> None:
 
 
 def test_the_image_asks_whether_it_lives() -> None:
-    """At /health of the admin port, which differs for a publisher."""
+    """The check asks /health of the admin port, which is another port for a publisher."""
     assert "/health" in re.findall(r"^HEALTHCHECK .*$", IMAGE, re.MULTILINE)[0]
     ports = {form.command: _default_port(form) for form in FORMS if form.command in {"proxy", "publisher"}}
     assert f"NNCACHE_ADMIN_PORT={ports['proxy']}" in IMAGE
@@ -124,7 +124,7 @@ def _default_port(form: Any) -> str:
 
 
 def test_the_image_is_built_from_the_rooms_of_the_wheel() -> None:
-    """No more, or each changed test would rebuild it; no less, or it would not start."""
+    """Additional files would make each changed test rebuild it; without these it would not start."""
     listed = (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines()
     assert [line for line in listed if line.startswith("!")] == [
         "!pyproject.toml",

@@ -1,4 +1,4 @@
-"""The committed dashboards: those of the code, of what is in the table of metrics, by the rules of Grafana's linter."""
+"""The committed dashboards are current, use only metrics of the table, and obey the rules of Grafana's linter."""
 
 import itertools
 import json
@@ -28,7 +28,7 @@ DASHBOARDS: dict[str, Json] = {
 
 
 def panels(dashboard: Json) -> list[Json]:
-    """Return its panels, without the headings of rows."""
+    """Return a dashboard's panels, without row headings."""
     return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
 
 
@@ -37,13 +37,13 @@ PANELS = {f"{name}: {panel['title']}": panel for name, board in DASHBOARDS.items
 
 
 def expressions(panel: Json) -> list[str]:
-    """Return the queries of a panel as Prometheus gets them, the variables of targets aside."""
+    """Return the queries of a panel with `$__rate_interval` replaced."""
     return [target["expr"].replace("$__rate_interval", "1m") for target in panel["targets"]]
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A metric as a query names it: the labels it matches, and how."""
+    """A metric in a query, with its label matchers."""
 
     name: str
     matchers: dict[str, tuple[str, str]]
@@ -51,10 +51,10 @@ class Selector:
 
 
 def selectors(expression: str) -> list[Selector]:
-    """Return all metrics that a query names.
+    """Return all metrics in a query.
 
     Raises:
-        ValueError: it is no PromQL.
+        ValueError: the expression is not PromQL.
     """
     return list(_walk(promql_parser.parse(expression)))
 
@@ -90,13 +90,13 @@ def _selector(node: promql_parser.VectorSelector, *, is_over_range: bool) -> Sel
 
 
 PROCESS = {"process_cpu_seconds_total", "process_resident_memory_bytes", "process_start_time_seconds"}
-"""What the metrics page has beside the table: the names that prometheus_client gives to a process's figures."""
+"""Metrics that are not in the table: prometheus_client's figures of the process."""
 
 TABLE = {metric.name: metric for metric in METRICS}
 
 
 def committed(directory: Path = DIRECTORY) -> dict[str, str]:
-    """Return file name -> text of what lies there."""
+    """Return the committed files: name to text."""
     return {path.name: path.read_text(encoding="utf-8") for path in directory.glob("*.json")}
 
 
@@ -106,7 +106,7 @@ def test_the_committed_files_are_current() -> None:
 
 
 def test_a_file_that_is_no_longer_made_is_removed(tmp_path: Path) -> None:
-    """Grafana would go on to show it."""
+    """Grafana would keep showing it."""
     (tmp_path / "old.json").write_text("{}")
     write(tmp_path)
     assert committed(tmp_path) == files()
@@ -114,7 +114,7 @@ def test_a_file_that_is_no_longer_made_is_removed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("panel", PANELS.values(), ids=PANELS.keys())
 def test_each_query_is_promql_of_the_table(panel: Json) -> None:
-    """It parses; each metric, label and value is there; rates are of counters, buckets of histograms."""
+    """It parses; its metrics, labels and values exist; rates are of counters, buckets of histograms."""
     assert panel["targets"]
     for expression in expressions(panel):
         named = selectors(expression)
@@ -135,7 +135,7 @@ def test_each_query_is_promql_of_the_table(panel: Json) -> None:
 
 
 def test_each_dashboard_has_its_own_name() -> None:
-    """Grafana tells them apart by uid; a person by title."""
+    """Grafana distinguishes dashboards by uid, people by title."""
     assert len(DASHBOARDS) == len(BOARDS) == 4
     for key in ("uid", "title"):
         assert len({board[key] for board in DASHBOARDS.values()}) == len(DASHBOARDS)
@@ -143,7 +143,7 @@ def test_each_dashboard_has_its_own_name() -> None:
 
 @pytest.mark.parametrize("board", DASHBOARDS.values(), ids=DASHBOARDS.keys())
 def test_panels_lie_side_by_side(board: Json) -> None:
-    """None overlaps another, and each line of the grid is filled."""
+    """No panels overlap, and each line of the grid is filled."""
     cells = [
         (x, y)
         for place in (panel["gridPos"] for panel in board["panels"])
@@ -156,13 +156,13 @@ def test_panels_lie_side_by_side(board: Json) -> None:
 
 
 def test_the_page_names_each_dashboard() -> None:
-    """By its title."""
+    """The page has each title."""
     page = (ROOT / "docs" / "dashboards.md").read_text(encoding="utf-8")
     assert all(f"**{board.title}**" in page for board in BOARDS)
 
 
 def test_what_has_a_color_is_there() -> None:
-    """Each result and each reason has one, and no operation that WebHDFS does not have."""
+    """Each result and reason has one, and each operation with a color exists."""
     assert PALETTES["results"].keys() == {result.value for result in Result}
     assert PALETTES["reasons"].keys() == {reason.value for reason in REASONS}
     assert set(PALETTES["operations"]) <= set(OPERATION_NAMES)
@@ -172,13 +172,13 @@ PANELS_OF_CODE = {f"{board.name}: {panel.title}": panel for board in BOARDS for 
 
 
 def test_each_title_comes_once() -> None:
-    """On one dashboard."""
+    """A title belongs to one dashboard."""
     assert len(PANELS_OF_CODE) == sum(len(board.panels) for board in BOARDS)
 
 
 @pytest.mark.parametrize("panel", PANELS_OF_CODE.values(), ids=PANELS_OF_CODE.keys())
 def test_a_panel_says_what_good_and_bad_look_like(panel: Panel) -> None:
-    """Or that it is neither; and each color is of a line that there is."""
+    """Otherwise it says that it is neither. Each color belongs to an existing line."""
     says_both = "Good: " in panel.description and "Bad: " in panel.description
     assert says_both or "Neither good nor bad" in panel.description
     if not any("{{" in legend for legend in panel.queries):
@@ -187,23 +187,23 @@ def test_a_panel_says_what_good_and_bad_look_like(panel: Panel) -> None:
 
 @pytest.mark.parametrize("panel", PANELS_OF_CODE.values(), ids=PANELS_OF_CODE.keys())
 def test_a_threshold_of_one_number_shows_good_and_bad(panel: Panel) -> None:
-    """Values of thresholds climb, or Grafana shows none of them right."""
+    """Thresholds must increase, or Grafana shows none of them correctly."""
     assert list(panel.thresholds) == sorted(panel.thresholds)
 
 
 def test_the_figures_of_the_process_are_there() -> None:
-    """By the names that prometheus_client gives to them."""
+    """Their names are prometheus_client's."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     assert {sample.name for family in registry.collect() for sample in family.samples} >= PROCESS
 
 
-# The rules of Grafana's dashboard-linter, which does not build here.
+# The rules of Grafana's dashboard-linter, which cannot be built here.
 
 UNITS = {value for name, value in vars(units).items() if not name.startswith("_")}
 
 OF_ONE = {"proxy"}
-"""Dashboards of one target at a time: template-instance wants several; here `All` would add up what is asked of one."""
+"""Dashboards of one target: template-instance requires several, but `All` would add up figures of a single target."""
 
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 
@@ -223,7 +223,7 @@ def test_a_panel_is_as_the_linter_wants_it(panel: Json) -> None:
         of_targets = selectors(expression)
         for each, label in itertools.product(of_targets, ("job", "instance")):
             assert each.matchers[label] == ("MatchOp.Re", f"${label}"), expression
-        # Grafana knows how long a range of two scrapes is.
+        # Grafana chooses a range of at least two scrapes.
         ranges = re.findall(r"\[([^\]]*)\]", target["expr"])
         assert ranges == ["$__rate_interval"] * sum(each.is_over_range for each in of_targets)
 

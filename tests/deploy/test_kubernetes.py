@@ -1,4 +1,4 @@
-"""The manifests, by what they name; and by Kubernetes' own schemas where they are installed."""
+"""The names in the manifests, and Kubernetes' own schemas where they are installed."""
 
 import tomllib
 from pathlib import Path
@@ -32,13 +32,13 @@ def container(name: str) -> dict[str, Any]:
 
 
 def ports(name: str) -> dict[str, int]:
-    """Return its ports by their names."""
+    """Return the container's ports by name."""
     return {each["name"]: each["containerPort"] for each in container(name)["ports"]}
 
 
 @pytest.mark.parametrize("document", OBJECTS, ids=lambda each: f"{each['kind']} {each['metadata']['name']}")
 def test_kubernetes_would_take_it(document: dict[str, Any]) -> None:
-    """No unknown field, no value of another type."""
+    """There is no unknown field and no value of a wrong type."""
     schemas = pytest.importorskip(
         "kubernetes_validate", reason="pip install kubernetes-validate (100 MB of schemas)"
     )
@@ -47,7 +47,7 @@ def test_kubernetes_would_take_it(document: dict[str, Any]) -> None:
 
 @each_deployment
 def test_the_settings_are_good(name: str, tmp_path: Path) -> None:
-    """Those of the ConfigMap, for the command that the pod runs, with its flags."""
+    """The ConfigMap is valid for the pod's command with its flags."""
     text = one("ConfigMap")["data"]["nncache.toml"]
     assert tomllib.loads(text)
     (tmp_path / "nncache.toml").write_text(text)
@@ -61,7 +61,7 @@ def test_the_settings_are_good(name: str, tmp_path: Path) -> None:
 
 @each_deployment
 def test_pods_are_found_scraped_and_asked_whether_they_live(name: str) -> None:
-    """By names and ports that they have."""
+    """Labels, annotations and probes match the pod's names and ports."""
     spec = DEPLOYMENTS[name]
     labels = spec["template"]["metadata"]["labels"]
     assert spec["selector"]["matchLabels"] == labels
@@ -73,14 +73,14 @@ def test_pods_are_found_scraped_and_asked_whether_they_live(name: str) -> None:
 
 @each_deployment
 def test_pods_register_the_address_by_which_they_are_reached(name: str) -> None:
-    """Kubernetes tells each its own."""
+    """Kubernetes provides each pod's address."""
     pod = container(name)
     assert {"--registry", "--registry-host=$(POD_IP)"} <= {*pod["args"]}
     assert pod["env"] == [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
 
 
 def test_clients_go_to_proxies_that_are_ready() -> None:
-    """The service's pods are the proxies; a publisher that stands by is not ready, and must not hold up a roll-out."""
+    """The service selects proxies. A standby publisher is not ready, and must not block a rollout."""
     service = one("Service")["spec"]
     assert service["selector"] == DEPLOYMENTS["nncache-proxy"]["template"]["metadata"]["labels"]
     assert service["ports"][0]["targetPort"] in ports("nncache-proxy")
@@ -90,7 +90,7 @@ def test_clients_go_to_proxies_that_are_ready() -> None:
 
 @each_deployment
 def test_a_pod_has_no_rights(name: str) -> None:
-    """As the image: any user but root, nothing to write."""
+    """As in the image, the user is not root, and the file system is read-only."""
     assert DEPLOYMENTS[name]["template"]["spec"]["securityContext"]["runAsNonRoot"]
     fence = container(name)["securityContext"]
     assert (fence["allowPrivilegeEscalation"], fence["readOnlyRootFilesystem"]) == (False, True)
@@ -98,7 +98,7 @@ def test_a_pod_has_no_rights(name: str) -> None:
 
 
 def test_a_stop_has_the_time_that_it_needs() -> None:
-    """The lame-duck time and the draining fit in."""
+    """It covers the lame-duck time and the drain."""
     (lame_duck,) = [word for word in container("nncache-proxy")["args"] if word.startswith("--lame-duck-s=")]
     drain = float(PROXY.keys["drain_timeout_s"].default)  # type: ignore[arg-type]  # a number, as all of its kind
     grace = DEPLOYMENTS["nncache-proxy"]["template"]["spec"]["terminationGracePeriodSeconds"]

@@ -1,4 +1,4 @@
-"""`make dashboards` as a user meets it; under its load every panel of every dashboard has data."""
+"""`make dashboards` as a user runs it. Under its load, every panel of every dashboard has data."""
 
 import asyncio
 import functools
@@ -26,7 +26,7 @@ LOAD_S = 60.0
 
 
 def test_without_prometheus_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before a cluster is started."""
+    """The message comes before a cluster is started."""
     monkeypatch.setenv("PATH", "")
     result = CliRunner().invoke(live, [])
     assert result.exit_code == 1
@@ -38,7 +38,7 @@ def test_without_prometheus_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
 @pytest.mark.timeout(300)
 @needs_prometheus
 def test_it_says_where_to_look_and_a_signal_ends_all_of_it(tmp_path: Path) -> None:
-    """Every process that it has started is gone when it is."""
+    """All its child processes end with it."""
     words = (sys.executable, "-m", "tools.dashboards.live", "--duration", "600")
     environ = os.environ | {"NNCACHE_TEST_MARK": str(tmp_path)}
     with subprocess.Popen(
@@ -54,7 +54,7 @@ def test_it_says_where_to_look_and_a_signal_ends_all_of_it(tmp_path: Path) -> No
 
 
 def of_mark(mark: str) -> list[str]:
-    """Return the processes that were given this mark in their environment."""
+    """Return the command lines of processes with this mark in their environment."""
     running = psutil.process_iter(["cmdline", "environ"])
     return [
         shlex.join(each.info["cmdline"])
@@ -67,7 +67,7 @@ def of_mark(mark: str) -> list[str]:
 @pytest.mark.timeout(600)
 @needs_prometheus
 def test_every_panel_of_every_dashboard_has_data() -> None:
-    """From a real Prometheus, of real daemons; each query of a panel that asks for several too."""
+    """The data comes from a real Prometheus and real daemons, for each query of a panel."""
     with running(HADOOP, print) as stand:
         assert asyncio.run(load(stand, LOAD_S)) > 0
         assert [
@@ -79,7 +79,7 @@ def test_every_panel_of_every_dashboard_has_data() -> None:
 
 
 def answers(stand: Stand, board: Board, panel: Panel) -> Iterator[bool]:
-    """Say of each query whether it has had data in the last seconds, its variables replaced as Grafana does."""
+    """Yield for each query whether it has recent data, with variables replaced as Grafana does."""
     now = stand.prometheus.now()
     instance = stand.proxies[0].admin if board.is_of_one else ".+"
     values = {"$__rate_interval": "15s", "$job": ".+", "$instance": instance}

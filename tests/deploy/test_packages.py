@@ -1,4 +1,4 @@
-"""What packages and the chart name: settings, units, flags, the version; `make release-check` runs them."""
+"""The names in packages and the chart: settings, units, flags, version. `make release-check` runs the packages."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 
 
 def test_the_default_settings_are_good(tmp_path: Path) -> None:
-    """As installed, where every key is a comment, and with all of them taken out of their comments."""
+    """As installed, every key is commented out. The file is also valid with all keys uncommented."""
     installed = DEPLOY / "packages" / "nncache.toml"
     text = re.sub(r"^# (\w+ = )", r"\1", installed.read_text(), flags=re.MULTILINE)
     (tmp_path / "nncache.toml").write_text(text)
@@ -33,7 +33,7 @@ def test_the_default_settings_are_good(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("script", ["postinstall.sh", "preremove.sh"])
 def test_scripts_name_units_that_are_there(script: str) -> None:
-    """Or systemctl would fail, and the upgrade with it."""
+    """Otherwise systemctl would fail, and with it the upgrade."""
     units = {path.name for path in (DEPLOY / "systemd").iterdir()}
     text = (DEPLOY / "packages" / script).read_text()
     named = re.findall(r"nncache-[\w.]+", text)
@@ -43,7 +43,7 @@ def test_scripts_name_units_that_are_there(script: str) -> None:
 
 @pytest.mark.parametrize("form", [PROXY, PUBLISHER], ids=lambda form: form.command)
 def test_the_charts_settings_and_flags_are_good(form: Form[Any], tmp_path: Path) -> None:
-    """Those of values.yaml for the proxy and the publisher, with the flags of their pods."""
+    """values.yaml is valid for the proxy and the publisher, and so are the flags of their pods."""
     values = yaml.safe_load((CHART / "values.yaml").read_text())
     (tmp_path / "nncache.toml").write_text(values["settings"])
     assert load_settings(form, tmp_path / "nncache.toml", {})
@@ -53,14 +53,14 @@ def test_the_charts_settings_and_flags_are_good(form: Form[Any], tmp_path: Path)
 
 
 def test_the_chart_gives_a_stop_the_time_that_it_needs() -> None:
-    """The lame-duck time and the draining fit in."""
+    """It covers the lame-duck time and the drain."""
     proxy = yaml.safe_load((CHART / "values.yaml").read_text())["proxy"]
     drain = float(PROXY.keys["drain_timeout_s"].default)  # type: ignore[arg-type]  # a number, as all of its kind
     assert proxy["lameDuckSeconds"] + drain < proxy["terminationGracePeriodSeconds"]
 
 
 def test_all_manifests_are_of_this_version() -> None:
-    """The chart, and the image of the plain manifest."""
+    """This covers the chart and the image of the plain manifest."""
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert (chart["version"], chart["appVersion"]) == (VERSION, VERSION)
     images = re.findall(r"image: nncache:(\S+)", (DEPLOY / "kubernetes" / "nncache.yaml").read_text())

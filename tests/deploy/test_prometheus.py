@@ -1,4 +1,4 @@
-"""The rules, by promtool's judgement, and what they name."""
+"""The rules pass promtool, and the names in them exist."""
 
 import re
 import shutil
@@ -16,13 +16,13 @@ CASES = ROOT / "tests" / "deploy" / "nncache.rules.test.yml"
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text()
 
 PAGES = "https://nncache.example.com"
-"""Where operators have their own pages: docs/operating.md says how to set it."""
+"""The placeholder of the operators' own site; docs/operating.md says how to set it."""
 
 needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="apt-get install prometheus")
 
 
 def rules() -> list[dict[str, Any]]:
-    """Return all of them."""
+    """Return all rules."""
     return [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
 
 
@@ -39,14 +39,14 @@ ALERTS = {rule["alert"]: rule for rule in rules() if "alert" in rule}
     ],
 )
 def test_promtool_finds_nothing_wrong(words: tuple[object, ...]) -> None:
-    """By Prometheus' own judgement."""
+    """Prometheus' own tool checks the files and runs the cases."""
     command = ["promtool", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_each_alert_has_a_case_of_either_kind() -> None:
-    """One in which it fires, and one in which it keeps silent."""
+    """It fires in one case and stays silent in another."""
     fired, silent = set[str](), set[str]()
     for case in yaml.safe_load(CASES.read_text())["tests"]:
         for test in case.get("alert_rule_test", ()):
@@ -56,7 +56,7 @@ def test_each_alert_has_a_case_of_either_kind() -> None:
 
 @pytest.mark.parametrize("name", ALERTS)
 def test_an_alert_says_what_to_do(name: str) -> None:
-    """How bad it is, for how long it must be so, and an entry of the runbook in three parts."""
+    """It has a severity, a minimum duration, and a runbook entry of three parts."""
     alert = ALERTS[name]
     assert alert["for"]
     assert alert["labels"]["severity"] in {"page", "ticket"}
@@ -68,12 +68,12 @@ def test_an_alert_says_what_to_do(name: str) -> None:
 
 
 def test_the_runbook_has_no_other_entries() -> None:
-    """An alert that is gone leaves none behind."""
+    """A removed alert must not leave an entry."""
     assert set(re.findall(r"^## (\w+)$", RUNBOOK, re.MULTILINE)) == ALERTS.keys()
 
 
 def test_what_they_name_is_there() -> None:
-    """Metrics by their names, and other rules by theirs."""
+    """Metrics and other rules are referred to by their names."""
     names = {metric.name for metric in METRICS} | {rule["record"] for rule in rules() if "record" in rule}
     named = {name for rule in rules() for name in re.findall(r"\bnncache[:_][\w:]+", rule["expr"])}
     assert named <= names

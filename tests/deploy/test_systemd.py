@@ -1,4 +1,4 @@
-"""The units, by systemd's own judgement, and what they name."""
+"""The units pass systemd's own checks, and the names in them exist."""
 
 import re
 import shutil
@@ -15,13 +15,13 @@ from tests.house.tree import ROOT
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 TIMERS = sorted((ROOT / "deploy" / "systemd").glob("*.timer"))
 MAX_EXPOSURE = 20
-"""Tenths, as `systemd-analyze security` counts: 100 is a service without any fence."""
+"""In tenths, as `systemd-analyze security` counts: 100 is a service without any sandboxing."""
 
 needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="apt-get install systemd")
 
 
 def installed(unit: Path, directory: Path) -> Path:
-    """Return the unit with a program that is there."""
+    """Return a copy of the unit with the path of an installed program."""
     copy = directory / unit.name
     program = Path(sys.executable).with_name("nncache")
     copy.write_text(unit.read_text().replace("/usr/bin/nncache", str(program)))
@@ -29,7 +29,7 @@ def installed(unit: Path, directory: Path) -> Path:
 
 
 def analyzed(*words: str) -> str:
-    """Return what systemd-analyze says; it must find nothing."""
+    """Return the output of systemd-analyze, which must succeed."""
     done = subprocess.run(
         ["systemd-analyze", *words], capture_output=True, text=True, check=False, timeout=60
     )
@@ -38,7 +38,7 @@ def analyzed(*words: str) -> str:
 
 
 def test_each_daemon_has_a_unit() -> None:
-    """Whose line is one that the command line understands."""
+    """The command line in it is valid."""
     commands = list[str]()
     for unit in UNITS:
         (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)
@@ -57,14 +57,14 @@ def test_each_daemon_has_a_unit() -> None:
 @needs_systemd
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_systemd_understands_all_of_it(unit: Path, tmp_path: Path) -> None:
-    """No unknown key, no value that is not allowed."""
+    """There is no unknown key and no invalid value."""
     assert analyzed("verify", str(installed(unit, tmp_path))) == ""
 
 
 @needs_systemd
 @pytest.mark.parametrize("timer", TIMERS, ids=lambda timer: timer.name)
 def test_a_timer_starts_the_unit_of_its_name(timer: Path, tmp_path: Path) -> None:
-    """Which it must find beside it."""
+    """The unit must be in the same directory."""
     installed(timer.with_suffix(".service"), tmp_path)
     copy = tmp_path / timer.name
     copy.write_text(timer.read_text())
@@ -74,5 +74,5 @@ def test_a_timer_starts_the_unit_of_its_name(timer: Path, tmp_path: Path) -> Non
 @needs_systemd
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_the_fences_are_high(unit: Path, tmp_path: Path) -> None:
-    """Of what the machine has, a daemon needs the network and its own files."""
+    """A daemon needs only the network and its own files."""
     analyzed("security", "--offline=true", f"--threshold={MAX_EXPOSURE}", str(installed(unit, tmp_path)))

@@ -1,4 +1,4 @@
-"""The pages that people read, and what stands in them as code."""
+"""The documentation pages and their code."""
 
 import re
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ _INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 
 
 def shown(page: Path) -> str:
-    """Return the page as a reader of a failure wants it."""
+    """Return the path relative to the repository, for failure messages."""
     return page.relative_to(ROOT).as_posix()
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block: its language, "" for none, and its text."""
+    """A fenced block with its language, "" for none, and its text."""
 
     language: str
     text: str
@@ -33,12 +33,12 @@ def blocks(page: Path) -> tuple[Block, ...]:
 
 
 def inline(page: Path) -> tuple[str, ...]:
-    """Return what stands in backticks outside of fenced blocks."""
+    """Return the texts in backticks outside fenced blocks."""
     return tuple(_INLINE.findall(_FENCED.sub("", page.read_text(encoding="utf-8"))))
 
 
 def shell_lines(page: Path) -> Iterator[str]:
-    """Yield the lines of blocks that are for a shell, continued ones as one."""
+    """Yield the lines of shell blocks; a continued line is joined."""
     for block in blocks(page):
         if block.language in {"", "sh"}:
             yield from block.text.replace("\\\n", " ").splitlines()

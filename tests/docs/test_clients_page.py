@@ -1,4 +1,4 @@
-"""The examples of docs/clients.md work as they stand there, through a real proxy: only names and ports are replaced."""
+"""The examples of docs/clients.md run through a real proxy, unchanged except for names and ports."""
 
 import subprocess
 import time
@@ -20,19 +20,19 @@ SHELL = tuple(block for block in PAGE if block.language == "sh")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the examples are tried."""
+    """A cluster, a directory and a proxy for the examples."""
 
     cluster: Cluster
     root: str
     address: str
 
     def here(self, text: str) -> str:
-        """Return an example with the names of this place."""
+        """Return an example with this place's names."""
         host, _, port = self.address.rpartition(":")
         return text.replace("proxy.example.com", host).replace("9871", port).replace("/user/joe", self.root)
 
     def set_marker(self, *, is_there: bool) -> None:
-        """Make or remove what the examples ask for, past the proxy."""
+        """Create or remove the marker of the examples, directly at the NameNode."""
         path = f"{self.root}/_SUCCESS"
         if is_there:
             make_directory(self.cluster, path)
@@ -42,7 +42,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(cluster: Cluster) -> Iterator[Place]:
-    """A proxy that keeps what the examples ask for."""
+    """A proxy that caches the marker."""
     root = "/docs-clients"
     make_directory(cluster, root)
     with proxied(cluster, f"{root}/_SUCCESS") as simulation:
@@ -50,14 +50,14 @@ def place(cluster: Cluster) -> Iterator[Place]:
 
 
 def python(block: Block, place: Place) -> bool:
-    """Run it, and return what it says of the file."""
+    """Run the example; return whether it found the file."""
     names: dict[str, bool] = {}
-    exec(compile(place.here(block.text), "docs/clients.md", "exec"), names)  # noqa: S102 - that is the test
+    exec(compile(place.here(block.text), "docs/clients.md", "exec"), names)  # noqa: S102 - the test's purpose
     return names["is_there"]
 
 
 def shell(block: Block, place: Place) -> bool:
-    """Run it, and return what it says of the file."""
+    """Run the example; return whether it found the file."""
     line = place.here(block.text)
     program, _, arguments = line.partition(" dfs ")
     if program == "hdfs":
@@ -76,7 +76,7 @@ def shell(block: Block, place: Place) -> bool:
 def test_an_example_sees_what_is_there(
     run: Callable[[Block, Place], bool], block: Block, place: Place
 ) -> None:
-    """And no longer what is gone; a change behind the proxy's back is seen within the bound, so it is asked again."""
+    """Creation and deletion are seen. A direct change takes effect within the bound, so the example is repeated."""
     for is_there in (True, False):
         place.set_marker(is_there=is_there)
         ends_at = time.monotonic() + HANG_S
@@ -85,5 +85,5 @@ def test_an_example_sees_what_is_there(
 
 
 def test_there_are_examples() -> None:
-    """So that the test above looks at something."""
+    """The test above must have something to check."""
     assert (len(PYTHON), len(SHELL)) == (4, 3)

@@ -1,4 +1,4 @@
-"""What the pages name exists: commands, options, settings, metrics, alerts, reasons, targets of make, messages."""
+"""The names in the pages exist: commands, options, settings, metrics, alerts, reasons, make targets, messages."""
 
 import ast
 import contextlib
@@ -29,33 +29,33 @@ RULES = (ROOT / "deploy/prometheus/nncache.rules.yml").read_text(encoding="utf-8
 CHOICES = frozenset(choice for form in FORMS for key in form.keys.values() for choice in key.choices)
 NOT_OURS = frozenset(
     {
-        *("proxy_cache", "proxy_cache_valid"),  # of nginx
-        "webhdfs_url",  # of Hue
-        *("rule_files", "runbook_url", "python_info", "scrape_interval"),  # of Prometheus
-        *("honor_labels", "exported_namespace"),  # as above
+        *("proxy_cache", "proxy_cache_valid"),  # nginx
+        "webhdfs_url",  # Hue
+        *("rule_files", "runbook_url", "python_info", "scrape_interval"),  # Prometheus
+        *("honor_labels", "exported_namespace"),  # Prometheus, too
         *("light_cluster", "light_cluster_of_session"),  # fixtures
-        *("first_txid", "last_txid", "through_txid"),  # attributes of what a subscriber gets
+        *("first_txid", "last_txid", "through_txid"),  # attributes of a subscriber's events
     }
 )
-"""Spelled as a setting is, and the name of something else."""
+"""Names spelled like a setting that belong to something else."""
 
 
 def parse(arguments: list[str]) -> None:
     """Parse a command line as `nncache` does, without running it.
 
     Raises:
-        click.UsageError: it is wrong.
+        click.UsageError: the command line is invalid.
     """
     context = nncache.make_context("nncache", arguments)
     command: click.Command = nncache
     while isinstance(command, click.Group):
-        name, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])  # noqa: SLF001 - what click's own invoke does
+        name, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])  # noqa: SLF001 - as in click's invoke
         assert found is not None
         context, command = found.make_context(name, rest, parent=context), found
 
 
 def parse_line(line: str) -> None:
-    """Parse one line of a shell, if it starts nncache."""
+    """Parse a shell line if it starts nncache."""
     words = shlex.split(line, comments=True)
     if words[:1] == ["nncache"]:
         with contextlib.suppress(click.exceptions.Exit):  # --version
@@ -64,7 +64,7 @@ def parse_line(line: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_each_command_line_parses(page: Path) -> None:
-    """Those of blocks as a whole; those in a sentence may leave arguments out."""
+    """Lines of blocks must be complete. Those in a sentence may omit arguments."""
     for line in shell_lines(page):
         parse_line(line)
     for code in inline(page):
@@ -79,7 +79,7 @@ def test_each_command_line_parses(page: Path) -> None:
 
 
 def test_command_lines_are_looked_at() -> None:
-    """So that the test above looks at something, and sees what is wrong."""
+    """The test above must have something to check, and must find errors."""
     assert sum(line.startswith("nncache ") for page in PAGES for line in shell_lines(page)) > 15
     for wrong in (
         "nncache prxy",
@@ -92,7 +92,7 @@ def test_command_lines_are_looked_at() -> None:
 
 
 def keys_in(value: object) -> set[str]:
-    """Return all keys of a JSON value."""
+    """Return all keys of a JSON value, nested ones included."""
     if isinstance(value, list):
         return set().union(*map(keys_in, value))
     return set(value).union(*map(keys_in, value.values())) if isinstance(value, dict) else set()
@@ -104,7 +104,7 @@ OF_JSON = frozenset(
     for line in (text.splitlines() if name.endswith("watch") else [text])
     for key in keys_in(json.loads(line))
 )
-"""Keys of what commands print with --json."""
+"""Keys of the output of commands with --json."""
 
 
 def options_of(command: click.Command) -> set[str]:
@@ -135,7 +135,7 @@ def test_each_name_in_backticks_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_each_target_of_make_exists(page: Path) -> None:
-    """In blocks and in sentences."""
+    """Both in blocks and in sentences."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     targets.update(*map(str.split, re.findall(r"^NIGHTLY := (.+)", makefile, re.MULTILINE)))
@@ -147,7 +147,7 @@ def test_each_target_of_make_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_each_settings_file_can_be_read(page: Path, tmp_path: Path) -> None:
-    """By both daemons: one file serves them all."""
+    """Both daemons can read it, since one file serves both."""
     default = "<property><name>fs.defaultFS</name><value>hdfs://nn1.example.com</value></property>"
     (tmp_path / "core-site.xml").write_text(f"<configuration>{default}</configuration>")
     for block in blocks(page):
@@ -161,23 +161,23 @@ def test_each_settings_file_can_be_read(page: Path, tmp_path: Path) -> None:
 
 
 def test_settings_files_are_looked_at() -> None:
-    """So that the test above looks at something."""
+    """The test above must have something to check."""
     assert sum(block.language == "toml" for page in PAGES for block in blocks(page)) >= 4
     assert {form.command for form in FORMS} >= {"proxy", "publisher"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_each_import_of_a_python_block_is_there(page: Path) -> None:
-    """Of nncache: what an application is shown to import."""
+    """The imports of nncache in examples for applications work."""
     for block in blocks(page):
         if block.language == "python":
             imports = [node for node in ast.walk(ast.parse(block.text)) if isinstance(node, ast.ImportFrom)]
             ours = [node for node in imports if (node.module or "").startswith("nncache.")]
-            exec(compile(ast.Module(list(ours), []), shown(page), "exec"), {})  # noqa: S102 - imports alone
+            exec(compile(ast.Module(list(ours), []), shown(page), "exec"), {})  # noqa: S102 - only imports
 
 
 def messages() -> str:
-    """Return all texts of the code that can be printed or logged, with "…" for what is filled in."""
+    """Return all texts of the code that may be printed or logged, with "…" for placeholders."""
     rooms = ("nncache", "proxy", "invalidation", "registry", "cache", "coordination", "hadoop")
     return "\n".join(
         re.sub(r"%[sdg]|%\.\d[fg]", "…", node.value)
@@ -193,7 +193,7 @@ FROM_ELSEWHERE = frozenset({"address already in use", "Got unexpected extra argu
 
 
 def test_each_message_of_the_runbook_is_one_of_the_code() -> None:
-    """The messages and log lines that its lists begin with: a reader searches for them."""
+    """Readers search for the messages and log lines that start its list items."""
     texts = messages()
     page = (DOCS / "runbook.md").read_text(encoding="utf-8")
     quoted = [
@@ -213,7 +213,7 @@ def test_each_message_of_the_runbook_is_one_of_the_code() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_each_list_is_one(page: Path) -> None:
-    """A list without an empty line before it is part of the paragraph, on the site."""
+    """On the site, a list without an empty line before it becomes part of the paragraph."""
     before = ""
     for line in re.sub(
         r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL

@@ -1,4 +1,4 @@
-"""The pages are a site: all of them, without a link that leads nowhere, and without anything from elsewhere."""
+"""The pages form a site: complete, without broken links and without external resources."""
 
 import os
 import re
@@ -13,18 +13,18 @@ from tests.docs.pages import DOCS
 from tests.house.tree import ROOT
 
 _LOADING = {"img": "src", "script": "src", "iframe": "src", "link": "href", "source": "src", "video": "src"}
-"""Elements for which a browser fetches something by itself, and the attribute that says what."""
+"""Elements whose resources a browser fetches by itself, with the attribute that has the URL."""
 
 
 class Loads(HTMLParser):
-    """Collects what a browser fetches for a page."""
+    """Collects the URLs that a browser fetches for a page."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Look at one element."""
+        """Record the URLs of an element."""
         self.found += [value for name, value in attrs if name == _LOADING.get(tag) and value]
 
 
@@ -40,7 +40,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--strict",
         "--site-dir",
         place,
-    )  # with --quiet it is not strict
+    )  # --quiet would disable --strict
     done = subprocess.run(
         build,
         cwd=ROOT,
@@ -55,14 +55,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_each_page_is_there(site: Path) -> None:
-    """Strictly built: a page that the navigation leaves out, or a link or anchor that is not there, is an error."""
+    """In a strict build, a page missing in the navigation and a broken link or anchor are errors."""
     pages = {path.relative_to(DOCS).with_suffix(".html") for path in DOCS.rglob("*.md")}
     assert len(pages) > 20
     assert pages <= {path.relative_to(site) for path in site.rglob("*.html")}
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
-    """No font, script, image or style: the site works without other networks, and tells no one who reads it."""
+    """The site works without other networks, and no third party learns of its readers."""
     pages = sorted(site.rglob("*.html"))
     for page in pages:
         loads = Loads()
@@ -76,7 +76,7 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
 
 
 def test_the_search_needs_no_server(site: Path) -> None:
-    """Opened as a file a page finds its index as a script, and a frame in the place of the worker."""
+    """A page opened as a file loads its index as a script, and uses a frame instead of a worker."""
     assert (site / "search" / "search_index.js").read_text(encoding="utf-8").startswith("var __index = {")
     assert 'src="assets/iframe-worker.js"' in (site / "index.html").read_text(encoding="utf-8")
     assert (site / "assets" / "iframe-worker.js").is_file()

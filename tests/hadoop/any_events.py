@@ -89,7 +89,7 @@ events: st.SearchStrategy[Event] = st.one_of(
 
 
 def batches(previous: int, txid: int) -> st.SearchStrategy[tuple[EventBatch, ...]]:
-    """Batches of transactions after `previous` up to `txid`, in order."""
+    """Return batches of transactions after `previous` up to `txid`, in order."""
     txids = st.lists(st.integers(previous + 1, txid), unique=True, max_size=4).map(sorted)
     return txids.flatmap(
         lambda chosen: st.tuples(
@@ -102,7 +102,7 @@ def batches(previous: int, txid: int) -> st.SearchStrategy[tuple[EventBatch, ...
 
 
 def changes_at(paths: st.SearchStrategy[str]) -> st.SearchStrategy[Change]:
-    """Changes of these paths; everything is unknown now and then."""
+    """Return changes of these paths, and EverythingUnknown in a few cases."""
     single = st.sampled_from([Appeared, Vanished, Touched, Opened, Closed, AccessChanged, SubtreeUnknown])
     moved = st.lists(paths, min_size=2, max_size=2, unique=True).map(lambda pair: Moved(*pair))
     change: st.SearchStrategy[Change] = st.builds(lambda made, path: made(path), single, paths)
@@ -114,7 +114,7 @@ def changes_at(paths: st.SearchStrategy[str]) -> st.SearchStrategy[Change]:
 def in_order(
     changes: st.SearchStrategy[Change], first_txid: int = 1, *, min_size: int = 0, max_size: int = 30
 ) -> st.SearchStrategy[list[tuple[int, Change]]]:
-    """Changes with transaction ids that never go back; one transaction may bring several."""
+    """Return changes with ascending transaction ids; one transaction may have several."""
 
     def number(steps: list[tuple[int, Change]]) -> list[tuple[int, Change]]:
         txid, numbered = first_txid, []

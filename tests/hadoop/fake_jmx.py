@@ -1,4 +1,4 @@
-"""The HTTP port of a NameNode, as far as the pool asks it."""
+"""The HTTP port of a NameNode, with the queries of the pool."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ NAMESPACE = Namespace("CID-1", "BP-1-127.0.0.1-1")
 
 @dataclass(slots=True)
 class FakeJmx:
-    """What this NameNode says of itself; change it at any time."""
+    """The state that this NameNode reports; change it at any time."""
 
     state: str = "active"
     started_ms: int = 1
@@ -28,27 +28,27 @@ class FakeJmx:
     namespace: Namespace = NAMESPACE
     allows_anonymous: bool = True  # hadoop.http.authentication.simple.anonymous.allowed
     status: int = 200
-    leads_to: str = ""  # "host:port" to which a redirect sends
-    odd: set[str] = field(default_factory=set)  # queries answered with a bean of another release
-    hung: set[str] = field(default_factory=set)  # queries not answered
-    after: Callable[[str], None] | None = None  # called after each query was answered, with the query
+    leads_to: str = ""  # "host:port", the target of a redirect
+    odd: set[str] = field(default_factory=set)  # queries answered with another release's bean
+    hung: set[str] = field(default_factory=set)  # queries without an answer
+    after: Callable[[str], None] | None = None  # called after each answer, with the query
     queries: list[str] = field(default_factory=list)
     is_hung: bool = False
     namenode: NameNode = field(default=NameNode("", ""))
     asked: int = 0  # how often it was asked for its state
     runner: web.AppRunner | None = None
-    tls: ssl.SSLContext | None = None  # with which it serves HTTPS
-    over: asyncio.Event = field(default_factory=asyncio.Event)  # lets go those who hang
+    tls: ssl.SSLContext | None = None  # to serve HTTPS
+    over: asyncio.Event = field(default_factory=asyncio.Event)  # releases the hung queries
     asked_again: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def until_asked(self, times: int = 1) -> None:
-        """Return when it has been asked so many times more."""
+        """Return after this number of further queries."""
         goal = self.asked + times
         async with asyncio.timeout(HANG_S), self.asked_again:
             await self.asked_again.wait_for(lambda: self.asked >= goal)
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Answer one of the queries."""
+        """Answer a query."""
         query, _, user = request.raw_path.partition("&user.name=")
         if not user and not self.allows_anonymous:
             return web.Response(status=401, headers={"WWW-Authenticate": "PseudoAuth"})
@@ -76,7 +76,7 @@ class FakeJmx:
         return beans[query]
 
     async def start(self) -> None:
-        """Listen on a free port of loopback; after an end on the same one."""
+        """Listen on a free port of loopback; after `end`, on the same port."""
         self.over.clear()
         app = web.Application()
         app.router.add_get("/jmx", self.answer)
@@ -88,7 +88,7 @@ class FakeJmx:
         self.namenode = NameNode(address, address)
 
     async def end(self) -> None:
-        """Listen no more, and cut all connections."""
+        """Stop listening, and cut all connections."""
         self.over.set()
         if self.runner is not None:
             await self.runner.cleanup()
@@ -97,7 +97,7 @@ class FakeJmx:
 
 @asynccontextmanager
 async def fake_jmx(fake: FakeJmx | None = None) -> AsyncIterator[FakeJmx]:
-    """Run it for a while."""
+    """Run the fake during the block."""
     fake = fake or FakeJmx()
     await fake.start()
     try:

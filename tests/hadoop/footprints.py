@@ -1,4 +1,4 @@
-"""What changes mean, spelled out: for tables, and to compare one set of changes with another."""
+"""The meaning of changes, spelled out: for tables, and to compare two sets of changes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ HARMLESS = XAttr(XAttrNamespace.USER, "hdfs.erasurecoding.policy")
 
 
 def metadata(kind: MetadataKind, *xattrs: XAttr) -> MetadataUpdate:
-    """Make the event for /d/p."""
+    """Return the event for /d/p."""
     return MetadataUpdate(path="/d/p", kind=kind, xattrs=xattrs)
 
 
 def shown(changes: Iterable[Footprint]) -> str:
-    """Write changes as tables do."""
+    """Return changes in the notation of the tables."""
 
     def one(change: Footprint) -> str:
         match change:
@@ -50,7 +50,7 @@ def shown(changes: Iterable[Footprint]) -> str:
 
 @dataclass(frozen=True)
 class Stale:
-    """What is no longer known: statuses of their own, and of all below; or everything."""
+    """The outdated statuses: single paths, whole subtrees, or everything."""
 
     own: frozenset[str]
     below: frozenset[str]
@@ -60,7 +60,7 @@ class Stale:
         return f"{' '.join(sorted(self.own)) or '-'} | {' '.join(sorted(self.below)) or '-'}"
 
     def covers(self, other: "Stale") -> bool:
-        """Tell whether whoever forgets this forgets the other as well."""
+        """Return whether forgetting this forgets the other as well."""
 
         def is_below(path: str) -> bool:
             return any(above in self.below for above in ancestors(path))
@@ -73,7 +73,7 @@ class Stale:
 
 
 def stale(changes: Iterable[Footprint]) -> Stale:
-    """Spell out what the docstrings of the changes say."""
+    """Return the effect of the changes, as their docstrings describe it."""
     own: set[str | None] = set()
     below: set[str] = set()
     everything = False

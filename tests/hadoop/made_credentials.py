@@ -1,4 +1,4 @@
-"""Cookies and delegation tokens as a NameNode makes them, but for the signature."""
+"""Cookies and delegation tokens as a NameNode makes them, except for the signature."""
 
 import base64
 import struct
@@ -12,7 +12,7 @@ FAR_MS = 1_800_000_000_000
 def cookie(
     user: str = "alice", *, kind: str = "kerberos", ends_ms: int = FAR_MS, signature: str = "c2ln"
 ) -> bytes:
-    """A cookie and its value, as a client sends them."""
+    """Return a cookie, name and value, as a client sends it."""
     return f'hadoop.auth="u={user}&p={user}@TEST&t={kind}&e={ends_ms}&s={signature}"'.encode()
 
 
@@ -27,7 +27,7 @@ def token(
     more: bytes = b"",
     more_in_identifier: bytes = b"",
 ) -> str:
-    """A token in its spelling for URLs."""
+    """Return a token in its URL encoding."""
     identifier = bytes((version,)) + b"".join(
         (text(owner), text("renewer"), text(""), number(1), number(max_date_ms), number(7), number(2))
     )
@@ -37,7 +37,7 @@ def token(
 
 
 def number(value: int) -> bytes:
-    """A VLong (WritableUtils.writeVLong)."""
+    """Return a VLong (WritableUtils.writeVLong)."""
     if -112 <= value <= 127:
         return bytes((value & 0xFF,))
     magnitude = ~value if value < 0 else value
@@ -46,12 +46,12 @@ def number(value: int) -> bytes:
 
 
 def blob(data: bytes) -> bytes:
-    """Bytes behind their number."""
+    """Return bytes after their length."""
     return number(len(data)) + data
 
 
 def text(value: str) -> bytes:
-    """A `Text`."""
+    """Return a `Text`."""
     return blob(value.encode())
 
 
@@ -59,7 +59,7 @@ _AES256 = 18
 
 
 def keytab_of(*principals: str) -> bytes:
-    """Return the bytes of a keytab that holds one key of each."""
+    """Return the bytes of a keytab with one key for each principal."""
     return b"\x05\x02" + b"".join(map(_entry, principals))
 
 

@@ -1,4 +1,4 @@
-"""Who is active, whatever the NameNodes say and in whatever order: the invariants of `election_view.py` hold."""
+"""The active NameNode: the invariants of `election_view.py` hold for any answers in any order."""
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -10,20 +10,20 @@ B = NameNode("b:9870", "b:8020")
 
 
 class AnyHistory(RuleBasedStateMachine):
-    """Whatever the NameNodes say, and in whatever order, the invariants of ElectionView hold."""
+    """The invariants of ElectionView hold for any answers of the NameNodes, in any order."""
 
     def __init__(self) -> None:
         super().__init__()
         self.view = ElectionView((A, B))
         self.now = 10.0
-        self.answers: dict[NameNode, tuple[float, ProbeReply | None]] = {}  # asked at, and None for no answer
+        self.answers: dict[NameNode, tuple[float, ProbeReply | None]] = {}  # query time; None: no answer
         self.last_term = 0
-        self.lives: dict[int, tuple[NameNode, int, int]] = {}  # term -> who
-        self.last_confirmed: dict[int, float] = {}  # term -> time
+        self.lives: dict[int, tuple[NameNode, int, int]] = {}  # by term
+        self.last_confirmed: dict[int, float] = {}  # by term
         self.contradicted = 0  # the highest term that a contradiction ended
-        self.log = 100  # the last transaction that anybody has acknowledged
-        self.log_at: list[tuple[float, int]] = [(0.0, 100)]  # since when it was which
-        self.last_probes: dict[int, Probe] = {}  # term -> the latest
+        self.log = 100  # the last transaction that any NameNode has acknowledged
+        self.log_at: list[tuple[float, int]] = [(0.0, 100)]  # each value with its start
+        self.last_probes: dict[int, Probe] = {}  # the latest by term
 
     @rule(
         namenode=st.sampled_from((A, B)),
@@ -36,7 +36,7 @@ class AnyHistory(RuleBasedStateMachine):
     def answered(
         self, namenode: NameNode, state: HaState, started: int, transition: int, delay: float, lag: int | None
     ) -> None:
-        """Let an answer arrive, perhaps late; who is active knows the whole log."""
+        """Deliver an answer, possibly late; the active NameNode knows the whole log."""
         self.now += 1.0
         asked_at = self.now - delay
         journal = None
@@ -52,7 +52,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     @rule()
     def write(self) -> None:
-        """Let a change be acknowledged."""
+        """Acknowledge a change."""
         self.now += 1.0
         self.log += 1
         self.log_at.append((self.now, self.log))
@@ -66,7 +66,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     @invariant()
     def the_active_one_is_the_only_one_that_says_so(self) -> None:
-        """I1."""
+        """I1: the active NameNode is the only one that claims to be."""
         if (active := self.view.active) is None:
             assert self.view.confirmed_as_of is None
             return
@@ -80,7 +80,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     @invariant()
     def what_is_confirmed_was_asked_then_or_later(self) -> None:
-        """I2: no reachable NameNode was asked earlier, and it never goes back within a term."""
+        """I2: no reachable NameNode was asked earlier, and the time never decreases within a term."""
         active, as_of = self.view.active, self.view.confirmed_as_of
         if active is None or as_of is None:
             return
@@ -92,7 +92,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     @invariant()
     def a_term_is_one_life_of_one_namenode(self) -> None:
-        """I3: terms only grow, and each stands for one life that no contradiction has ended."""
+        """I3: terms only grow, and each is one life that no contradiction has ended."""
         claims = [n for n in (A, B) if self.view.state_of(n) is HaState.ACTIVE]
         latest = self.lives.get(self.last_term)
         demoted = latest is not None and self.view.state_of(latest[0]) not in {None, HaState.ACTIVE}

@@ -1,4 +1,4 @@
-"""Reading request targets: strictly for the cache, pessimistically for forgetting, and whether they are WebHDFS."""
+"""Parsing of request targets: strict for the cache, pessimistic for invalidation, and whether they are WebHDFS."""
 
 from posixpath import normpath
 from urllib.parse import quote, unquote
@@ -36,7 +36,7 @@ V1 = "/webhdfs/v1"
 def test_a_plain_read_is_read(
     target: str, expected: tuple[str, str, str | None, str | None, str | None]
 ) -> None:
-    """The four names, in any order; the path as the key and as a 404 quotes it."""
+    """The four parameters in any order; the path as the cache's key and as a 404 quotes it."""
     path, as_requested, user_name, doas, delegation = expected
     assert parse_plain(V1 + target) == StatusRequest(
         path=path, as_requested=as_requested, user_name=user_name, doas=doas, delegation=delegation
@@ -45,7 +45,7 @@ def test_a_plain_read_is_read(
 
 @pytest.mark.parametrize("name", ["doAs", "DoAs", "DOAS"])
 def test_knoxs_doas_is_plain_and_may_be_ignored(name: str) -> None:
-    """Apache Knox spells it `doAs` (apache/knox KNOX-440): a release may answer for `user.name` alone then."""
+    """Apache Knox spells it `doAs` (apache/knox KNOX-440): some releases then answer for `user.name` alone."""
     query = f"op=GETFILESTATUS&user.name=knox&{name}=jane%40corp.example"
     assert parse_plain(f"{V1}/w?{query}") == StatusRequest(
         path="/w",
@@ -63,7 +63,7 @@ def test_knoxs_doas_is_plain_and_may_be_ignored(name: str) -> None:
         # another operation, or none
         V1 + "/w", V1 + "/w?", V1 + "/w?op=", V1 + "/w?user.name=a", V1 + "/w?op=LISTSTATUS",
         V1 + "/w?op=GETFILESTATU\u017f",
-        # names that releases read differently, or that nobody should send
+        # names that releases read differently, or that no client should send
         V1 + "/w?OP=GETFILESTATUS", V1 + "/w?op=GETFILESTATUS&USER.NAME=a", V1 + "/w?op=GETFILESTATUS&user%2Ename=a",
         V1 + "/w?op=GETFILESTATUS&doas=a&doAs=a", V1 + "/w?op=GETFILESTATUS&doAs=a&DOAS=a",
         V1 + "/w?op=GETFILESTATUS&do%41s=a", V1 + "/w?op=GETFILESTATUS&doa\u017f=a", V1 + "/w?op=GETFILESTATUS&x=1",
@@ -91,7 +91,7 @@ def test_knoxs_doas_is_plain_and_may_be_ignored(name: str) -> None:
     ],
 )  # fmt: skip
 def test_anything_else_is_not_plain(target: str) -> None:
-    """Such a request is forwarded and leaves no trace in the cache."""
+    """Such a request is forwarded, and the cache neither answers nor stores it."""
     assert parse_plain(target) is None
 
 
@@ -100,7 +100,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0/
 
 @given(st.lists(NAMES, max_size=4), st.data())
 def test_a_plain_path_may_be_spelled_in_many_ways(names: list[str], data: st.DataObject) -> None:
-    """Needless escapes and slashes change the quoted path at most, never the key."""
+    """Unnecessary escapes and slashes change at most the quoted path, never the key."""
     path = canonical("/" + "/".join(names))
     spelled = "".join(
         quote(char, safe="") if data.draw(st.booleans()) or char not in "abcXYZ019-._~" else char
@@ -117,7 +117,7 @@ def test_a_plain_path_may_be_spelled_in_many_ways(names: list[str], data: st.Dat
 
 
 def call_of(line: str) -> Call:
-    """Read "METHOD target"; a target may hold blanks."""
+    """Parse "METHOD target"; a target may contain blanks."""
     method, _, target = line.partition(" ")
     return parse_call(method, target)
 
@@ -137,7 +137,7 @@ def call_of(line: str) -> Call:
         (f"PUT {V1}/.reserved/raw/w?op=MKDIRS", "MKDIRS", "/.reserved/raw/w"),
         (f"DELETE {V1}/w/.snapshot?op=DELETE", "DELETE", "/w/.snapshot"),
         (f"HEAD {V1}/w?op=OPEN", "OPEN", "/w"),
-        # what may be one operation or the other is neither
+        # ambiguous operations are none
         (f"PUT {V1}/w?op=MKDIRS&op=DELETE", None, "/w"),
         (f"PUT {V1}/w?op=MKDIRS&OP=CREATE", None, "/w"),
         (f"PUT {V1}/w?op=&op=MKDIRS", None, "/w"),
@@ -149,7 +149,7 @@ def call_of(line: str) -> Call:
         (f"PUT {V1}/w?op=DELETE", None, "/w"),
         (f"PUT {V1}/w", None, "/w"),
         (f"PATCH {V1}/w?op=MKDIRS", None, "/w"),
-        # paths that some reader takes for another
+        # paths that some server reads as another path
         (f"PUT {V1}/w/../x?op=MKDIRS", "MKDIRS", None),
         (f"PUT {V1}/%2e?op=MKDIRS", "MKDIRS", None),
         (f"PUT {V1}/%ff?op=MKDIRS", "MKDIRS", None),
@@ -168,7 +168,7 @@ def call_of(line: str) -> Call:
     ],
 )
 def test_what_a_call_asks_for(line: str, op: str | None, path: str | None) -> None:
-    """As the more tolerant of both releases reads it; None where that is not certain."""
+    """A call is read as the more tolerant of both releases reads it; None where that is uncertain."""
     call = call_of(line)
     assert (call.op.name if call.op else None, call.path) == (op, path)
     assert (call.as_requested is None) == (path is None)
@@ -176,7 +176,7 @@ def test_what_a_call_asks_for(line: str, op: str | None, path: str | None) -> No
 
 
 def test_arguments_are_decoded_and_all_kept() -> None:
-    """Names without their letter case, since 3.4.1 has none; values in order, with "+" for a blank."""
+    """Names lose their letter case, as in 3.4.1; values keep their order, and "+" means a blank."""
     call = call_of(f"PUT {V1}/w?op=RENAME&Destination=%2Fa+b&destination=/c%2Bd&empty&=x")
     assert call.arguments == {"op": ("RENAME",), "destination": ("/a b", "/c+d"), "empty": ("",)}
     assert call.is_certain
@@ -184,14 +184,14 @@ def test_arguments_are_decoded_and_all_kept() -> None:
 
 @pytest.mark.parametrize("query", ["x=%zz", "x=%", "%=x", "x=%ff", "x=\ud800"])
 def test_an_unreadable_parameter_leaves_the_query_uncertain(query: str) -> None:
-    """What can be read is kept, and it is said that there was more."""
+    """The readable parameters are kept, and `is_certain` is false."""
     call = parse_call("PUT", f"{V1}/w?op=MKDIRS&{query}")
     assert not call.is_certain
     assert call.arguments["op"] == ("MKDIRS",)
 
 
 def test_so_many_parameters_are_read_and_no_more() -> None:
-    """What stands behind them may say anything, so the query is not certain."""
+    """Parameters after the limit are not read and may mean anything, so the query is uncertain."""
     most = "&".join(["op=MKDIRS", *(f"a={number}" for number in range(999))])
     assert parse_call("PUT", f"{V1}/w?{most}").is_certain
     call = parse_call("PUT", f"{V1}/w?{most}&op=DELETE")
@@ -201,7 +201,7 @@ def test_so_many_parameters_are_read_and_no_more() -> None:
 
 
 def test_a_fragment_makes_everything_uncertain() -> None:
-    """A NameNode cuts there, what stands before may cut elsewhere."""
+    """A NameNode cuts the target there, while a server before it may cut elsewhere."""
     call = parse_call("PUT", f"{V1}/w?op=MKDIRS#")
     assert (call.is_certain, call.arguments) == (False, {})
 
@@ -219,7 +219,7 @@ def test_a_fragment_makes_everything_uncertain() -> None:
     ],
 )
 def test_only_the_safe_methods_of_http_are_reads(method: str, expected: bool) -> None:
-    """RFC 9110 section 9.2.1; an unknown method may write."""
+    """RFC 9110 section 9.2.1; an unknown method might write."""
     assert parse_call(method, f"{V1}/w?op=GETFILESTATUS").is_read is expected
 
 
@@ -232,7 +232,7 @@ def test_only_the_safe_methods_of_http_are_reads(method: str, expected: bool) ->
 def test_a_call_is_read_however_it_is_spelled(
     row: object, names: list[str], arguments: dict[str, str], data: st.DataObject
 ) -> None:
-    """Escapes, letter case and doubled slashes that a NameNode accepts do not hide what is asked for."""
+    """Escapes, letter case and doubled slashes that a NameNode accepts do not hide the operation."""
     op = next(each for each in OPERATIONS if each is row)
 
     def spell(text: str) -> str:
@@ -268,7 +268,7 @@ def test_a_call_is_read_however_it_is_spelled(
     ],
 )
 def test_no_secret_and_no_long_query_is_remembered(query: str) -> None:
-    """What is read again and again is remembered, by its query."""
+    """Queries of repeated requests are kept in memory, but never these."""
     target = f"/webhdfs/v1/f?{query}"
     before = calls._read_again.cache_info().currsize  # noqa: SLF001 - what is kept
     parse_plain(target)
@@ -297,7 +297,7 @@ def test_no_secret_and_no_long_query_is_remembered(query: str) -> None:
     ],
 )
 def test_what_stays_below_webhdfs_is_forwarded(target: str) -> None:
-    """Odd or not: what the NameNode makes of it is its own affair."""
+    """The path may be odd: its meaning is left to the NameNode."""
     assert is_webhdfs(target)
 
 
@@ -330,7 +330,7 @@ def test_what_stays_below_webhdfs_is_forwarded(target: str) -> None:
     ],
 )
 def test_what_leaves_webhdfs_is_not(target: str) -> None:
-    """The same port of a NameNode serves /jmx, /conf, /logs and its image."""
+    """The same port of a NameNode serves /jmx, /conf, /logs and its fsimage."""
     assert not is_webhdfs(target)
 
 
@@ -339,7 +339,7 @@ segments = st.sampled_from(["webhdfs", "v1", "jmx", "..", ".", "", "%2e%2e", "a%
 
 @given(st.lists(segments, max_size=8).map(lambda names: "/" + "/".join(names)))
 def test_resolving_it_never_leads_out(target: str) -> None:
-    """However a reader treats dot segments, empty ones and parameters, it ends below /webhdfs."""
+    """However a server reads dot segments, empty segments and parameters, the path remains below /webhdfs."""
     if not is_webhdfs(target):
         return
     decoded = unquote(target)

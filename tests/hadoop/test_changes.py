@@ -1,4 +1,4 @@
-"""What an event makes stale: the table of the facts, row by row."""
+"""Which statuses an event makes stale: the table of the facts, row by row."""
 
 import pytest
 
@@ -23,7 +23,7 @@ from tests.hadoop.footprints import EC, HARMLESS, ZONE, metadata, shown, stale
 TRUSTED = XAttr(XAttrNamespace.TRUSTED, "a")
 SECURITY = XAttr(XAttrNamespace.SECURITY, "a")
 
-# The facts' table "What each event can have changed": event, changes, statuses to drop | and all below.
+# The facts' table "What each event can have changed": event, changes, stale statuses | with all below.
 EVENTS: list[tuple[Event, str, str]] = [
     (Create(kind=FileType.FILE, path="/d/p"), "appeared /d/p, opened /d/p", "/d /d/p | /d/p"),
     (Create(kind=FileType.FILE, path="/d/p", overwrite=True), "appeared /d/p, opened /d/p", "/d /d/p | /d/p"),
@@ -45,10 +45,10 @@ EVENTS: list[tuple[Event, str, str]] = [
     (metadata(MetadataKind.XATTRS, HARMLESS, TRUSTED, SECURITY), "-", "- | -"),
     (metadata(MetadataKind.XATTRS, EC), "subtreeunknown /d/p", "/d/p | /d/p"),
     (metadata(MetadataKind.XATTRS, HARMLESS, ZONE), "subtreeunknown /d/p", "/d/p | /d/p"),
-    # not in the table: paths that cannot be read, and others than canonical ones
+    # not in the table: unreadable paths, and non-canonical ones
     (Unlink("d/p"), "everything", "- | -"),
     (Rename("/d/s", ""), "vanished /d/s, everything", "/d /d/s | /d/s"),
-    # a name that holds a NUL, which any user can make over RPC: nothing that is kept has such a name above it
+    # a name with a NUL, which any user can create over RPC: no cached path has such an ancestor
     (Create(kind=FileType.DIRECTORY, path="/d/x\0y"), "touched /d", "/d | -"),
     (Create(kind=FileType.FILE, path="/d//e/\0/p"), "touched /d/e", "/d/e | -"),
     (Unlink("/\0"), "touched /", "/ | -"),
@@ -62,13 +62,13 @@ EVENTS: list[tuple[Event, str, str]] = [
 
 @pytest.mark.parametrize(("event", "changes", "footprint"), EVENTS)
 def test_an_event_makes_stale_what_the_facts_say(event: Event, changes: str, footprint: str) -> None:
-    """Neither less (a stale answer) nor, where the facts are exact, more (a lost hit)."""
+    """Nothing less (a stale answer) and, where the facts are exact, nothing more (a lost hit)."""
     found = changes_of_event(event)
     assert shown(found) == changes
     assert str(stale(found)) == footprint
 
 
-# Transactions that change a status, or more, without an event: operation, path, changes.
+# Transactions without an event that change a status or more: operation, path, changes.
 OPS = [
     ("SET_STORAGE_POLICY", "/d/p", "subtreeunknown /d/p"),
     ("ALLOW_SNAPSHOT", "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
@@ -78,7 +78,7 @@ OPS = [
     ("RENAME_SNAPSHOT", "/d/p", "touched /d/p, subtreeunknown /d/p/.snapshot"),
     ("ADD_BLOCK", "/d/p", "touched /d/p"),
     ("UPDATE_BLOCKS", "/d/p", "touched /d/p"),
-    # odd paths, as of events
+    # odd paths, as for events
     ("SET_STORAGE_POLICY", "d/p", "everything"),
     ("SET_STORAGE_POLICY", "/d/x\0y/z", "touched /d"),
 ]
@@ -91,6 +91,6 @@ def test_what_no_event_says(operation: str, path: str, changes: str) -> None:
 
 
 def test_a_batch_says_events_and_what_is_beyond_them() -> None:
-    """In this order, each with the id of the transaction."""
+    """Events come first, and each change has the id of the transaction."""
     batch = EventBatch(7, (Unlink("/a"),), (Touched("/b"),))
     assert list(changes_of_batch(batch)) == [(7, Vanished("/a")), (7, Touched("/b"))]

@@ -11,7 +11,7 @@ from tests.hadoop.site_files import XI, prop, site
 
 
 def read(tmp_path: Path, *texts: str, **environ: str) -> Configuration:
-    """Read files of these texts, the strongest last."""
+    """Read files with these texts; the last file has the highest priority."""
     files = [tmp_path / f"{number}-site.xml" for number, _ in enumerate(texts)]
     for file, text in zip(files, texts, strict=True):
         file.write_text(text, encoding="utf-8")
@@ -19,7 +19,7 @@ def read(tmp_path: Path, *texts: str, **environ: str) -> Configuration:
 
 
 def test_the_last_value_wins_unless_one_was_final(tmp_path: Path) -> None:
-    """Within a file as well; a `final` without a value keeps others out, too."""
+    """This also holds within one file; a `final` property without a value blocks later ones, too."""
     found = read(
         tmp_path,
         site(prop("a", "1"), prop("b", "1", is_final=True), prop("b", "2"), prop("c", None, is_final=True)),
@@ -29,7 +29,7 @@ def test_the_last_value_wins_unless_one_was_final(tmp_path: Path) -> None:
 
 
 def test_properties_may_be_attributes_or_nested(tmp_path: Path) -> None:
-    """Both are Hadoop's own forms; one without a name or with an empty value says nothing."""
+    """Hadoop accepts both; a property without a name or with an empty value has no effect."""
     text = site(
         '<property name="a" value="1" final="true"/>',
         site(prop("b", "2")),
@@ -44,7 +44,7 @@ def test_properties_may_be_attributes_or_nested(tmp_path: Path) -> None:
 
 
 def test_values_refer_to_others_and_to_the_environment(tmp_path: Path) -> None:
-    """What is referred to in vain stays as it stands."""
+    """A reference without a target is kept verbatim."""
     found = read(
         tmp_path,
         site(
@@ -68,7 +68,7 @@ def test_values_refer_to_others_and_to_the_environment(tmp_path: Path) -> None:
 
 
 def test_what_refers_on_and_on_is_refused(tmp_path: Path) -> None:
-    """Hadoop gives up as well."""
+    """Hadoop gives up as well, after 20 substitutions."""
     found = read(tmp_path, site(prop("a", "${b}"), prop("b", "${a}")))
     with pytest.raises(
         SettingError, match=re.escape("a: ${b}: must refer to other values at most 20 times over")
@@ -77,14 +77,14 @@ def test_what_refers_on_and_on_is_refused(tmp_path: Path) -> None:
 
 
 def test_old_names_mean_the_new_ones(tmp_path: Path) -> None:
-    """In files, and when asked for (Configuration.handleDeprecation)."""
+    """In files and in queries (Configuration.handleDeprecation)."""
     found = read(tmp_path, site(prop("fs.default.name", "hdfs://a"), prop("dfs.http.address", "a:1")))
     assert found.get("fs.defaultFS") == found.get("fs.default.name") == "hdfs://a"
     assert found.get("dfs.namenode.http-address") == "a:1"
 
 
 def test_other_files_are_included(tmp_path: Path) -> None:
-    """Relative to the file that says so; where one is not there, its fallback holds."""
+    """The path is relative to the including file; if the file is missing, its fallback applies."""
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "b.xml").write_text(site(prop("b", "2"), f'<xi:include {XI} href="c.xml"/>'))
     (tmp_path / "more" / "c.xml").write_text(site(prop("c", "3")))
@@ -101,7 +101,7 @@ def test_other_files_are_included(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:
-    """Hadoop looks for each on its class path, and passes over what is missing."""
+    """Hadoop looks for each file on its class path, and skips missing ones."""
     assert Configuration.read([tmp_path / "core-site.xml"], {}).get("a") is None
 
 
@@ -119,13 +119,13 @@ def test_a_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, text: str, message: str) -> None:
-    """Together with what is wrong."""
+    """The error has the path and the reason."""
     with pytest.raises(BadConfigurationError, match=re.escape(message)) as caught:
         read(tmp_path, text)
     assert str(tmp_path / "0-site.xml") in str(caught.value)
 
 
 def test_a_directory_in_place_of_a_file_is_named(tmp_path: Path) -> None:
-    """Whatever the operating system says of it."""
+    """The error has the message of the operating system."""
     with pytest.raises(BadConfigurationError, match="Is a directory"):
         Configuration.read([tmp_path], {})

@@ -1,4 +1,4 @@
-"""Where a cluster's configuration says its NameNodes are; tests/contracts/test_configuration.py asks Hadoop itself."""
+"""The NameNodes in a cluster's configuration; tests/contracts/test_configuration.py compares Hadoop itself."""
 
 import re
 from collections.abc import Mapping
@@ -35,14 +35,14 @@ def of(
 
 
 def test_a_pair_is_found_in_the_order_of_its_ids() -> None:
-    """A wildcard stands for the host of the RPC address (DFSUtil.substituteForWildcardAddress)."""
+    """A wildcard means the host of the RPC address (DFSUtil.substituteForWildcardAddress)."""
     assert of(PAIR) == ConfiguredNameNodes(
         "ns1", ("a.example:9870", "b.example:50070"), ("a.example:8020", "b.example:8021")
     )
 
 
 def test_the_nameservices_principal_comes_first() -> None:
-    """As DFSUtil.setGenericConf takes it; there is none on a cluster without Kerberos."""
+    """DFSUtil.setGenericConf takes it in this order; a cluster without Kerberos has none."""
     key = "dfs.namenode.kerberos.principal"
     assert of(PAIR).principal == ""
     assert of(PAIR | {key: "nn/_HOST@R"}).principal == "nn/_HOST@R"
@@ -70,13 +70,13 @@ def test_the_nameservices_principal_comes_first() -> None:
     ids=["defaults", "port", "HTTP elsewhere", "another default file system", "IPv6", "IPv6 without a port"],
 )
 def test_a_single_namenode_needs_no_nameservice(values: dict[str, str], http: str, rpc: str) -> None:
-    """Its RPC address is the default file system's, unless there is one of its own."""
+    """Its RPC address is that of the default file system, unless it is configured separately."""
     assert of(values) == ConfiguredNameNodes("default", (http,), (rpc,))
     assert of(values, "mine").nameservice == "mine"
 
 
 def test_a_nameservice_of_one_namenode() -> None:
-    """Its keys end in the nameservice's name alone, and HTTP may be said for all."""
+    """Its keys end with the nameservice, and the HTTP address may lack that suffix."""
     values = {
         "fs.defaultFS": "hdfs://ns1",
         "dfs.nameservices": "ns1",
@@ -98,7 +98,7 @@ def test_a_nameservice_of_one_namenode() -> None:
     ids=["default file system", "own id", "the only one of its own", "the only one", "none"],
 )
 def test_whose_clients_these_are(more: dict[str, str], nameservice: str) -> None:
-    """Of several nameservices, such as those that distcp reads from, one is the clients' own."""
+    """Of several nameservices, such as sources of distcp, one is the cluster's own."""
     assert configured_nameservice(Configuration({"dfs.nameservices": "ns1,ns2", **more}, {})) == nameservice
 
 
@@ -139,7 +139,7 @@ def test_whose_clients_these_are(more: dict[str, str], nameservice: str) -> None
     ],
 )
 def test_what_does_not_say_enough_is_refused(more: dict[str, str], message: str) -> None:
-    """With the key to change."""
+    """The error names the key to change."""
     with pytest.raises(SettingError, match=re.escape(message)):
         of({**PAIR, **more})
 
@@ -158,13 +158,13 @@ def test_what_does_not_say_enough_is_refused(more: dict[str, str], message: str)
 def test_a_nameservice_that_is_not_described_is_refused(
     more: dict[str, str], nameservice: str, message: str
 ) -> None:
-    """As it was asked for by its name."""
+    """No other nameservice takes its place."""
     with pytest.raises(SettingError, match=re.escape(message)):
         of({**PAIR, **more}, nameservice)
 
 
 def test_a_configuration_without_anything_is_refused() -> None:
-    """Hadoop's default file system is the local one."""
+    """The default of fs.defaultFS is the local file system."""
     with pytest.raises(SettingError, match=r"fs\.defaultFS: file:///: names no NameNode"):
         of({})
 
@@ -182,7 +182,7 @@ def test_a_configuration_without_anything_is_refused() -> None:
     ],
 )
 def test_https_addresses_are_used_if_wanted_or_alone(policy: str, wanted: bool | None, *, tls: bool) -> None:
-    """Each has its own keys, suffixes and default port."""
+    """HTTPS has its own keys, suffixes and default port."""
     more = {"dfs.http.policy": policy, "dfs.namenode.https-address.ns1.nn1": "a.example:9443"}
     found = of({**PAIR, **more}, tls=wanted)
     https = ("a.example:9443", "b.example:9871")
@@ -191,14 +191,14 @@ def test_https_addresses_are_used_if_wanted_or_alone(policy: str, wanted: bool |
 
 @pytest.mark.parametrize(("policy", "wanted"), [("HTTPS_ONLY", False), ("HTTP_ONLY", True)])
 def test_what_the_policy_excludes_is_refused(policy: str, *, wanted: bool) -> None:
-    """With the setting that does not fit."""
+    """The error names the conflicting setting."""
     text = f"namenode_tls: {str(wanted).lower()}: does not fit dfs.http.policy, which is {policy}"
     with pytest.raises(SettingError, match=text):
         of({**PAIR, "dfs.http.policy": policy}, tls=wanted)
 
 
 def test_a_journal_names_all_its_journalnodes() -> None:
-    """The port is 8485 where none is named (DFSConfigKeys.DFS_JOURNALNODE_RPC_PORT_DEFAULT)."""
+    """The default port is 8485 (DFSConfigKeys.DFS_JOURNALNODE_RPC_PORT_DEFAULT)."""
     journal = QuorumJournal(("j1:8485", "j2:8486", "j3:8485"), "ns1")
     assert parse_quorum_journal("k", "qjournal://j1;j2:8486;j3:8485/ns1") == journal
 
@@ -215,7 +215,7 @@ def test_a_journal_names_all_its_journalnodes() -> None:
     ],
 )
 def test_what_is_no_journal_is_refused(uri: str) -> None:
-    """The error names the key, the value and what would be right."""
+    """The error names the key, the value and the valid form."""
     with pytest.raises(SettingError, match=re.escape(uri)):
         parse_quorum_journal("shared_edits_dir", uri)
 
@@ -231,7 +231,7 @@ def test_what_is_no_journal_is_refused(uri: str) -> None:
     ],
 )
 def test_the_journal_of_a_nameservice(suffix: str, uri: str, found: str) -> None:
-    """A key with the nameservice, or a NameNode, says more than one without (DFSUtil.setGenericConf)."""
+    """A key with the nameservice or a NameNode has priority over one without (DFSUtil.setGenericConf)."""
     assert (
         configured_journal(Configuration({**PAIR, f"dfs.namenode.shared.edits.dir{suffix}": uri}, {}), "ns1")
         == found

@@ -1,4 +1,4 @@
-"""What a cookie and a token say, and which are neither."""
+"""The contents of cookies and delegation tokens, and which values are neither."""
 
 import base64
 
@@ -17,12 +17,12 @@ from tests.hadoop.made_credentials import FAR_MS, blob, cookie, number, text, to
 REAL = (
     b'"u=alice&p=alice@TEST.LOCAL&t=kerberos&e=1795300000000&s=zc1Zx+/0Yb8oN2TtqFqQ0yT1o1p1cVw2Rl0mA0Y9d2E="'
 )
-"""As a NameNode 3.5.0 made one, with another signature."""
+"""A cookie of a NameNode 3.5.0, with another signature."""
 
 
 @pytest.mark.parametrize("value", [REAL, REAL.strip(b'"')])
 def test_a_cookie_names_user_kind_and_end(value: bytes) -> None:
-    """With and without quotes: a NameNode takes both. With token.max-inactive-interval there is `i`."""
+    """A NameNode accepts it with or without quotes. With token.max-inactive-interval it also has `i`."""
     assert parse_auth_cookie(value) == AuthCookie("alice", "kerberos", 1795300000000)
     assert parse_auth_cookie(b"u=a&p=a&t=kerberos&i=1&e=2&s=x") == AuthCookie("a", "kerberos", 2)
 
@@ -52,19 +52,19 @@ def test_a_cookie_names_user_kind_and_end(value: bytes) -> None:
     ],
 )
 def test_what_might_be_read_in_another_way_is_no_cookie(value: bytes) -> None:
-    """A NameNode may still take it; nothing is concluded from that."""
+    """A NameNode may still accept it; the cache concludes nothing from that."""
     assert parse_auth_cookie(value) is None
 
 
 def test_a_token_names_owner_and_end() -> None:
-    """And its fingerprint is that of identifier and password."""
+    """The token also has a fingerprint of its identifier and password."""
     read = parse_delegation_token(token("bob", max_date_ms=FAR_MS))
     assert read is not None
     assert (read.owner, read.max_date_ms) == ("bob", FAR_MS)
 
 
 def test_all_spellings_of_a_token_have_one_fingerprint() -> None:
-    """Kind and service are not looked at by a NameNode; identifier and password are what it knows a token by."""
+    """A NameNode ignores kind and service; it knows a token by identifier and password."""
     prints = [
         parse_delegation_token(spelled)
         for spelled in (token(), token(kind="X"), token(service="10.0.0.1:8020"))
@@ -78,7 +78,7 @@ def test_all_spellings_of_a_token_have_one_fingerprint() -> None:
     other=st.tuples(st.sampled_from(["a", "ab", "b"]), st.binary(max_size=3)),
 )
 def test_another_token_has_another_fingerprint(one: tuple[str, bytes], other: tuple[str, bytes]) -> None:
-    """Nothing of the password can be taken for the identifier's, or the other way round."""
+    """Bytes of the password never count as part of the identifier, or the other way round."""
     first, second = (
         parse_delegation_token(token(owner, password=password)) for owner, password in (one, other)
     )
@@ -89,7 +89,7 @@ def test_another_token_has_another_fingerprint(one: tuple[str, bytes], other: tu
 
 @given(value=st.integers(-(2**63), 2**63 - 1))
 def test_numbers_are_read_as_they_are_written(value: int) -> None:
-    """WritableUtils.readVLong."""
+    """The encoding is that of WritableUtils.readVLong."""
     read = parse_delegation_token(token(max_date_ms=value))
     assert read is not None
     assert read.max_date_ms == value
@@ -112,12 +112,12 @@ def test_numbers_are_read_as_they_are_written(value: int) -> None:
     ],
 )
 def test_what_is_no_token(spelled: str) -> None:
-    """Cut short, too long, of another version, or not in the alphabet of URLs."""
+    """They are truncated, too long, of another version, or not URL-safe base64."""
     assert parse_delegation_token(spelled) is None
 
 
 def test_made_cookies_are_cookies() -> None:
-    """What the other tests use is what they take it for."""
+    """The cookies of `made_credentials.py` are valid, so the other tests that use them are."""
     assert parse_auth_cookie(cookie("bob", kind="simple").partition(b"=")[2]) == AuthCookie(
         "bob", "simple", FAR_MS
     )
@@ -134,7 +134,7 @@ def test_made_cookies_are_cookies() -> None:
 def test_every_spelling_that_is_cancelled_is_read(
     behind: bytes, in_identifier: bytes, odd: str, at: int, end: str, is_standard: bool
 ) -> None:
-    """As commons-codec and Hadoop's Writables read it; what is between, behind or after = counts for nothing."""
+    """As commons-codec and Hadoop's Writables read it; other characters, and all after "=", are ignored."""
     plain = parse_delegation_token(token())
     assert plain is not None
     spelled = token(more=behind, more_in_identifier=in_identifier)
@@ -153,12 +153,12 @@ def test_every_spelling_that_is_cancelled_is_read(
     ["", "=", "!!", "A", "=" + token(), token()[:40], token(version=1), token()[: len(token()) // 2]],
 )
 def test_what_names_no_token_cancels_none(spelled: str) -> None:
-    """A NameNode finds none either: it is refused, or another version."""
+    """A NameNode finds no token either: the value is invalid, or of another version."""
     assert parse_cancelled_token(spelled) is None
 
 
 def test_a_token_is_cancelled_by_its_identifier() -> None:
-    """Its password is not looked at."""
+    """A NameNode ignores the password there."""
     other = parse_cancelled_token(token(password=b"other"))
     plain = parse_delegation_token(token())
     assert other is not None

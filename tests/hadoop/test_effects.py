@@ -1,4 +1,4 @@
-"""What came of a call, and what it makes stale: the table of the facts, row by row, and what holds for any row."""
+"""The outcome of a call, and what it makes stale: the facts' table row by row, and invariants of any row."""
 
 import pytest
 from hypothesis import given
@@ -37,7 +37,7 @@ V1 = "/webhdfs/v1"
 
 # -- calls -----------------------------------------------------------------------------------------------
 
-# Method and target below /webhdfs/v1 | what it changes when done; "..." if only events tell the rest.
+# Method and target below /webhdfs/v1 | changes if done; "..." if the events must tell the rest.
 CALLS = """
 PUT /d/p?op=CREATE                           | -
 PUT /d/p?op=MKDIRS                           | appeared /d/p
@@ -136,7 +136,7 @@ PUT $/a?op=NEW                               | subtreeunknown $/a, touched $/a t
 
 @pytest.mark.parametrize("row", [row for row in CALLS.splitlines() if row])
 def test_a_write_makes_stale_what_the_table_says(row: str) -> None:
-    """What the caller has changed; what they only may have changed is left to the events."""
+    """Only certain changes count; possible ones are left to the events."""
     row = row.replace("$", 1_000 * "/a")  # as deep as HDFS makes a path
     request, expected = (part.strip() for part in row.rsplit("|", 1))
     method, target = request.split(" ")
@@ -150,7 +150,7 @@ def test_a_write_makes_stale_what_the_table_says(row: str) -> None:
 
 
 def text(effects: Effects) -> str:
-    """Write effects as the table does."""
+    """Return effects in the notation of the table."""
     return " ".join(
         part
         for part in (
@@ -162,26 +162,26 @@ def text(effects: Effects) -> str:
 
 
 def test_a_path_list_of_an_unknown_write_counts_in_parts() -> None:
-    """A comma may separate paths, as in CONCAT, or belong to a name."""
+    """A comma may separate paths, as in CONCAT, or be part of a name."""
     changes = effects_of_call(parse_call("POST", f"{V1}/p?op=NEW&to=/a,/b"), CallOutcome.DONE).changes
     assert set(map(SubtreeUnknown, ("/p", "/a", "/b", "/a,/b"))) <= set(changes)
 
 
 @pytest.mark.parametrize("query", ["NEW&x", "CONCAT&sources"])
 def test_so_many_paths_are_looked_at_one_by_one(query: str) -> None:
-    """Beyond them the events tell."""
+    """A longer list is left to the events."""
     call = parse_call("POST", f"{V1}/p?op={query}=" + ",".join(f"/{number}" for number in range(1_001)))
     assert effects_of_call(call, CallOutcome.DONE) == LEFT_TO_EVENTS
 
 
 def test_an_alias_in_an_unknown_write_is_left_to_events() -> None:
-    """Only events name what an alias stands for."""
+    """Only the events have the path behind an alias."""
     effects = effects_of_call(parse_call("PUT", f"{V1}/p?op=NEW&to=/.reserved/.inodes/1"), CallOutcome.DONE)
     assert text(effects) == "subtreeunknown /p, touched /p to / ..."
 
 
 def test_the_table_has_a_row_for_every_operation_that_writes() -> None:
-    """A new row in `nncache.hadoop.operations` needs one here."""
+    """A new operation in `nncache.hadoop.operations` needs a row here."""
     for row in OPERATIONS:
         assert row.method == "GET" or f"?op={row.name}" in CALLS, row
 
@@ -206,7 +206,7 @@ GET /d/p?op=OPEN&op=GETFILESTATUS               | filetouched /d/p
 
 @pytest.mark.parametrize("row", READS.strip().splitlines())
 def test_a_read_makes_stale_an_access_time_at_most(row: str) -> None:
-    """Once it is done; one that was refused, or has no answer, has an event of its own if it has done anything."""
+    """Only if it succeeds; a refused read, or one without a reply, has its own event if it changed anything."""
     request, expected = (part.strip() for part in row.split("|"))
     method, target = request.split(" ")
     call = parse_call(method, V1 + target)
@@ -217,7 +217,7 @@ def test_a_read_makes_stale_an_access_time_at_most(row: str) -> None:
 
 @pytest.mark.parametrize("op", ["MKDIRS", "CREATESYMLINK"])
 def test_missing_ancestors_appear_as_well(op: str) -> None:
-    """From the topmost one that is missing."""
+    """The ancestors from the topmost missing one appear."""
     call = parse_call("PUT", f"{V1}/a/b/c/d?op={op}")
 
     def done(existing: ExistingPath) -> str:
@@ -231,7 +231,7 @@ def test_missing_ancestors_appear_as_well(op: str) -> None:
 
 
 def test_a_redirect_has_changed_nothing() -> None:
-    """What its second step may change, if it can be carried out, is the window's business."""
+    """The second step may change something; the write window covers that."""
     odd = [ExistingPath(topmost_missing="/a"), ExistingPath(is_directory=True), ExistingPath(may_write=False)]
     call = parse_call("PUT", f"{V1}/a/b?op=CREATE")
     assert all(effects_of_call(call, CallOutcome.DONE, existing) == NO_EFFECT for existing in odd)
@@ -239,7 +239,7 @@ def test_a_redirect_has_changed_nothing() -> None:
 
 
 def test_an_append_that_is_not_its_callers_costs_nobody_a_status() -> None:
-    """It is redirected for whoever sees a directory or an empty file; the events tell of an access time."""
+    """Any user who sees a directory or an empty file gets that redirect; the events report access times."""
     call = parse_call("POST", f"{V1}/a/b?op=APPEND")
     assert effects_of_call(call, CallOutcome.DONE, ExistingPath(is_directory=True)) == NO_EFFECT
     assert text(effects_of_call(call, CallOutcome.DONE, ExistingPath(may_write=False))) == "..."
@@ -250,13 +250,13 @@ def test_an_append_that_is_not_its_callers_costs_nobody_a_status() -> None:
 
 
 def test_other_writes_make_no_ancestors() -> None:
-    """They do not look at what may be missing."""
+    """They do not depend on missing ancestors."""
     call = parse_call("PUT", f"{V1}/a/b?op=SETTIMES")
     assert text(effects_of_call(call, CallOutcome.DONE, ExistingPath(topmost_missing="/a"))) == "touched /a/b"
 
 
 def test_a_rename_into_a_directory_costs_nothing_else_in_it() -> None:
-    """Who may write a directory that all may write must not empty it for the others."""
+    """A user with write access to a public directory must not be able to flush it for others."""
     call = parse_call("PUT", f"{V1}/d/p?op=RENAME&destination=/e")
     directory = ExistingPath(destination_is_directory=True)
     assert text(effects_of_call(call, CallOutcome.DONE, directory)) == "moved /d/p /e/p ..."
@@ -281,22 +281,22 @@ PUT /p                                  | no
 
 @pytest.mark.parametrize("row", WINDOWS.strip().splitlines())
 def test_only_what_may_have_a_second_step_opens_a_window(row: str) -> None:
-    """Also when the path or the rest of the query is not certain: the redirect that follows decides."""
+    """The path or the rest of the query may be uncertain: the redirect that follows decides."""
     request, expected = (part.strip() for part in row.split("|"))
     method, target = request.split(" ")
     assert opens_window(parse_call(method, V1 + target)) is (expected == "yes")
 
 
 def test_the_written_path_is_the_one_of_the_events() -> None:
-    """Without the raw prefix; None for other aliases and for what cannot be read."""
+    """The raw prefix is removed; other aliases and unreadable paths give None."""
     targets = ("//w/f/", "/.reserved/raw/w/f", "/.reserved/.inodes/1", "/%ff")
     found = [written_path(parse_call("PUT", V1 + target)) for target in targets]
     assert found == ["/w/f", "/w/f", None, None]
 
 
-# -- what must hold for any call -------------------------------------------------------------------------
+# -- invariants of any call
 
-# The events that a call brings about by the facts' table A1 (here /d/p is the path, /e/q the destination, and so on).
+# Events of each call in the facts' table A1 (/d/p is the path, /e/q the destination, and so on).
 EVENTS_OF_CALLS: list[tuple[str, list[Event]]] = [
     ("PUT /d/p?op=CREATE", []),
     ("PUT /d/p?op=MKDIRS", [Create(kind=FileType.DIRECTORY, path="/d/p")]),
@@ -330,7 +330,7 @@ EVENTS_OF_CALLS: list[tuple[str, list[Event]]] = [
 
 @pytest.mark.parametrize(("request_line", "events"), EVENTS_OF_CALLS)
 def test_a_call_forgets_at_least_what_its_events_will(request_line: str, events: list[Event]) -> None:
-    """OwnWrites: the event comes later than the answer, so the call's own footprint must hold it."""
+    """OwnWrites: the event follows the reply, so the call's own footprint must include it."""
     method, target = request_line.split(" ")
     found = effects_of_call(parse_call(method, V1 + target), CallOutcome.DONE)
     for event in events:
@@ -345,7 +345,7 @@ WRITES = st.sampled_from([row for row in OPERATIONS if row.method != "GET"])
 
 @st.composite
 def calls(draw: st.DrawFn) -> Call:
-    """Some write with some arguments."""
+    """Return any write with any arguments."""
     op = draw(WRITES)
     query = f"op={op.name}"
     for key in draw(st.lists(st.sampled_from(["destination", "sources", "xattr.name", "x"]), max_size=3)):
@@ -357,7 +357,7 @@ def calls(draw: st.DrawFn) -> Call:
 def test_only_what_is_done_costs_anything(
     call: Call, outcome: CallOutcome, topmost_missing: str | None
 ) -> None:
-    """A refused call, or one without an answer, can be sent by anybody; and no call at all costs everything."""
+    """Anybody can send a call that is refused or gets no reply; and no call makes everything stale."""
     effects = effects_of_call(call, outcome, ExistingPath(topmost_missing=topmost_missing))
     assert outcome is CallOutcome.DONE or not effects.changes
     assert not stale(effects.changes).everything
@@ -365,7 +365,7 @@ def test_only_what_is_done_costs_anything(
 
 @given(calls(), st.sampled_from([None, "/", "/a", "/a/b"]))
 def test_changes_are_canonical_and_reported_once(call: Call, topmost_missing: str | None) -> None:
-    """The cache may take every path as a key."""
+    """The cache may use every path as a key without checks."""
     changes = effects_of_call(call, CallOutcome.DONE, ExistingPath(topmost_missing=topmost_missing)).changes
     assert len(set(changes)) == len(changes)
     for change in changes:
@@ -381,7 +381,7 @@ def test_changes_are_canonical_and_reported_once(call: Call, topmost_missing: st
 
 @pytest.mark.parametrize("op", [row for row in OPERATIONS if row.method != "GET"], ids=lambda row: row.name)
 def test_every_write_has_some_effect_or_is_listed(op: Operation) -> None:
-    """A row that says NOTHING by mistake would be a stale answer."""
+    """NOTHING in the wrong row would mean stale answers."""
     without = {"ENABLEECPOLICY", "DISABLEECPOLICY", "RENEWDELEGATIONTOKEN", "CANCELDELEGATIONTOKEN", "CREATE"}
     call = parse_call(op.method, f"{V1}/p?op={op.name}&destination=/q")
     assert (effects_of_call(call, CallOutcome.DONE) != NO_EFFECT) is (op.name not in without)
@@ -391,7 +391,7 @@ TRUE, FALSE = b'{"boolean":true}', b'{"boolean":false}'
 
 
 def refusal(name: str, package: str = "org.apache.hadoop.security") -> bytes:
-    """A RemoteException as a NameNode sends it."""
+    """Return a RemoteException as a NameNode sends it."""
     return (
         f'{{"RemoteException":{{"exception":"{name}","javaClassName":"{package}.{name}","message":""}}}}'
     ).encode()
@@ -412,13 +412,13 @@ REPLIES = [
     ("PUT /p?op=CREATE", 307, None, CallOutcome.DONE),
     ("GET /p?op=OPEN", 307, None, CallOutcome.DONE),
     ("DELETE /p?op=DELETE", 200, TRUE, CallOutcome.DONE),
-    # nothing was there to be deleted or moved
+    # there was nothing to delete or rename
     ("DELETE /p?op=DELETE", 200, FALSE, CallOutcome.UNDONE),
     ("PUT /p?op=RENAME&destination=/q", 200, TRUE, CallOutcome.DONE),
     ("PUT /p?op=RENAME&destination=/q", 200, FALSE, CallOutcome.UNDONE),
     ("PUT /p?op=SETREPLICATION", 200, TRUE, CallOutcome.DONE),
     ("PUT /p?op=SETREPLICATION", 200, FALSE, CallOutcome.UNDONE),
-    # the last block is cut off later: false is no refusal
+    # the last block is truncated later: false is no refusal
     ("POST /p?op=TRUNCATE", 200, FALSE, CallOutcome.DONE),
     ("PUT /p?op=RENAME&op=MKDIRS&destination=/q", 200, FALSE, CallOutcome.DONE),
     # refused
@@ -432,14 +432,14 @@ REPLIES = [
     ("PUT /p?op=MKDIRS", 403, NO_DIRECTORY, CallOutcome.UNDONE),
     ("PUT /p?op=MKDIRS", 403, EXISTS, CallOutcome.UNDONE),
     ("PUT /p?op=MKDIRS", 403, SAFE_MODE, CallOutcome.UNDONE),
-    # seen to come after missing ancestors had been made
+    # observed after missing ancestors were created
     ("PUT /p?op=MKDIRS", 403, QUOTA, CallOutcome.HALFWAY),
     ("PUT /p?op=MKDIRS", 403, LIMIT, CallOutcome.HALFWAY),
     ("PUT /p?op=MKDIRS", 400, RESERVED, CallOutcome.HALFWAY),
     ("PUT /p?op=MKDIRS", 403, None, CallOutcome.HALFWAY),
     ("PUT /p?op=MKDIRS", 403, b"<html>", CallOutcome.HALFWAY),
     ("PUT /p?op=X&op=MKDIRS", 403, QUOTA, CallOutcome.HALFWAY),
-    # no answer that tells
+    # no reply, or one that leaves the outcome open
     ("DELETE /p?op=DELETE", None, None, CallOutcome.UNKNOWN),
     ("DELETE /p?op=DELETE", 408, None, CallOutcome.UNKNOWN),
     ("DELETE /p?op=DELETE", 500, None, CallOutcome.UNKNOWN),
@@ -456,6 +456,6 @@ REPLIES = [
 def test_the_reply_tells_the_outcome(
     request_line: str, status: int | None, body: bytes | None, outcome: CallOutcome
 ) -> None:
-    """A refusal that comes before anything is made must cost others nothing; what is doubtful is not a refusal."""
+    """A refusal before any change must cost others nothing; a doubtful one does not count as a refusal."""
     method, _, target = request_line.partition(" ")
     assert outcome_of(parse_call(method, PREFIX + target), status, body) is outcome

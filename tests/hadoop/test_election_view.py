@@ -1,4 +1,4 @@
-"""Who is active, from what each NameNode says of itself."""
+"""The active NameNode, according to what each NameNode reports."""
 
 from math import inf
 
@@ -24,7 +24,7 @@ ONE, TWO = Namespace("CID-1", "BP-1"), Namespace("CID-1", "BP-2")
 
 
 def says(state: HaState, *, started: int = 1, transition: int = 0) -> ProbeReply:
-    """Make an answer."""
+    """Return a reply to a probe."""
     return ProbeReply(state=state, started_ms=started, transition_ms=transition)
 
 
@@ -34,7 +34,7 @@ STANDBY = says(HaState.STANDBY)
 
 @pytest.fixture
 def pair() -> ElectionView:
-    """Make a view of an HA pair in which A is active with term 1, as of 10."""
+    """Return a view of an HA pair in which A is active with term 1, as of 10."""
     view = ElectionView((A, B))
     view.answered(A, 10.0, ACTIVE)
     view.answered(B, 10.5, STANDBY)
@@ -47,7 +47,7 @@ def term_of(view: ElectionView) -> int | None:
 
 
 def test_a_single_namenode_is_active_when_it_says_so() -> None:
-    """Without HA the state is "active", and the probe's own time confirms it."""
+    """Without HA the state is "active", and the time of the probe itself confirms it."""
     view = ElectionView((A,))
     assert (term_of(view), view.confirmed_as_of) == (None, None)
     view.answered(A, 10.0, ACTIVE)
@@ -59,7 +59,7 @@ def test_a_single_namenode_is_active_when_it_says_so() -> None:
 
 
 def test_nobody_is_active_before_everyone_was_asked() -> None:
-    """At the start the other one may be the active one, and the first only believe that it is."""
+    """At startup the other NameNode may be active, while the first one wrongly believes that it is."""
     view = ElectionView((A, B))
     view.answered(A, 10.0, ACTIVE)
     assert view.active is None
@@ -68,7 +68,7 @@ def test_nobody_is_active_before_everyone_was_asked() -> None:
 
 
 def test_a_standby_that_cannot_be_reached_does_not_matter(pair: ElectionView) -> None:
-    """One unanswered probe and it is left out; nothing waits for it."""
+    """After one unanswered probe the view ignores it; nothing waits for it."""
     pair.failed(B)
     pair.answered(A, 12.0, ACTIVE)
     assert term_of(pair) == 1
@@ -76,7 +76,7 @@ def test_a_standby_that_cannot_be_reached_does_not_matter(pair: ElectionView) ->
 
 
 def test_two_that_say_active_are_none(pair: ElectionView) -> None:
-    """The gate must close, and what either served meanwhile is worth nothing: the next term is a new one."""
+    """The gate must close, and nothing that either served meanwhile is trusted: the next term is new."""
     pair.answered(B, 11.0, ACTIVE)
     assert pair.active is None
     assert pair.confirmed_as_of is None
@@ -85,7 +85,7 @@ def test_two_that_say_active_are_none(pair: ElectionView) -> None:
 
 
 def test_another_takes_over_when_the_old_one_cannot_be_reached(pair: ElectionView) -> None:
-    """Killed or cut off: what another says counts, once the old one has failed to answer twice."""
+    """It was killed or cut off: another one's claim counts after two unanswered probes of the old one."""
     pair.failed(A)
     assert term_of(pair) == 1, "one pause is no end"
     pair.failed(A)
@@ -96,7 +96,7 @@ def test_another_takes_over_when_the_old_one_cannot_be_reached(pair: ElectionVie
 
 
 def test_another_that_is_active_already_need_not_wait(pair: ElectionView) -> None:
-    """When two claim and the old one cannot be reached, one unanswered probe decides."""
+    """When two claim to be active and the old one is unreachable, one unanswered probe decides."""
     pair.answered(B, 12.0, says(HaState.ACTIVE, transition=12))
     pair.failed(A)
     assert pair.active is not None
@@ -104,7 +104,7 @@ def test_another_that_is_active_already_need_not_wait(pair: ElectionView) -> Non
 
 
 def test_silence_of_all_ends_no_term(pair: ElectionView) -> None:
-    """The same NameNode in the same life, seen again: nobody else was active in between."""
+    """The same NameNode in the same life is seen again: no other was active in between."""
     pair.failed(A)
     pair.failed(A)
     assert pair.active is None
@@ -114,20 +114,20 @@ def test_silence_of_all_ends_no_term(pair: ElectionView) -> None:
 
 @pytest.mark.parametrize("how", [{"started": 2}, {"transition": 11}], ids=["restarted", "away and back"])
 def test_another_life_is_a_new_term(pair: ElectionView, how: dict[str, int]) -> None:
-    """What the old process showed may never have reached the log; away and back shows in the transition alone."""
+    """What the old process showed may not be in the log; only the transition time shows a failover and back."""
     pair.answered(A, 12.0, says(HaState.ACTIVE, **how))
     assert term_of(pair) == pair.term == 2
 
 
 def test_an_answer_that_comes_late_is_ignored(pair: ElectionView) -> None:
-    """Answers count in the order of their questions."""
+    """Replies count in the order of their probes."""
     pair.answered(A, 12.0, STANDBY)
     pair.answered(A, 11.0, ACTIVE)
     assert pair.active is None
 
 
 def test_ownwrites_an_observer_is_one_until_it_says_otherwise(pair: ElectionView) -> None:
-    """Silence does not make it a standby: over WebHDFS it may still answer, from a log that is behind."""
+    """An unreachable observer does not become a standby: it may still answer WebHDFS from an old log."""
     assert not pair.is_observer(B)
     pair.answered(B, 11.0, says(HaState.OBSERVER))
     pair.failed(B)
@@ -137,20 +137,20 @@ def test_ownwrites_an_observer_is_one_until_it_says_otherwise(pair: ElectionView
 
 
 def test_it_tells_who_can_be_reached(pair: ElectionView) -> None:
-    """What each said last, None without an answer."""
+    """The last state of each; None without a reply."""
     pair.failed(B)
     assert pair.is_reachable(A)
     assert not pair.is_reachable(B)
     assert (pair.state_of(A), pair.state_of(B)) == (HaState.ACTIVE, None)
 
 
-# -- how far the log had come
+# -- the position of the log
 
 
 def wrote(
     last_txid: int, asked_at: float, *, state: HaState = HaState.ACTIVE, started: int = 1, transition: int = 0
 ) -> ProbeReply:
-    """Make an answer to a probe sent at `asked_at`, with a journal asked for a moment later."""
+    """Return a reply to a probe sent at `asked_at`, with a journal query a moment later."""
     journal = Journal(last_txid=last_txid, asked_at=asked_at + 0.01)
     return ProbeReply(
         state=state, started_ms=started, transition_ms=transition, namespace=ONE, journal=journal
@@ -158,17 +158,17 @@ def wrote(
 
 
 def probe(as_of: float, txid: int, asked_at: float, term: int = 1) -> Probe:
-    """Make a probe of an answer that `wrote` made for `asked_at`."""
+    """Return the probe for a reply that `wrote` made for `asked_at`."""
     return Probe(as_of=as_of, txid=txid, asked_at=asked_at + 0.01, term=term)
 
 
 def last_probe_of(view: ElectionView) -> Probe | None:
-    """Return what is known now."""
+    """Return the present probe."""
     return view.last_probe
 
 
 def test_it_is_known_as_of_the_oldest_answer() -> None:
-    """Bounded: whoever was asked longest ago might have become active since, and acknowledged something."""
+    """Bounded: the NameNode probed longest ago might have become active since, and acknowledged a change."""
     view = ElectionView((A, B))
     view.answered(A, 10.0, wrote(100, 10.0))
     assert last_probe_of(view) is None, "B may be the active one"
@@ -181,7 +181,7 @@ def test_it_is_known_as_of_the_oldest_answer() -> None:
 
 
 def test_the_last_confirmed_number_is_kept() -> None:
-    """It is as true, and sooner reached: changes go on while a standby does not answer."""
+    """It is equally valid, and reached sooner: changes continue while a standby does not answer."""
     view = ElectionView((A, B))
     view.answered(B, 10.0, wrote(90, 10.0, state=HaState.STANDBY))
     view.answered(A, 10.0, wrote(100, 10.0))
@@ -192,7 +192,7 @@ def test_the_last_confirmed_number_is_kept() -> None:
 
 
 def test_without_a_journal_only_the_position_is_unknown(pair: ElectionView) -> None:
-    """A release that is not understood: the active one is known, how far its log had come is not."""
+    """In an unknown release the active NameNode is known, but not the position of its log."""
     assert (term_of(pair), pair.confirmed_as_of, pair.last_probe) == (1, 10.0, None)
     pair.answered(A, 12.0, wrote(100, 12.0))
     assert pair.last_probe == probe(10.5, 100, 12.0)
@@ -203,7 +203,7 @@ def test_without_a_journal_only_the_position_is_unknown(pair: ElectionView) -> N
 
 
 def test_a_standby_ahead_contradicts_the_active_one() -> None:
-    """Bounded: somebody has acknowledged what the active one does not know of; nothing more is covered."""
+    """Bounded: some NameNode acknowledged a change unknown to the active one; coverage ends there."""
     view = ElectionView((A, B))
     assert view.last_txid_of_others(A) == 0
     view.answered(B, 10.0, wrote(101, 10.0, state=HaState.STANDBY))
@@ -223,7 +223,7 @@ def test_a_standby_ahead_contradicts_the_active_one() -> None:
 
 
 def test_a_standby_that_answered_later_may_be_ahead() -> None:
-    """The log may have grown between the two questions, and it has followed."""
+    """The log may have grown between the two probes, and the standby followed."""
     view = ElectionView((A, B))
     view.answered(B, 10.0, wrote(105, 10.0, state=HaState.STANDBY))
     view.answered(A, 10.0, wrote(100, 10.0), others_had=0)
@@ -231,7 +231,7 @@ def test_a_standby_that_answered_later_may_be_ahead() -> None:
 
 
 def test_which_namespace_it_serves_may_be_reported_later() -> None:
-    """By the same process in the same term."""
+    """It is reported by the same process in the same term."""
     view = ElectionView((A,))
     view.answered(A, 10.0, ACTIVE)
     assert view.active is not None
@@ -243,7 +243,7 @@ def test_which_namespace_it_serves_may_be_reported_later() -> None:
 
 
 def test_namenodes_of_different_namespaces_confirm_nothing() -> None:
-    """Bounded: one address of the settings leads to another cluster; the active one is asked, the gate stays closed."""
+    """Bounded: one address in the settings is another cluster's; the active one is queried, the gate stays closed."""
     view = ElectionView((A, B))
     view.answered(A, 10.0, wrote(100, 10.0))
     view.answered(B, 10.5, ProbeReply(state=HaState.STANDBY, started_ms=1, transition_ms=0, namespace=TWO))
@@ -261,16 +261,16 @@ def test_namenodes_of_different_namespaces_confirm_nothing() -> None:
     assert view.confirmed_as_of == 10.0
 
 
-# -- several that say they are active
+# -- several NameNodes that claim to be active
 
 
 def claimant_of(view: ElectionView) -> NameNode | None:
-    """Return whom reads go to."""
+    """Return the NameNode that serves reads."""
     return view.claimant
 
 
 def test_reads_go_to_the_one_that_became_active_last() -> None:
-    """OwnWrites: B was seen to become active after A, so A has yet to be fenced; their clocks don't matter."""
+    """OwnWrites: B became active after A, so A is about to be fenced; their clocks do not count."""
     view = ElectionView((A, B))
     assert claimant_of(view) is None
     view.answered(A, 10.0, wrote(1, 10.0, transition=99))
@@ -288,32 +288,32 @@ def test_reads_go_to_the_one_that_became_active_last() -> None:
 
 
 def claim(after: float, by: float, transition_ms: int = 0) -> Claim:
-    """Make a claim of which this is known."""
+    """Return a claim with these times."""
     return Claim(life=(1, transition_ms), after=after, by=by)
 
 
 def test_what_was_seen_beats_the_clocks_of_the_namenodes() -> None:
-    """OwnWrites: B was asked after A was known to be active, and was not active yet."""
+    """OwnWrites: B was probed after A was known to be active, and was not yet active."""
     claims = {"a": claim(1.0, 2.0, transition_ms=99), "b": claim(3.0, 4.0, transition_ms=1)}
     assert latest_of(claims) == "b"
     assert latest_of(dict(reversed(claims.items()))) == "b"
 
 
 def test_what_was_not_seen_is_decided_by_the_clocks() -> None:
-    """Both were active when they were asked first, or B was asked last before A was known to be."""
+    """Both were active at the first probe, or B's last probe came before A was known to be active."""
     assert latest_of({"a": claim(-inf, 2.0, 7), "b": claim(-inf, 1.0, 8)}) == "b"
     assert latest_of({"a": claim(1.0, 2.0, 8), "b": claim(2.0, inf, 7)}) == "a"
     assert latest_of({"a": claim(1.0, inf, 7), "b": claim(3.0, inf, 7)}) == "a", "then by the settings"
 
 
 def test_clocks_compare_only_claims_without_a_successor() -> None:
-    """Of three, one is known to be followed by another."""
+    """Of three claims, one is known to be older than another."""
     claims = {"a": claim(0.0, 1.0, 99), "b": claim(2.0, 9.0, 5), "c": claim(0.0, 9.0, 6)}
     assert latest_of(claims) == "c"
 
 
 def test_a_claim_lasts_as_long_as_the_life() -> None:
-    """The same start and transition are the same life; it had begun by any question answered so."""
+    """Equal start and transition times are one life; it began before any probe with that reply."""
     first = claim_after(None, life=(1, 5), asked_before=2.0, asked_at=3.0, known_by=inf)
     assert first == Claim(life=(1, 5), after=2.0, by=inf)
     again = claim_after(first, life=(1, 5), asked_before=3.0, asked_at=4.0, known_by=4.1)

@@ -86,21 +86,21 @@ EXAMPLES: list[tuple[Event, str]] = [
 
 @pytest.mark.parametrize(("event", "text"), EXAMPLES, ids=lambda value: str(value)[:40])
 def test_an_event_is_written_in_the_words_of_hadoop(event: Event, text: str) -> None:
-    """Applications in any language read these; a key that is left out has its default."""
+    """Applications in any language read them; a key that is absent has its default."""
     assert json.loads(json.dumps(encode_event(event))) == json.loads(text)
     assert decode_event(json.loads(text)) == event
 
 
 @given(events)
 def test_no_event_loses_anything_on_the_way_through_json(event: Event) -> None:
-    """Whatever the wire can carry comes back as it was, through whichever JSON library."""
+    """Any event of the wire format survives, with each JSON library."""
     encoded = encode_event(event)
     assert decode_event(json.loads(json.dumps(encoded))) == event
     assert decode_event(msgspec.json.decode(msgspec.json.encode(encoded))) == event
 
 
 def test_unknown_keys_are_ignored() -> None:
-    """A later release may tell more of an event."""
+    """A later release may add fields to an event."""
     assert decode_event({"type": "UNLINK", "path": "/a", "fileId": 7, "why": ["x"]}) == Unlink("/a")
 
 
@@ -135,6 +135,6 @@ _XATTRS = {"type": "METADATA", "path": "/a", "metadataType": "XATTRS"}
     ],
 )
 def test_what_is_no_event_is_refused_whole(value: dict[str, object], where: str) -> None:
-    """GapFlush: an event that is half read would be half an event; the error says where."""
+    """GapFlush: an event that is partly read could leave stale answers; the error names the place."""
     with pytest.raises(EventJsonError, match=where):
         decode_event(value)

@@ -16,7 +16,7 @@ from nncache.hadoop.filestatus import (
     render_missing,
 )
 
-# As a NameNode sent them.
+# Replies of a real NameNode.
 FILE = (
     b'{"FileStatus":{"accessTime":1795298171446,"blockSize":1048576,"childrenNum":0,"fileId":16716,'
     b'"group":"supergroup","length":1000,"modificationTime":1795298171489,"owner":"root","pathSuffix":"",'
@@ -32,7 +32,7 @@ RICH_DIRECTORY = (
 
 
 def test_every_key_of_a_status_is_read() -> None:
-    """Those that say nothing are left out by the NameNode; unknown ones, and the details of a policy, are ignored."""
+    """A NameNode omits keys with default values; unknown keys and the details of a policy are ignored."""
     assert parse_file_status(FILE) == FileStatus(
         type=FileType.FILE, path_suffix="", length=1000, owner="root", group="supergroup", permission="644",
         access_time=1795298171446, modification_time=1795298171489, block_size=1048576, replication=1, file_id=16716,
@@ -53,7 +53,7 @@ def test_every_key_of_a_status_is_read() -> None:
     ],
 )  # fmt: skip
 def test_anything_else_is_malformed(body: bytes) -> None:
-    """A body that is not a whole status is trusted in no part."""
+    """No part of an incomplete or malformed body is trusted."""
     with pytest.raises(MalformedReplyError):
         parse_file_status(body)
 
@@ -69,7 +69,7 @@ STATUSES = st.builds(
 
 @given(STATUSES)
 def test_a_status_survives_the_wire(status: FileStatus) -> None:
-    """Encoding under the NameNode's key names and parsing gives the same value."""
+    """Encoding under the NameNode's key names and parsing returns the same value."""
     assert parse_file_status(msgspec.json.encode({"FileStatus": status})) == status
 
 
@@ -85,7 +85,7 @@ def test_a_status_survives_the_wire(status: FileStatus) -> None:
     ],
 )
 def test_a_404_has_the_bytes_of_the_namenode(as_requested: str, quoted: str) -> None:
-    """Both releases escape quotes, backslashes and control characters, and nothing else; hexadecimal is upper-case."""
+    """Both releases escape only quotes, backslashes and control characters; hexadecimal digits are upper-case."""
     assert (
         render_missing(as_requested)
         == (
@@ -97,7 +97,7 @@ def test_a_404_has_the_bytes_of_the_namenode(as_requested: str, quoted: str) -> 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_404_is_json_that_quotes_the_path(as_requested: str) -> None:
-    """Whatever the path, a JSON reader gets it back; and only what JSON forbids is escaped."""
+    """A JSON reader gets any path back; and only characters that JSON forbids are escaped."""
     body = render_missing(as_requested)
     message = json.loads(body)["RemoteException"]["message"]
     assert message == "File does not exist: " + as_requested

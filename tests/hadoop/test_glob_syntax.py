@@ -1,4 +1,4 @@
-"""Reading globs: what they are made of, and which are refused."""
+"""Parsing globs: their tokens, and which globs are refused."""
 
 import pytest
 from hypothesis import given
@@ -25,7 +25,7 @@ from nncache.hadoop.globs import compile_glob
 
 
 def shown(token: Token) -> str:
-    """Write a token so that a table can hold it."""
+    """Return a token in the notation of the tables."""
     match token:
         case Literal(char):
             return char
@@ -40,12 +40,12 @@ def shown(token: Token) -> str:
 
 
 def named(component: Component) -> str:
-    """Write a component."""
+    """Return a component in the notation of the tables."""
     return "".join(shown(token) for token in component)
 
 
 def flat(glob: str) -> list[str]:
-    """Write what a glob stands for."""
+    """Return the flat globs of a glob in the notation of the tables."""
     return ["/" + "/".join(named(component) for component in components) for components in parse_glob(glob)]
 
 
@@ -73,7 +73,7 @@ def flat(glob: str) -> list[str]:
         ("/{a,{b,}}", ["/<a or <b or >>"]),
         ("/{}a", ["/<>a"]),
         ("/{[a\\,],b}", ["/<<a ,> or b>"]),
-        # An alternative with a "/" is one of several globs; others stay as they are.
+        # Each alternative with a "/" becomes a glob of its own; others remain alternatives.
         ("/p{a/b,c/d}s", ["/pa/bs", "/pc/ds"]),
         ("/{a/b,c/d,{e,f}}", ["/a/b", "/c/d", "/<e or f>"]),
         ("/{a/b,c}{e,f}", ["/a/b<e or f>", "/c<e or f>"]),
@@ -85,7 +85,7 @@ def flat(glob: str) -> list[str]:
     ],
 )
 def test_a_glob_is_taken_apart(glob: str, expected: list[str]) -> None:
-    """Into flat globs, each of components, each of tokens."""
+    """A glob is split into flat globs, each into components, each into tokens."""
     assert flat(glob) == expected
 
 
@@ -132,7 +132,7 @@ def test_a_glob_is_taken_apart(glob: str, expected: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_a_glob_is_refused_with_place_and_reason(glob: str, position: int, reason: str) -> None:
-    """Also where Hadoop would take it for something that its author can hardly mean."""
+    """This includes globs that Hadoop accepts with a meaning that the author hardly intended."""
     with pytest.raises(GlobError) as refused:
         parse_glob(glob)
     assert (refused.value.glob, refused.value.position, refused.value.reason) == (glob, position, reason)
@@ -142,7 +142,7 @@ def test_a_glob_is_refused_with_place_and_reason(glob: str, position: int, reaso
 
 
 def test_a_glob_expands_to_a_bounded_number_of_globs() -> None:
-    """Braces with a "/" multiply; the work ends at the bound, not behind it."""
+    """Braces with a "/" multiply; the work stops at the bound."""
     ten = "{" + ",".join(f"{digit}/x" for digit in range(10)) + "}"
     assert len(parse_glob("/" + ten * 3)) == MAX_EXPANSIONS
     with pytest.raises(GlobError, match=f"stands for more than {MAX_EXPANSIONS} globs"):
@@ -157,13 +157,13 @@ def test_a_glob_expands_to_a_bounded_number_of_globs() -> None:
     ],
 )
 def test_a_glob_expands_to_a_bounded_number_of_characters(glob: str) -> None:
-    """So that a filter's author cannot hold the event loops of all proxies; the work ends at the bound."""
+    """A filter's author must not be able to block the event loops of all proxies; the work stops at the bound."""
     with pytest.raises(GlobError, match=f"of more than {MAX_EXPANDED_ITEMS} characters together"):
         parse_glob(glob)
 
 
 def test_a_glob_may_be_long_and_is_refused_when_deep() -> None:
-    """Neither exhausts the interpreter's stack."""
+    """Neither a long nor a deep glob exhausts the interpreter's stack."""
     assert len(parse_glob("/" + "{a/b}" * 1500)) == 1
     assert len(parse_glob("/" + "{" * MAX_DEPTH + "}" * MAX_DEPTH)) == 1
     with pytest.raises(GlobError, match=f"more than {MAX_DEPTH} braces within each other"):
@@ -175,7 +175,7 @@ def test_a_glob_may_be_long_and_is_refused_when_deep() -> None:
     [("/[a-cx]", "abcx", "dw-"), ("/[^a-c]", "d\n-", "abc"), ("/[-.]", "-.", "a,"), ("/[é-ü]", "éêü", "eè")],
 )
 def test_a_set_knows_its_characters(glob: str, inside: str, outside: str) -> None:
-    """By code point, both ends of a range included."""
+    """Characters compare by code point, and ranges include both ends."""
     ((token,),) = parse_glob(glob)[0]
     assert isinstance(token, OneOf)
     assert all(token.accepts(char) for char in inside)
@@ -184,7 +184,7 @@ def test_a_set_knows_its_characters(glob: str, inside: str, outside: str) -> Non
 
 @given(st.text("abc/*?[]{},^!-\\. é", max_size=20))
 def test_any_path_can_be_named_by_a_glob(text: str) -> None:
-    """With a backslash before what has a meaning, a glob is taken literally."""
+    """With a backslash before each special character, a glob means exactly that path."""
     path = "/" + "".join("\\" + char if char in "*?[]{},^!-\\" else char for char in text)
     names = [part for part in text.split("/") if part]
     if {".", ".."} & set(names) or text.startswith("/"):
@@ -210,12 +210,12 @@ def test_any_path_can_be_named_by_a_glob(text: str) -> None:
     ],
 )
 def test_the_highest_wildcard_counts(glob: str, level: int | None) -> None:
-    """Alternatives are no wildcard by themselves; of those with one the highest counts."""
+    """Alternatives alone are no wildcard; if some contain one, the highest counts."""
     assert first_wildcard_level(glob) == level
 
 
 def test_what_is_no_glob_is_refused() -> None:
-    """As elsewhere."""
+    """A malformed glob is an error here too."""
     with pytest.raises(GlobError):
         first_wildcard_level("/user/[")
 
@@ -224,18 +224,18 @@ def test_what_is_no_glob_is_refused() -> None:
     "glob", ["/", "/user/*/x", "/a/b*", "/a/*b*", "/a/{b,c}*", "/a*", "/a?*", r"/a/\\*\\*"]
 )
 def test_most_globs_mean_what_they_say(glob: str) -> None:
-    """Two stars that stand apart, or are escaped, are no mistake."""
+    """Two stars that are separate or escaped are no mistake."""
     assert pitfall(glob) == ""
 
 
 @pytest.mark.parametrize("glob", ["/user/**/_SUCCESS", "/**", "/a/b**c/d", "/a/{x/**,y}"])
 def test_two_stars_are_one_level(glob: str) -> None:
-    """As Hadoop has it; other tools take them for any depth."""
+    """Hadoop matches one level, while other tools match any depth."""
     assert pitfall(glob).startswith(f"{glob}: ** stays within one level, as * does in Hadoop")
 
 
 def test_what_to_write_instead_is_suggested_and_matches() -> None:
-    """One glob for each depth."""
+    """The suggestion has one glob for each depth."""
     reported = pitfall("/user/**/_SUCCESS")
     assert reported.endswith("such as /user/*/_SUCCESS and /user/*/*/_SUCCESS")
     assert not compile_glob("/user/**/_SUCCESS").matches("/user/a/b/_SUCCESS")

@@ -1,4 +1,4 @@
-"""Matching paths against globs, one and many."""
+"""Matching paths against one glob or many."""
 
 import gc
 import random
@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from nncache.hadoop.globs import GlobError, GlobSet, compile_glob
 from nncache.hadoop.paths import ancestors
 
-# What GlobExpander and GlobFilter of Hadoop 3.4.1 and 3.5.0 said, both the same, component by component as Globber
-# asks. (So they did for 187,000 random pairs of a glob that is accepted here and a path made from it.)
+# Results of GlobExpander and GlobFilter of Hadoop 3.4.1 and 3.5.0, equal in both, component by component as in
+# Globber. (They agreed for 187,000 random pairs of a glob that is accepted here and a path made from it.)
 MEASURED = """
 /a*                 /a              yes
 /a*                 /abc            yes
@@ -57,19 +57,19 @@ MEASURED = """
 
 @pytest.mark.parametrize("row", MEASURED.strip().splitlines())
 def test_globs_match_as_in_hadoop(row: str) -> None:
-    """The rows of the table, each alone."""
+    """Each row of the table is tested by itself."""
     glob, path, expected = row.replace("\\\\", "\\").split()
     assert compile_glob(glob).matches(path) is (expected == "yes")
 
 
 def test_a_line_feed_is_no_character_to_a_wildcard() -> None:
-    """Hadoop's regular expressions let "." match anything else; a set may still name it, or leave it in."""
+    """In Hadoop's regular expressions "." matches anything else; a set may still contain or exclude it."""
     globs = GlobSet({"many": "/a*b", "any": "/a?b", "set": "/a[^x]b", "itself": "/a\nb"})
     assert globs.names_matching("/a\nb") == {"set", "itself"}
 
 
 def test_the_root_is_matched_by_its_own_glob_alone() -> None:
-    """An empty name is no name, so no wildcard stands for it."""
+    """An empty name is no name, so no wildcard matches it."""
     globs = GlobSet({"root": "/", "star": "/*", "either": "/{,a}", "deep": "/a/b"})
     assert globs.names_matching("/") == {"root"}
     assert globs.may_match_below("/")
@@ -78,7 +78,7 @@ def test_the_root_is_matched_by_its_own_glob_alone() -> None:
 
 
 def test_names_of_all_matching_globs_are_given() -> None:
-    """Two names may have one glob, and one path may match many."""
+    """Two names may have the same glob, and one path may match many globs."""
     globs = GlobSet(
         {"a": "/user/*/x", "b": "/user/joe/*", "c": compile_glob("/user/joe/x"), "d": "/user/*/x", "e": "/y"}
     )
@@ -100,7 +100,7 @@ def test_names_of_all_matching_globs_are_given() -> None:
     ],
 )
 def test_it_is_known_where_nothing_can_match_below(path: str, expected: bool) -> None:
-    """A directory counts while the rest of some glob is left for what is in it."""
+    """A directory counts if a part of some glob remains for its contents."""
     assert GlobSet({"a": "/user/*/x", "b": "/y"}).may_match_below(path) is expected
 
 
@@ -118,7 +118,7 @@ def test_it_is_known_where_nothing_can_match_below(path: str, expected: bool) ->
     ],
 )
 def test_what_comes_or_goes_concerns_its_place(path: str, expected: bool) -> None:
-    """A place is a path, its parent and all below it; the root is the parent of what is in it."""
+    """A place is a path, its parent and all below it; the root is the parent of its children."""
     assert GlobSet({"a": "/user/*/x", "b": "/"}).may_concern(path) is expected
     assert not GlobSet({"a": "/user"}).may_concern("/other")
 
@@ -135,22 +135,22 @@ def test_what_comes_or_goes_concerns_its_place(path: str, expected: bool) -> Non
     ],
 )
 def test_the_lowest_ancestor_that_concerns_a_glob(path: str, expected: str) -> None:
-    """A change below it concerns no glob."""
+    """A change below that ancestor concerns no glob."""
     assert GlobSet({"a": "/user/*/x", "b": "/"}).lowest_concern(path) == expected
 
 
 def test_no_ancestor_concerns_an_empty_set() -> None:
-    """Without globs there is nothing to concern."""
+    """Without globs no path is concerned."""
     assert GlobSet({}).lowest_concern("/user") is None
 
 
 def test_a_wrong_glob_is_named() -> None:
-    """A set is built of globs that can be read."""
+    """A set with a malformed glob is an error that names it."""
     with pytest.raises(GlobError, match="no } closes this"):
         GlobSet({"a": "/x", "b": "/{"})
 
 
-# -- a naive twin: a glob as plain choices, matched by trying everything ------------------------------
+# -- a naive twin: a glob as plain choices, matched by brute force ------------------------------------
 
 SAFE = "abc.é"
 CHARS = st.sampled_from(SAFE)
@@ -160,11 +160,11 @@ SETS = st.builds(
     st.lists(st.sampled_from(["a", "b", "é", "a-c", ".-b"]), min_size=1, max_size=3),
 )
 Piece = tuple[str, object]
-"""A piece of a glob: its text, and what the twin makes of it."""
+"""A piece of a glob: its text, and the twin's representation."""
 
 
 def either(pieces: st.SearchStrategy[Piece]) -> st.SearchStrategy[Piece]:
-    """Alternatives of sequences of pieces."""
+    """Return alternatives of sequences of pieces."""
     return st.lists(st.lists(pieces, max_size=3), min_size=1, max_size=3).map(
         lambda lists: (
             "{" + ",".join("".join(text for text, _ in pieces) for pieces in lists) + "}",
@@ -192,14 +192,14 @@ PATHS = st.lists(st.text(SAFE + "*", min_size=1, max_size=3), min_size=1, max_si
 
 
 def choices(sequence: list[object]) -> Iterator[tuple[object, ...]]:
-    """Give every sequence without alternatives that a sequence stands for."""
+    """Yield all sequences without alternatives that a sequence expands to."""
     if not sequence:
         yield ()
         return
     head, rest = sequence[0], sequence[1:]
     match head:
         case ("either", list(lists)):
-            # Without a "/" it is a part of one name, also when it is chosen to be empty.
+            # Without a "/" it is part of one name, even if the chosen alternative is empty.
             part = [] if holds_slash(head) else [("part",)]
             for one in lists:
                 yield from choices([*part, *one, *rest])
@@ -209,7 +209,7 @@ def choices(sequence: list[object]) -> Iterator[tuple[object, ...]]:
 
 
 def holds_slash(what: object) -> bool:
-    """Tell whether there is a "/" in alternatives, however deep."""
+    """Return whether alternatives contain a "/" at any depth."""
     match what:
         case ("either", list(lists)):
             return any(holds_slash(each) for one in lists for each in one)
@@ -217,7 +217,7 @@ def holds_slash(what: object) -> bool:
 
 
 def twin_matches(sequence: list[object], path: str) -> bool:
-    """Try every choice, as a regular expression that knows about slashes."""
+    """Try each choice as a regular expression with slashes."""
     for choice in choices(sequence):
         pattern = ""
         for what in choice:
@@ -234,14 +234,14 @@ def twin_matches(sequence: list[object], path: str) -> bool:
                     pattern += "[^/\n]"
                 case ("set", bool(negated), tuple(members)):
                     pattern += f"(?!/)[{'^' * negated}{''.join(members)}]"
-        # Slashes collapse where the glob has them, whatever stands beside them.
+        # Adjacent slashes of the glob collapse.
         if re.fullmatch(re.sub("/+", "/", pattern.rstrip("/")), path):
             return True
     return False
 
 
 def accepted(globs: list[tuple[str, list[object]]]) -> list[tuple[str, list[object]]]:
-    """Leave out what is refused for a reason (a lost backslash, `..`)."""
+    """Omit globs that are refused for a reason (a lost backslash, `..`)."""
 
     def is_read(glob: str) -> bool:
         try:
@@ -258,7 +258,7 @@ def accepted(globs: list[tuple[str, list[object]]]) -> list[tuple[str, list[obje
 def test_a_set_matches_what_its_naive_twin_matches(
     globs: list[tuple[str, list[object]]], paths: list[str]
 ) -> None:
-    """Any globs, any paths, and however little the automaton may remember."""
+    """For any globs and paths, with any limit on the automaton's memory."""
     texts = {str(number): text for number, (text, _) in enumerate(globs)}
     roomy, tight = GlobSet(texts), GlobSet(texts, max_steps=3)
     for path in paths:
@@ -301,13 +301,13 @@ ASKED = [
 
 @pytest.mark.parametrize(("kind", "glob"), MANY, ids=[kind for kind, _ in MANY])
 def test_a_thousand_globs_cost_about_as_much_as_ten(kind: str, glob: Callable[[int], str]) -> None:
-    """A known path costs one look-up a character and nothing else; a new one hardly more with a thousand globs."""
+    """A known path costs one look-up per character; a new one hardly more with a thousand globs."""
     visited = {}
     for size in (10, 1000):
         globs = GlobSet({str(number): glob(number) for number in range(size)})
         for path in ASKED:
             globs.matches(path)
-        # As many steps as characters at the most: beginnings are shared, and a dead end is one state.
+        # At most one step per character: prefixes are shared, and a dead end is one state.
         steps = globs.computed_steps
         assert steps <= sum(map(len, ASKED)), kind
         visited[size] = globs.visited_nodes
@@ -318,7 +318,7 @@ def test_a_thousand_globs_cost_about_as_much_as_ten(kind: str, glob: Callable[[i
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    """Paths that all differ fill the automaton; it starts anew and stays right."""
+    """Paths that all differ fill the automaton; it is emptied, and its results stay correct."""
     globs = GlobSet({"a": "/x/*/end"}, max_steps=50)
     for number in range(200):
         assert globs.matches(f"/x/{number}/end")
@@ -336,7 +336,7 @@ MANY_NODES = [
 
 @pytest.mark.parametrize(("kind", "texts", "alphabet"), MANY_NODES, ids=[kind for kind, _, _ in MANY_NODES])
 def test_what_is_remembered_of_many_nodes_is_bounded(kind: str, texts: dict[str, str], alphabet: str) -> None:
-    """A few paths make a state for each of their characters, of many nodes or names: steps alone bound no bytes."""
+    """A few paths create a state per character, with many nodes or names: limiting steps does not limit bytes."""
     chance = random.Random(1)
     paths = ["/logs/" + "".join(chance.choices(alphabet, k=200)) for _ in range(40)]
     tight, roomy = GlobSet(texts, max_nodes=2_000), GlobSet(texts)
@@ -364,14 +364,14 @@ def test_what_is_remembered_of_many_nodes_is_bounded(kind: str, texts: dict[str,
 def test_a_set_that_changes_is_like_one_made_at_once(
     globs: list[tuple[str, list[object]]], sets: list[frozenset[int]], paths: list[str], max_steps: int
 ) -> None:
-    """Whatever was asked of it before, and remembered; and what is gone leaves nothing behind."""
+    """Earlier queries and cached states have no influence, and removed globs leave nothing in memory."""
     changed = GlobSet({}, max_steps=max_steps)
     for chosen in (*sets, frozenset(range(6)), sets[0]):
         texts = {str(number): text for number, (text, _) in enumerate(globs) if number in chosen}
         at_once = GlobSet(texts)
         changed.change_to(texts)
         assert nodes_of(changed) == nodes_of(at_once)
-        for path in reversed(paths):  # the first is the one that was asked last
+        for path in reversed(paths):  # the first one was queried last
             assert changed.names_matching(path) == at_once.names_matching(path)
             assert changed.may_match_below(path) is at_once.may_match_below(path)
             assert changed.lowest_concern(path) == at_once.lowest_concern(path)
@@ -379,7 +379,7 @@ def test_a_set_that_changes_is_like_one_made_at_once(
 
 @pytest.mark.parametrize("gone", ["1", "2", "3", "4", "5", "6"])
 def test_what_others_share_with_a_glob_that_goes_stays(gone: str) -> None:
-    """And what is its own goes: alternatives, also equal ones and none, wildcards and sets."""
+    """Its own nodes are removed: alternatives, including equal and empty ones, wildcards and sets."""
     texts = dict(
         enumerate(["/{a,a,b*,}c/x", "/{a,a,b*,}c/y", "/a", "/b*c/x", "/[ab]?/x", "/{a/b,a/b,a}/x"], 1)
     )
@@ -394,7 +394,7 @@ def test_what_others_share_with_a_glob_that_goes_stays(gone: str) -> None:
 
 
 def nodes_of(globs: GlobSet) -> int:
-    """Count the nodes of a set, by what refers to what."""
+    """Return the number of nodes that a set references."""
     seen: dict[int, object] = {}
     waiting: list[object] = [globs]
     while waiting:
@@ -406,13 +406,13 @@ def nodes_of(globs: GlobSet) -> int:
 
 
 def is_node(found: object) -> bool:
-    """Tell whether it is a place in globs."""
+    """Return whether an object is a node of globs."""
     return type(found).__name__ == "_Node"
 
 
 @pytest.mark.parametrize("later", [{}, {"b": "/b"}, {"a": "/c", "b": "/b"}])
 def test_of_a_glob_that_goes_nothing_is_left(later: dict[str, str]) -> None:
-    """Also where another one takes its name."""
+    """This also holds if another glob takes its name."""
     globs = GlobSet({"a": "/a", "root": "/"})
     assert globs.names_matching("/a") == {"a"}
     globs.change_to(later)
@@ -422,7 +422,7 @@ def test_of_a_glob_that_goes_nothing_is_left(later: dict[str, str]) -> None:
 
 
 def test_what_a_set_remembers_goes_with_it() -> None:
-    """Also the states behind a "*", which lead to themselves, and no collector looks for them."""
+    """This includes the states after a "*", which reference themselves, although no garbage collector runs."""
     kept = GlobSet({"a": "/x/*/end", "b": "/y"})
     gc.disable()
     tracemalloc.start()
@@ -442,7 +442,7 @@ def test_what_a_set_remembers_goes_with_it() -> None:
 
 
 def test_a_glob_that_goes_costs_what_it_is_itself() -> None:
-    """Beside 2,000 others: no other one is read or built again."""
+    """There are 2,000 other globs, and none of them is parsed or built again."""
     texts = {str(number): f"/logs/{{app{number},batch/run{number}}}/*.done" for number in range(2_000)}
     globs = GlobSet(texts)
     steps = 0
@@ -462,7 +462,7 @@ def test_a_glob_that_goes_costs_what_it_is_itself() -> None:
 
 
 def test_a_set_that_cannot_change_is_unchanged() -> None:
-    """All are read before the first goes or comes."""
+    """All globs are parsed before any is removed or added."""
     globs = GlobSet({"a": "/a"})
     with pytest.raises(GlobError):
         globs.change_to({"b": "/b", "c": "/{"})
@@ -474,7 +474,7 @@ def test_a_set_that_cannot_change_is_unchanged() -> None:
 
 @pytest.mark.parametrize("glob", ["/a/*", "/a/{b,*}", "/a/?*", "/*/*"])
 def test_a_name_is_read_to_its_end_where_that_can_matter(glob: str) -> None:
-    """Behind a "*" at the end of a glob nothing does but a line feed, which that does not match."""
+    """After a final "*" only a line feed matters, which it does not match."""
     globs = GlobSet({"x": glob})
     for long in ("bc" * 40, "b.c" * 40):
         assert globs.matches(f"/a/{long}")
@@ -483,6 +483,6 @@ def test_a_name_is_read_to_its_end_where_that_can_matter(glob: str) -> None:
 
 
 def test_globs_with_the_same_alternatives_share_a_node() -> None:
-    """Both match, and what follows the alternatives tells them apart."""
+    """Both match, and the text after the alternatives tells them apart."""
     globs = GlobSet({"x": "/{a,b}/x", "y": "/{a,b}/y"})
     assert [globs.names_matching(path) for path in ("/a/x", "/b/y", "/c/x")] == [{"x"}, {"y"}, frozenset()]

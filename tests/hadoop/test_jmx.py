@@ -1,4 +1,4 @@
-"""What a NameNode says of itself over JMX."""
+"""The JMX replies of a NameNode."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ PARSERS: tuple[Callable[[bytes], Any], ...] = (
 
 
 def reply(**attributes: object) -> bytes:
-    """Make a reply with one bean."""
+    """Return a reply with one bean."""
     return json.dumps(
         {"beans": [{"name": "Hadoop:service=NameNode", "modelerType": "x", **attributes}]}
     ).encode()
@@ -57,13 +57,13 @@ def reply(**attributes: object) -> bytes:
     ],
 )
 def test_the_state_and_since_when(word: str, state: HaState) -> None:
-    """The words of HAServiceProtocol.HAServiceState.toString."""
+    """The words are those of HAServiceProtocol.HAServiceState.toString."""
     body = reply(State=word, LastHATransitionTime=1795298171446, SecurityEnabled=False)
     assert parse_status(body) == (state, 1795298171446)
 
 
 def test_the_other_attributes_are_read() -> None:
-    """The transaction ids stand as texts in a JSON text within the JSON."""
+    """The transaction ids are strings in a JSON text within the JSON."""
     assert parse_started_ms(reply(NNStartedTimeInMillis=1795306212253)) == 1795306212253
     assert parse_block_pool(reply(BlockPoolId="BP-1-127.0.0.1-2")) == "BP-1-127.0.0.1-2"
     assert parse_cluster_id(reply(ClusterId="CID-1")) == "CID-1"
@@ -99,33 +99,33 @@ def test_the_other_attributes_are_read() -> None:
 )
 @pytest.mark.parametrize("parse", PARSERS)
 def test_anything_else_is_an_error(parse: Callable[[bytes], Any], body: bytes) -> None:
-    """A reply that cannot be read proves nothing; a starting NameNode has no beans yet."""
+    """An unreadable reply proves nothing; a NameNode that is starting has no beans yet."""
     with pytest.raises(MalformedReplyError):
         parse(body)
 
 
 def ask(cluster: Cluster, query: str) -> bytes:
-    """Ask the real NameNode, as nobody."""
+    """Query the real NameNode without a user name."""
     with urllib.request.urlopen(f"http://{cluster.namenodes[0].http}{query}", timeout=10) as response:
         body: bytes = response.read()
     return body
 
 
 def test_a_real_namenode_says_the_same_to_anybody(cluster: Cluster) -> None:
-    """Without any user name; without HA it is active since ever."""
+    """No user name is required; without HA it has always been active."""
     assert parse_status(ask(cluster, STATUS_QUERY)) == (HaState.ACTIVE, 0)
     started_ms = parse_started_ms(ask(cluster, STARTED_QUERY))
     assert parse_started_ms(ask(cluster, STARTED_QUERY + "&user.name=alice")) == started_ms
 
 
 def test_a_real_namenode_says_which_namespace_it_serves(cluster: Cluster) -> None:
-    """FSNamesystem.getBlockPoolId and getClusterId."""
+    """The values are those of FSNamesystem.getBlockPoolId and getClusterId."""
     assert parse_block_pool(ask(cluster, BLOCK_POOL_QUERY)).startswith("BP-")
     assert parse_cluster_id(ask(cluster, CLUSTER_QUERY)).startswith("CID-")
 
 
 def test_a_real_namenode_says_so_in_order(cluster: Cluster, hdfs_directory: str) -> None:
-    """The last transaction moves with every change, at once: the freshness of answers is proven by it."""
+    """Every change increases the last transaction immediately: it proves the freshness of answers."""
     seen = [parse_last_txid(ask(cluster, JOURNAL_QUERY))]
     for number in range(5):
         make_directory(cluster, f"{hdfs_directory}/{number}")
@@ -138,16 +138,16 @@ CHANGES = 60  # of each
 
 
 def test_acknowledged_changes_are_within_the_last_txid(cluster: Cluster, hdfs_directory: str) -> None:
-    """Bounded: asked after the acknowledgement, it names a transaction that is not before the change.
+    """Bounded: queried after the acknowledgement, the last transaction id covers the change.
 
-    Each writer asks after each of its changes, while the others go on; which transaction the change was is read
-    from the edits afterwards. The number is read without a lock (FSEditLog.getLastWrittenTxIdWithoutLock), but the
-    id is given out before the change is acknowledged, and it never goes back.
+    Each writer queries after each of its changes, while the others continue; the edits show afterwards which
+    transaction the change was. The number is read without a lock (FSEditLog.getLastWrittenTxIdWithoutLock), but the
+    id is assigned before the change is acknowledged, and it never decreases.
     """
     before = parse_last_txid(ask(cluster, JOURNAL_QUERY))
 
     def write(writer: int) -> dict[str, int]:
-        """Make directories; return the last transaction reported right after each."""
+        """Make directories; return the last transaction reported right after each one."""
         last_txids = {}
         for number in range(CHANGES):
             path = f"{hdfs_directory}/{writer}-{number}"
@@ -165,7 +165,7 @@ def test_acknowledged_changes_are_within_the_last_txid(cluster: Cluster, hdfs_di
 
 
 async def _creations(cluster: Cluster, from_txid: int) -> dict[str, int]:
-    """Read from the edits which transaction made which path."""
+    """Return the transaction that created each path, from the edits."""
     rpc = NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser)
     made: dict[str, int] = {}
     try:

@@ -1,4 +1,4 @@
-"""One answer out of several questions: only what one process said counts, and only in that order."""
+"""One probe reply from several queries: all must come from one process, in a fixed order."""
 
 import time
 from collections.abc import AsyncIterator
@@ -25,19 +25,19 @@ Subject = tuple[FakeJmx, JmxClient]
 
 @asynccontextmanager
 async def subject(timeout_s: float = 5.0) -> AsyncIterator[Subject]:
-    """A NameNode that can be asked."""
+    """Yield a fake NameNode and its client."""
     async with fake_jmx() as fake, aiohttp.ClientSession() as session:
         yield fake, JmxClient(session, time.monotonic, timeout_s=timeout_s, user="hdfs")
 
 
 def untimed(answer: ProbeReply) -> tuple[HaState, int, int, Namespace | None, int | None]:
-    """What was said, without when."""
+    """Return the content of a reply without its times."""
     last_txid = None if answer.journal is None else answer.journal.last_txid
     return answer.state, answer.started_ms, answer.transition_ms, answer.namespace, last_txid
 
 
 async def test_one_answer_in_this_order() -> None:
-    """First whose life it is, then that it is active, then how far its log is, and whether it still lives."""
+    """First the start time, then the state, then the position of the log, and the start time again."""
     async with subject() as (fake, jmx):
         began_at = time.monotonic()
         answer = await jmx.ask(fake.namenode)
@@ -55,7 +55,7 @@ async def test_one_answer_in_this_order() -> None:
 
 
 async def test_the_log_is_asked_about_once_the_state_is_known() -> None:
-    """Bounded: what it had written before it became active would not be all that was written."""
+    """Bounded: the log position before it became active might not include all changes."""
     answered_at: dict[str, float] = {}
 
     def note(query: str) -> None:
@@ -69,7 +69,7 @@ async def test_the_log_is_asked_about_once_the_state_is_known() -> None:
 
 
 async def test_a_process_is_asked_once_which_namespace_it_serves() -> None:
-    """Another process is asked again."""
+    """Another process is queried again."""
     async with subject() as (fake, jmx):
         for started_ms, asked in ((1, 1), (1, 1), (2, 2)):
             fake.started_ms = started_ms
@@ -79,7 +79,7 @@ async def test_a_process_is_asked_once_which_namespace_it_serves() -> None:
 
 @pytest.mark.parametrize("query", [STARTED_QUERY, STATUS_QUERY, JOURNAL_QUERY])
 async def test_a_restart_in_between_is_no_answer(query: str) -> None:
-    """Wherever it happens: the old process's state and the new one's log, or the other way round."""
+    """At any point: the reply would mix the old process's state with the new one's log, or the reverse."""
 
     def restart(answered: str) -> None:
         if answered == query:
@@ -95,7 +95,7 @@ async def test_a_restart_in_between_is_no_answer(query: str) -> None:
 
 @pytest.mark.parametrize("how", ["odd", "hung"])
 async def test_a_namenode_without_a_log_position_may_be_active(how: str) -> None:
-    """FailToNameNode: calls are forwarded to it, and the direct channel asks for no such number."""
+    """FailToNameNode: calls are forwarded to it, and the direct channel does not need that position."""
     async with subject(timeout_s=0.3) as (fake, jmx):
         faults: set[str] = getattr(fake, how)
         faults.add(JOURNAL_QUERY)
@@ -106,7 +106,7 @@ async def test_a_namenode_without_a_log_position_may_be_active(how: str) -> None
 
 
 async def test_a_start_that_is_not_confirmed_proves_no_log() -> None:
-    """The number may be another process's."""
+    """The log position may be another process's."""
 
     def hush(answered: str) -> None:
         if answered == JOURNAL_QUERY:
@@ -118,7 +118,7 @@ async def test_a_start_that_is_not_confirmed_proves_no_log() -> None:
 
 
 async def test_who_cannot_say_which_namespace_it_serves_is_asked_again() -> None:
-    """It is starting, perhaps; the rest of its answer counts."""
+    """It may be starting; the rest of its reply counts."""
     async with subject() as (fake, jmx):
         fake.odd.add(BLOCK_POOL_QUERY)
         assert untimed(await jmx.ask(fake.namenode)) == (HaState.ACTIVE, 1, 0, None, 100)
@@ -127,7 +127,7 @@ async def test_who_cannot_say_which_namespace_it_serves_is_asked_again() -> None
 
 
 async def test_without_anonymous_access_a_user_is_named() -> None:
-    """hadoop.http.authentication.simple.anonymous.allowed=false: 401 to a caller without a name."""
+    """hadoop.http.authentication.simple.anonymous.allowed=false: 401 for requests without a user name."""
     async with subject() as (fake, jmx):
         fake.allows_anonymous = False
         assert (await jmx.ask(fake.namenode)).namespace == fake.namespace
@@ -135,7 +135,7 @@ async def test_without_anonymous_access_a_user_is_named() -> None:
 
 @pytest.mark.parametrize("query", [STARTED_QUERY, STATUS_QUERY])
 async def test_who_does_not_say_what_it_is_gives_no_answer(query: str) -> None:
-    """Not in time, not in a form that is known, or not at all."""
+    """It is late, in an unknown format, or missing."""
     async with subject(timeout_s=0.2) as (fake, jmx):
         fake.hung.add(query)
         with pytest.raises(JmxUnavailableError, match=r"no answer in 0\.2 s$"):
@@ -158,7 +158,7 @@ async def test_who_does_not_say_what_it_is_gives_no_answer(query: str) -> None:
 
 
 async def test_a_reply_is_bounded() -> None:
-    """Whatever listens there cannot fill the memory."""
+    """No server can fill the memory."""
     async with subject() as (fake, jmx):
         fake.state = "x" * MAX_REPLY_BYTES
         with pytest.raises(MalformedReplyError, match="answers too much"):
@@ -182,7 +182,7 @@ async def test_a_reply_is_bounded() -> None:
     ],
 )
 async def test_another_server_is_named_in_the_error(fields: dict[str, str], body: str, reported: str) -> None:
-    """A proxy in front of a proxy, swapped ports, a wrong port: three causes, three texts."""
+    """A proxy before a proxy, swapped ports, a wrong port: three causes, three messages."""
 
     async def answer(_: web.BaseRequest) -> web.Response:
         return web.Response(status=404, headers=fields, text=body)
@@ -200,7 +200,7 @@ async def test_another_server_is_named_in_the_error(fields: dict[str, str], body
 
 
 async def test_over_https_only_a_server_that_is_believed_is_asked(tmp_path: Path) -> None:
-    """And one that speaks no TLS is named with the settings to change."""
+    """For a server without TLS the error names the settings to change."""
     authority = Authority(tmp_path / "own")
     web = web_of(authority)
     async with (

@@ -1,4 +1,4 @@
-"""A mount table says which namespace holds a path, as ViewFs does (InodeTree.resolve)."""
+"""A mount table gives the namespace of a path, as ViewFs does (InodeTree.resolve)."""
 
 from collections.abc import Mapping
 
@@ -34,14 +34,14 @@ WITH_ROOT: Mapping[str, str] = {"/": "rest", **DEEP}
     ],
 )
 def test_the_longest_mount_point_holds_a_path(path: str, holder: str | None) -> None:
-    """Whole names count; what lies below none is the root's, if something is mounted there."""
+    """Whole names count; other paths belong to the root's namespace, if the root is mounted."""
     assert MountTable(DEEP).find(path) == holder
     assert MountTable(WITH_ROOT).find(path) == holder or holder is None
     assert MountTable(WITH_ROOT).find(path) == (holder or "rest")
 
 
 def test_the_root_alone_holds_everything() -> None:
-    """Of one namespace nothing is asked."""
+    """With one namespace there is no choice."""
     table = MountTable({"/": "one"})
     assert (table.find("/"), table.find("/a/b"), table.fallback) == ("one", "one", "one")
     assert MountTable(DEEP).fallback is None
@@ -49,7 +49,7 @@ def test_the_root_alone_holds_everything() -> None:
 
 
 def test_mount_points_and_what_is_above_them_stay() -> None:
-    """The table needs both; what is below is the namespace's own."""
+    """The table needs both; everything below a mount point belongs to the namespace."""
     table = MountTable(DEEP)
     assert [path for path in ("/", "/user", "/user/joe", "/data", "/data/x") if table.is_fixed(path)] == [
         "/",
@@ -73,7 +73,7 @@ def test_mount_points_and_what_is_above_them_stay() -> None:
     ],
 )
 def test_what_the_raw_files_show_of_them_stays_as_well(path: str, is_fixed: bool) -> None:
-    """A superuser may delete by that name, too."""
+    """A superuser may delete by that name as well."""
     assert MountTable(DEEP).is_fixed(path) is is_fixed
     assert MountTable(WITH_ROOT).is_fixed(path) is is_fixed
 
@@ -89,12 +89,12 @@ def test_what_the_raw_files_show_of_them_stays_as_well(path: str, is_fixed: bool
     ],
 )
 def test_what_the_raw_files_show_above_them_is_above_as_well(path: str, is_above: bool) -> None:
-    """Else it would be said not to exist."""
+    """Otherwise the reply would be that it does not exist."""
     assert MountTable(DEEP).is_above(path) is is_above
 
 
 def test_a_subtree_may_be_held_by_several() -> None:
-    """Its own holder comes first, each once."""
+    """The namespace of the path itself comes first, and each occurs once."""
     table = MountTable(WITH_ROOT)
     assert table.within("/") == ("rest", "one", "two")
     assert table.within("/user") == ("rest", "two", "one")
@@ -108,13 +108,13 @@ def test_a_subtree_may_be_held_by_several() -> None:
     "point", ["data", "/data/", "//data", "/a/../b", "/.reserved/raw/x", "/a/.snapshot", ""]
 )
 def test_a_mount_point_is_a_plain_path(point: str) -> None:
-    """What could be spelled otherwise, or is an alias, is refused."""
+    """A path with another spelling, or an alias, is refused."""
     with pytest.raises(SettingError, match="must be an absolute path with single slashes"):
         MountTable({point: "one"})
 
 
 def test_no_mount_point_lies_below_another_one() -> None:
-    """As ViewFs has it (InodeTree.createLink); both are named."""
+    """ViewFs has the same rule (InodeTree.createLink); the error names both."""
     with pytest.raises(
         SettingError, match="mounts: /a/b/c: must not lie below another mount point, /a of one"
     ):
@@ -129,7 +129,7 @@ PATHS = st.lists(NAMES, max_size=4).map(lambda names: "/" + "/".join(names))
 
 @given(st.dictionaries(PATHS, st.sampled_from(["one", "two"]), min_size=1), PATHS)
 def test_any_table_agrees_with_the_naive_one(mounts: dict[str, str], path: str) -> None:
-    """The naive one goes from the path upwards."""
+    """The naive one walks from the path upwards."""
     try:
         table = MountTable(mounts)
     except SettingError:

@@ -1,4 +1,4 @@
-"""Settings about the NameNodes."""
+"""The settings of the NameNodes."""
 
 from typing import Any
 
@@ -29,14 +29,14 @@ from nncache.net.setting_error import SettingError
     ],
 )
 def test_a_wrong_setting_is_one_line(given: dict[str, Any], line: str) -> None:
-    """Key, value and what is allowed."""
+    """The line has the key, the value and the valid values."""
     with pytest.raises(SettingError) as caught:
         NameNodeSettings(**({"user": "hdfs"} | given))
     assert str(caught.value) == line
 
 
 def test_without_a_user_the_operating_systems_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As any Hadoop client does."""
+    """Any Hadoop client does the same."""
     monkeypatch.setenv("LOGNAME", "hdfs")
     assert NameNodeSettings().user == "hdfs"
 
@@ -54,14 +54,14 @@ def test_without_a_user_the_operating_systems_is_taken(monkeypatch: pytest.Monke
     ],
 )
 def test_a_part_of_the_settings_is_as_strict(component: type, given: dict[str, Any], line: str) -> None:
-    """The same key means the same to every command."""
+    """The same key has the same rules in every command."""
     with pytest.raises(SettingError) as caught:
         component(**given)
     assert str(caught.value) == line
 
 
 def test_a_user_without_a_name_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container that runs under any uid."""
+    """For example, a container that runs under any uid."""
 
     def nameless() -> str:
         raise KeyError("getpwuid(): uid not found: 54321")

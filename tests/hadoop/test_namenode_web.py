@@ -1,4 +1,4 @@
-"""Which authorities are believed, by which file, and from when on."""
+"""The trusted authorities: from which file, and from when on."""
 
 import logging
 import os
@@ -18,23 +18,23 @@ from tests.tls import server_context, web_of
 
 
 def with_ca(file: Path) -> NameNodeWeb:
-    """Return how NameNodes are reached, by the authorities of this file."""
+    """Return the settings for NameNodes with the authorities of this file."""
     return NameNodeWeb(NameNodeTlsSettings(namenode_tls=True, namenode_ca=str(file)))
 
 
 def subjects(context: ssl.SSLContext | None) -> list[bytes]:
-    """Return the authorities that are believed."""
+    """Return the trusted authorities."""
     assert context is not None
     return context.get_ca_certs(binary_form=True)
 
 
 def test_without_tls_there_is_no_context() -> None:
-    """And URLs are http."""
+    """The URLs are http."""
     assert (PLAIN.url("nn1:9870"), PLAIN.context, PLAIN.ssl) == ("http://nn1:9870", None, True)
 
 
 def test_with_tls_the_host_is_checked_from_version_1_2_on(tmp_path: Path) -> None:
-    """By these authorities alone, not by those of the operating system."""
+    """Only these authorities are trusted, not those of the operating system."""
     web = web_of(Authority(tmp_path))
     context = web.context
     assert context is not None
@@ -46,14 +46,14 @@ def test_with_tls_the_host_is_checked_from_version_1_2_on(tmp_path: Path) -> Non
 
 
 def test_without_a_file_the_system_authorities_are_trusted() -> None:
-    """Host names are checked all the same."""
+    """Host names are checked as well."""
     context = NameNodeWeb(NameNodeTlsSettings(namenode_tls=True)).context
     assert context is not None
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
 
 
 def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    """With the key, and what it must hold."""
+    """The error has the key, and the required content."""
     (tmp_path / "keystore.jks").write_bytes(b"\xfe\xed\xfe\xed")
     for name, why in (
         ("none.pem", "cannot be read: No such file"),
@@ -66,13 +66,13 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 
 
 def test_a_file_without_tls_is_refused() -> None:
-    """It would be read by nothing."""
+    """Nothing would read it."""
     with pytest.raises(SettingError, match=r"namenode_ca: ca\.pem: is used only with namenode_tls = true"):
         NameNodeTlsSettings(namenode_ca="ca.pem")
 
 
 def test_a_file_that_changes_is_read_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """An authority that is taken out is believed no more; a spoilt file changes nothing, and is logged once."""
+    """A removed authority is no longer trusted; a broken file changes nothing, and is logged once."""
     old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new")
     file = tmp_path / "ca.pem"
     file.write_bytes(old.ca.read_bytes())
@@ -95,7 +95,7 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path, caplog: pytest.LogCap
 
 
 def replace(file: Path, content: bytes) -> None:
-    """Put another file in its place, as deployments do."""
+    """Replace a file atomically, as deployments do."""
     other = file.with_suffix(".new")
     other.write_bytes(content)
     os.replace(other, file)  # noqa: PTH105 - as a program that is not Python's pathlib would
@@ -104,7 +104,7 @@ def replace(file: Path, content: bytes) -> None:
 async def test_a_standby_that_is_not_believed_is_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is needed in the next failover; the active one is watched over HTTPS meanwhile."""
+    """The next failover needs it; meanwhile the active one is watched over HTTPS."""
     authority = Authority(tmp_path / "own")
     foreign = server_context(Authority(tmp_path / "foreign"))
     with caplog.at_level(logging.WARNING):

@@ -1,4 +1,4 @@
-"""Which namespace each address of a NameNode leads to."""
+"""The namespace behind each address of a NameNode."""
 
 import pytest
 
@@ -9,14 +9,14 @@ OURS, THEIRS = Namespace("CID-1", "BP-1"), Namespace("CID-2", "BP-2")
 
 
 def check(over_http: Namespace | None = OURS) -> NamespaceCheck:
-    """Return a check of a NameNode that has answered this over HTTP."""
+    """Return a check of a NameNode that reported this over HTTP."""
     made = NamespaceCheck("nn:9870", "nn:8020")
     made.note_over_http(over_http)
     return made
 
 
 def test_nothing_is_admitted_before_http_has_answered() -> None:
-    """N1: and nothing is known to be wrong."""
+    """N1: no error of the settings is known either."""
     subject = check(None)
     with pytest.raises(RpcUnavailableError, match="nn:9870 has not said which namespace it serves") as caught:
         subject.admit(OURS)
@@ -27,7 +27,7 @@ def test_nothing_is_admitted_before_http_has_answered() -> None:
 
 
 def test_the_same_namespace_is_admitted() -> None:
-    """For as long as the HTTP address says the same."""
+    """It is valid while the HTTP address reports the same."""
     subject = check()
     assert (subject.over_rpc, subject.trouble) == (None, "")
     subject.admit(OURS)
@@ -38,7 +38,7 @@ def test_the_same_namespace_is_admitted() -> None:
 
 
 def test_a_format_is_not_reported_as_a_wrong_setting() -> None:
-    """N1, N2: the connection is of no more use, and what the next one says counts."""
+    """N1, N2: the connection becomes useless, and the reply on the next one counts."""
     subject = check()
     subject.admit(OURS)
     subject.note_over_http(THEIRS)
@@ -53,7 +53,7 @@ def test_a_format_is_not_reported_as_a_wrong_setting() -> None:
 
 @pytest.mark.parametrize("other", [THEIRS, Namespace("CID-1", "BP-2"), Namespace("CID-2", "BP-1")])
 def test_another_namespace_is_refused_until_it_is_the_same(other: Namespace) -> None:
-    """N2: both are named, with what to do."""
+    """N2: the error names both, with advice."""
     subject = check()
     with pytest.raises(
         WrongAddressError, match=r"nn:8020 serves .*nn:9870 serves .*--namenode-rpc"

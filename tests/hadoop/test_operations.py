@@ -1,10 +1,10 @@
-"""The table of operations, against the enums of Hadoop's own classes."""
+"""The table of operations, compared with the enums in Hadoop's classes."""
 
 import pytest
 
 from nncache.hadoop.operations import OPERATIONS, Operation, operation
 
-# GetOpParam$Op, PutOpParam$Op, PostOpParam$Op and DeleteOpParam$Op of 3.4.1 and of 3.5.0, without NULL: the same.
+# GetOpParam$Op, PutOpParam$Op, PostOpParam$Op and DeleteOpParam$Op, without NULL: equal in 3.4.1 and 3.5.0.
 ENUMS = {
     "GET": """CHECKACCESS GETACLSTATUS GETALLSTORAGEPOLICY GETCONTENTSUMMARY GETDELEGATIONTOKEN GETECCODECS
         GETECPOLICIES GETECPOLICY GETFILEBLOCKLOCATIONS GETFILECHECKSUM GETFILELINKSTATUS GETFILESTATUS
@@ -22,7 +22,7 @@ ENUMS = {
 
 @pytest.mark.parametrize("method", ENUMS)
 def test_the_table_has_every_operation_of_hadoop_once(method: str) -> None:
-    """Neither more nor less than Hadoop's own enums, each under its own method."""
+    """Exactly those of Hadoop's enums, each under its own method."""
     rows = [row.name for row in OPERATIONS if row.method == method]
     assert sorted(rows) == sorted(ENUMS[method].split())
     assert {row.method for row in OPERATIONS} == set(ENUMS)
@@ -30,7 +30,7 @@ def test_the_table_has_every_operation_of_hadoop_once(method: str) -> None:
 
 @pytest.mark.parametrize("row", OPERATIONS, ids=lambda row: row.name)
 def test_an_operation_is_found_in_any_letter_case(row: Operation) -> None:
-    """As `Enum.valueOf(toUpperCase(...))` finds it, and under no other method."""
+    """`Enum.valueOf(toUpperCase(...))` does the same, and no other method has it."""
     for spelling in (row.name, row.name.lower(), row.name.title()):
         assert operation(row.method, spelling) is row
     for method in {"GET", "PUT", "POST", "DELETE", "PATCH"} - {row.method}:
@@ -38,17 +38,17 @@ def test_an_operation_is_found_in_any_letter_case(row: Operation) -> None:
 
 
 def test_letters_that_java_upper_cases_into_ascii_count() -> None:
-    """Both releases took a dotless i and a long s for what they become in upper case: two directories were made."""
+    """Both releases accepted a dotless i and a long s as their upper-case letters: two directories were made."""
     assert operation("PUT", "mkd\u0131rs") is operation("PUT", "MKDIRS")
     assert operation("PUT", "MKDIR\u017f") is operation("PUT", "MKDIRS")
 
 
 def test_head_is_a_get() -> None:
-    """A NameNode runs the GET and leaves the body away, access times included."""
+    """A NameNode runs the GET and omits the body; it also updates access times."""
     assert operation("HEAD", "OPEN") is operation("GET", "OPEN")
 
 
 @pytest.mark.parametrize("value", ["", "NULL", "BOGUS", "MKDIRS ", " MKDIRS", "MKDIRS;x", "=MKDIRS"])
 def test_other_values_are_unknown(value: str) -> None:
-    """A NameNode refuses these, blanks included; here they are unknown, hence assumed to be anything."""
+    """A NameNode refuses these, blanks included; the cache treats them as unknown, with any possible effect."""
     assert operation("PUT", value) is None

@@ -35,19 +35,19 @@ from nncache.hadoop.paths import (
     ],
 )
 def test_a_path_has_one_canonical_spelling(path: str, expected: str) -> None:
-    """Slashes collapse, a trailing one goes; nothing else changes, dots included."""
+    """Slashes collapse and a trailing one is removed; everything else is kept, including dots."""
     assert canonical(path) == expected
 
 
 @pytest.mark.parametrize("path", ["", "w", "w/f", "../w", "/w\0"])
 def test_what_is_no_path_is_refused(path: str) -> None:
-    """Relative, empty and with a NUL: no NameNode has such a path."""
+    """Relative paths, the empty path, and paths with a NUL do not exist in HDFS."""
     with pytest.raises(InvalidPathError):
         canonical(path)
 
 
 def test_the_root_has_no_parent_and_no_ancestor() -> None:
-    """A path below it has one for each slash."""
+    """Other paths have one ancestor for each slash."""
     assert (parent("/"), name("/"), tuple(ancestors("/")), depth("/")) == (None, "", (), 0)
     assert (parent("/a"), parent("/a/b"), name("/a/b"), depth("/a/b")) == ("/", "/a", "b", 2)
     assert tuple(ancestors("/a/b/c")[1:]) == ("/a", "/")
@@ -65,7 +65,7 @@ def test_the_root_has_no_parent_and_no_ancestor() -> None:
     ],
 )
 def test_a_name_node_makes_nothing_beyond_its_limits(path: str, expected: bool) -> None:
-    """8,000 characters, 1,000 levels; beyond them nothing is kept."""
+    """8,000 characters and 1,000 levels; longer paths are not cached."""
     assert exceeds_limits(path) is expected
     assert is_cacheable(path) is not expected
 
@@ -96,7 +96,7 @@ def test_only_paths_whose_changes_events_name_are_cacheable(path: str, expected:
 
 
 def test_dot_segments_and_aliases_are_recognized() -> None:
-    """`..` as a whole name counts, as a part of one does not; `/.reserved` only at the top."""
+    """`..` counts only as a whole name, and `/.reserved` only at the top."""
     assert has_dot_segments("/a/../b")
     assert has_dot_segments("/.")
     assert not has_dot_segments("/a/..b/c.")
@@ -105,7 +105,7 @@ def test_dot_segments_and_aliases_are_recognized() -> None:
     assert not is_reserved("/a/.reserved")
 
 
-# What real NameNodes of 3.4.1 and 3.5.0 quoted in their 404 for this spelling, both the same.
+# The path in the 404 of real NameNodes of 3.4.1 and 3.5.0 for this spelling, equal in both.
 SPELLINGS = [
     ("", "/"),
     ("/", "/"),
@@ -131,7 +131,7 @@ SPELLINGS = [
 
 @pytest.mark.parametrize(("raw", "expected"), SPELLINGS)
 def test_a_target_is_decoded_as_both_releases_do(raw: str, expected: str) -> None:
-    """One round of percent escapes; "+" stays, "%2F" separates, slashes stay as they came."""
+    """Percent escapes are decoded once; "+" is kept, "%2F" separates, slashes are kept."""
     assert decode_target_path(raw) == expected
     assert decode_target_path(raw.encode()) == expected
 
@@ -139,21 +139,21 @@ def test_a_target_is_decoded_as_both_releases_do(raw: str, expected: str) -> Non
 @pytest.mark.parametrize(
     "raw",
     [
-        "w", "%2Fw", ";a=b/w",  # 3.5.0 takes the second for the path "/2Fw"
+        "w", "%2Fw", ";a=b/w",  # 3.5.0 reads the second as the path "/2Fw"
         "/w/%", "/w/%2", "/w/%zz", "/w/%u0041", "/w/%00", "/w/%ff", "/w/%C0%80", "/w/%ED%A0%80",
         "/w/[", "/w/]", "/w/\\", "/w/^", "/w/`", "/w/{", "/w/|", "/w/}", "/w/<", '/w/"', "/w/ ",
         "/w/..;/x", "/w/;", "/w?x", "/w#x", "/w/é",
     ],
 )  # fmt: skip
 def test_a_spelling_releases_disagree_on_is_refused(raw: str) -> None:
-    """Such a request is forwarded: only what all read in the same way may be answered here."""
+    """Such a request is forwarded: the cache answers only spellings that all releases read alike."""
     with pytest.raises(InvalidPathError):
         decode_target_path(raw)
 
 
 @pytest.mark.parametrize("code", [0xDCFF, 0xD800])
 def test_bytes_that_are_no_utf8_are_refused(code: int) -> None:
-    """A server keeps such a byte as a surrogate escape; another surrogate never was a byte."""
+    """The server represents such a byte as a surrogate escape; any other surrogate never was a byte."""
     with pytest.raises(InvalidPathError):
         decode_target_path("/w/" + chr(code))
 
@@ -163,13 +163,13 @@ def test_bytes_that_are_no_utf8_are_refused(code: int) -> None:
     [("/w/[x]|é", "/w/[x]|é"), ("/w/a;b", "/w/a;b"), ("/w/\udcc3\udca9", "/w/é"), ("", "/"), (b"/%41", "/A")],
 )
 def test_the_loose_reader_takes_unencoded_characters(raw: str | bytes, expected: str) -> None:
-    """As the most tolerant release does, since a write that one release refuses another carries out."""
+    """The most tolerant release does the same, since a write that one release refuses may succeed on another."""
     assert decode_loosely(raw) == expected
 
 
 @given(st.binary(max_size=20))
 def test_every_utf8_text_can_be_spelled(data: bytes) -> None:
-    """Percent-encoding every byte is read back, unless it is a NUL or not UTF-8."""
+    """Percent-encoding every byte is reversible, except for NUL and bytes that are not UTF-8."""
     spelled = "/" + "".join(f"%{byte:02x}" for byte in data)
     try:
         expected = data.decode()
@@ -183,7 +183,7 @@ def test_every_utf8_text_can_be_spelled(data: bytes) -> None:
 
 
 def test_percent_escapes_are_decoded_as_utf8() -> None:
-    """A text without an escape is its own decoding."""
+    """A text without an escape is unchanged."""
     assert [percent_decode(raw) for raw in ("a b", "a%20b", b"%C3%A9")] == ["a b", "a b", "é"]
 
 
@@ -198,5 +198,5 @@ def test_percent_escapes_are_decoded_as_utf8() -> None:
     ],
 )
 def test_escapes_that_are_none_stay(raw: bytes, decoded: bytes) -> None:
-    """Each byte of the others is decoded once, whatever it is."""
+    """Each valid escape is decoded once, to any byte."""
     assert decode_escapes(raw) == decoded

@@ -1,4 +1,4 @@
-"""The pool of NameNodes, against NameNodes that are told what to say."""
+"""The pool of NameNodes, with fake NameNodes whose replies the tests set."""
 
 import asyncio
 import re
@@ -26,7 +26,7 @@ from tests.patience import HANG_S
 async def watched(
     *fakes: FakeJmx, interval_s: float = 0.02, timeout_s: float = 5.0, web: NameNodeWeb = PLAIN
 ) -> AsyncIterator[NameNodePool]:
-    """Run a pool over these NameNodes."""
+    """Run a pool with these NameNodes."""
     settings = NameNodeSettings(
         namenode_http=tuple(fake.namenode.http for fake in fakes),
         namenode_rpc=tuple(fake.namenode.rpc for fake in fakes),
@@ -45,7 +45,7 @@ async def watched(
 
 
 async def until(fake: FakeJmx, rule: Callable[[], bool]) -> None:
-    """Wait until this is true, looking again whenever this NameNode is asked."""
+    """Wait until the rule is true; it is checked at each query to this NameNode."""
     async with asyncio.timeout(HANG_S):
         while not rule():
             await fake.until_asked()
@@ -55,7 +55,7 @@ async def until(fake: FakeJmx, rule: Callable[[], bool]) -> None:
 async def pair(
     *, last_txids: tuple[int, int] = (100, 100), interval_s: float = 0.02, timeout_s: float = 5.0
 ) -> AsyncIterator[tuple[FakeJmx, FakeJmx, NameNodePool]]:
-    """Run a pool over an active NameNode and a standby, and give them once the active one is known."""
+    """Run a pool with an active NameNode and a standby; yield all three when the active one is known."""
     async with (
         fake_jmx(FakeJmx(last_txid=last_txids[0])) as first,
         fake_jmx(FakeJmx(state="standby", last_txid=last_txids[1])) as second,
@@ -69,7 +69,7 @@ async def pair(
 async def over_rpc(
     answer: Callable[[Call], Answer],
 ) -> AsyncIterator[tuple[FakeServer, NameNode, NameNodePool]]:
-    """Run a pool over a NameNode with this RPC server, and give them once it is active; see that connections end."""
+    """Run a pool with a NameNode that has this RPC server, until it is active; check that all connections end."""
     async with fake_server(answer) as server, fake_jmx() as only:
         namenode = NameNode(only.namenode.http, server.address)
         async with watched(FakeJmx(namenode=namenode)) as pool:
@@ -79,7 +79,7 @@ async def over_rpc(
 
 
 async def test_a_single_namenode_is_found_and_confirmed() -> None:
-    """The first term begins, and each probe confirms it as of the time at which it was sent."""
+    """The first term begins, and each probe confirms it as of the time when it was sent."""
     began_at = time.monotonic()
     async with fake_jmx() as only, watched(only) as pool:
         assert pool.active is None
@@ -93,7 +93,7 @@ async def test_a_single_namenode_is_found_and_confirmed() -> None:
 
 
 async def test_each_probe_has_a_log_position_and_its_namenode() -> None:
-    """As of the time at which the probe was sent; the log was asked about after that."""
+    """The position is as of the time when the probe was sent; the log was queried later."""
     async with fake_jmx(FakeJmx(last_txid=70)) as only, watched(only) as pool:
         active = await pool.wait_active(5)
         assert active.namespace == only.namespace
@@ -108,7 +108,7 @@ async def test_each_probe_has_a_log_position_and_its_namenode() -> None:
 
 
 async def test_an_unreadable_position_leaves_the_active_one_known() -> None:
-    """FailToNameNode: a release that writes it in another way still serves, on the direct channel as ever."""
+    """FailToNameNode: a release with another format still serves, and the direct channel is not affected."""
     async with fake_jmx(FakeJmx(odd={JOURNAL_QUERY})) as only, watched(only) as pool:
         assert (await pool.wait_active(5)).term == 1
         first = pool.confirmed_as_of or 0
@@ -119,7 +119,7 @@ async def test_an_unreadable_position_leaves_the_active_one_known() -> None:
 
 
 async def test_a_standby_that_is_ahead_stops_the_proof_and_is_counted() -> None:
-    """Bounded: somebody else has written to a log that the active one does not know."""
+    """Bounded: another process wrote to a log that the active NameNode does not know."""
     async with pair(last_txids=(70, 71)) as (first, _, pool):
         await until(first, lambda: pool.stats().contradictions > 0)
         stood_at = pool.last_probe
@@ -131,7 +131,7 @@ async def test_a_standby_that_is_ahead_stops_the_proof_and_is_counted() -> None:
 
 
 async def test_the_last_transaction_is_the_active_ones_to_say() -> None:
-    """A standby's log may lack what was acknowledged long ago."""
+    """A standby's log may lack changes that were acknowledged long ago."""
     async with pair(last_txids=(70, 60), interval_s=1000) as (first, second, pool):
         first.last_txid = 80
         assert await pool.last_txid(first.namenode) == 80
@@ -140,7 +140,7 @@ async def test_the_last_transaction_is_the_active_ones_to_say() -> None:
 
 
 async def test_the_active_one_of_several_is_found() -> None:
-    """It is first in order; those who can't be reached are last."""
+    """It comes first in the order, and unreachable ones come last."""
     async with fake_jmx(FakeJmx(state="standby")) as standby, fake_jmx() as other:
         gone = FakeJmx()
         async with fake_jmx(gone):
@@ -155,14 +155,14 @@ async def test_the_active_one_of_several_is_found() -> None:
 
 
 async def test_a_pool_that_does_not_run_says_so() -> None:
-    """What it does not watch it does not know."""
+    """It knows nothing about NameNodes that it does not watch."""
     pool = NameNodePool(NameNodeSettings(user="hdfs"), time.monotonic)
     with pytest.raises(NoActiveNameNodeError, match="not being watched"):
         await pool.last_txid(pool.namenodes[0])
 
 
 async def test_nobody_is_active() -> None:
-    """The error says what each one is."""
+    """The error has the state of each NameNode."""
     async with fake_jmx(FakeJmx(state="standby")) as standby, watched(standby) as pool:
         await standby.until_asked(2)
         with pytest.raises(NoActiveNameNodeError) as caught:
@@ -173,7 +173,7 @@ async def test_nobody_is_active() -> None:
 
 
 async def test_who_says_nothing_is_not_active() -> None:
-    """Neither hung nor broken; when it is back, the same life has the same term."""
+    """It hangs or returns errors; when it recovers, the same life has the same term."""
     async with fake_jmx() as only, watched(only, timeout_s=0.1) as pool:
         await pool.wait_active(5)
         only.is_hung = True
@@ -186,7 +186,7 @@ async def test_who_says_nothing_is_not_active() -> None:
 
 
 async def test_an_end_is_seen_and_so_is_the_return() -> None:
-    """A refused connection counts like silence; the process that comes back is another one."""
+    """A refused connection counts like silence; the restarted process begins a new term."""
     async with pair() as (first, second, pool):
         await first.end()
         await until(second, lambda: pool.active is None)
@@ -196,7 +196,7 @@ async def test_an_end_is_seen_and_so_is_the_return() -> None:
 
 
 async def test_a_hung_standby_does_not_hold_up_the_rest() -> None:
-    """Its probe runs into the deadline while the active one goes on being confirmed."""
+    """Its probe runs into the deadline while probes of the active one continue."""
     async with pair(timeout_s=0.2) as (first, second, pool):
         second.is_hung = True
         await until(first, lambda: pool.stats().reachable == 1)
@@ -207,7 +207,7 @@ async def test_a_hung_standby_does_not_hold_up_the_rest() -> None:
 
 
 async def test_a_suspicion_is_looked_into_at_once() -> None:
-    """All are asked, long before it is their turn."""
+    """All NameNodes are probed long before the next interval."""
     async with pair(interval_s=1000) as (first, second, pool):
         second.state, first.state = "active", "standby"
         pool.suspect(first.namenode, "StandbyException")
@@ -216,7 +216,7 @@ async def test_a_suspicion_is_looked_into_at_once() -> None:
 
 
 async def test_a_storm_of_suspicions_is_no_storm_of_probes() -> None:
-    """However often it is suspected, a NameNode is left in peace for a while after each probe."""
+    """However often a NameNode is suspected, there is a minimum pause after each probe."""
     async with fake_jmx() as only, watched(only, interval_s=1000) as pool:
         await pool.wait_active(5)
         began_at, asked = time.monotonic(), only.asked
@@ -228,7 +228,7 @@ async def test_a_storm_of_suspicions_is_no_storm_of_probes() -> None:
 
 
 async def test_a_broken_off_probe_is_repeated_at_once() -> None:
-    """One unanswered probe of the active NameNode is followed by another, not by a second of doubt."""
+    """An unanswered probe of the active NameNode is followed by another immediately, not after an interval."""
     async with fake_jmx() as only, watched(only, interval_s=1000) as pool:
         await pool.wait_active(5)
         only.status = 500
@@ -237,7 +237,7 @@ async def test_a_broken_off_probe_is_repeated_at_once() -> None:
 
 
 async def test_while_nobody_is_active_it_looks_more_often() -> None:
-    """A failover is seen when it is over, not up to an interval later."""
+    """A failover is detected when it is over, not up to an interval later."""
     async with fake_jmx(FakeJmx(state="standby")) as only, watched(only, interval_s=1000) as pool:
         await only.until_asked(3)
         only.state = "active"
@@ -245,7 +245,7 @@ async def test_while_nobody_is_active_it_looks_more_often() -> None:
 
 
 async def test_a_redirect_is_not_followed() -> None:
-    """A proxy or a login page in between is not a NameNode."""
+    """A proxy or a login page before it is not a NameNode."""
     async with fake_jmx(FakeJmx()) as other:
         redirect = FakeJmx(status=302, leads_to=other.namenode.http)
         async with fake_jmx(redirect) as only, watched(only) as pool:
@@ -255,14 +255,14 @@ async def test_a_redirect_is_not_followed() -> None:
 
 
 def closed(call: Call) -> Answer:
-    """Answer isFileClosed, of the namespace that the fake names over HTTP."""
+    """Answer isFileClosed, and versionRequest with the namespace that the fake reports over HTTP."""
     if call.method == "versionRequest":
         return version(NAMESPACE)
     return Result(client.IsFileClosedResponse(result=True))
 
 
 async def test_no_connection_leads_to_another_namespace_than_http() -> None:
-    """OpenFileUncached, OwnWrites: neither as the service nor as a caller is another cluster asked."""
+    """OpenFileUncached, OwnWrites: neither the service's nor a caller's connection sends calls to another cluster."""
 
     def elsewhere(call: Call) -> Answer:
         return version(Namespace("CID-2", "BP-2")) if call.method == "versionRequest" else closed(call)
@@ -283,7 +283,7 @@ async def test_no_connection_leads_to_another_namespace_than_http() -> None:
 
 
 async def test_a_pair_of_two_namespaces_is_named() -> None:
-    """Bounded: the settings mix two clusters; nothing is confirmed."""
+    """Bounded: the settings mix two clusters, so nothing is confirmed."""
     standby = FakeJmx(state="standby", namespace=Namespace("CID-2", "BP-2"))
     async with fake_jmx() as active, fake_jmx(standby), watched(active, standby) as pool:
         await pool.wait_active(5)
@@ -292,7 +292,7 @@ async def test_a_pair_of_two_namespaces_is_named() -> None:
 
 
 async def test_of_several_active_the_latest_is_tried_first() -> None:
-    """OwnWrites: what was written through the new one is not read from the one that went on after a pause."""
+    """OwnWrites: a write through the new one is not read from the old one, which resumed after a pause."""
     standby = FakeJmx(state="standby")
     async with fake_jmx() as first, fake_jmx(standby) as second, watched(first, second) as pool:
         await pool.wait_active(5)
@@ -303,7 +303,7 @@ async def test_of_several_active_the_latest_is_tried_first() -> None:
 
 
 async def test_ownwrites_no_observer_is_asked() -> None:
-    """It would answer a read, as of a log that is behind: also once it is silent, until it says that it is another."""
+    """An observer would answer a read from an old log; it is avoided, even while silent, until its state changes."""
     observer = FakeJmx(state="observer")
     async with fake_jmx(observer), fake_jmx() as active, watched(observer, active) as pool:
         assert (await pool.wait_active(5)).namenode == active.namenode
@@ -316,7 +316,7 @@ async def test_ownwrites_no_observer_is_asked() -> None:
 
 
 async def test_why_no_namenode_is_known_to_be_active_is_reported() -> None:
-    """Such as one that wants Kerberos of whoever asks for /jmx."""
+    """For example, a NameNode that requires Kerberos for /jmx."""
     async with fake_jmx(FakeJmx(status=401)) as only, watched(only) as pool:
         await only.until_asked(2)
         with pytest.raises(NoActiveNameNodeError) as caught:
@@ -325,7 +325,7 @@ async def test_why_no_namenode_is_known_to_be_active_is_reported() -> None:
 
 
 async def test_callers_have_connections_that_end_with_the_pool() -> None:
-    """Each asks as themselves; `doas` as who acts for them."""
+    """Each connection has the caller's own name; `doas` adds the real user."""
     async with over_rpc(closed) as (server, namenode, pool):
         assert await pool.rpc(namenode).is_file_closed("/f")
         for user in (RpcUser("alice"), RpcUser("alice", real_name="oozie"), RpcUser("alice")):
@@ -341,7 +341,7 @@ async def test_callers_have_connections_that_end_with_the_pool() -> None:
 
 
 async def test_idle_connections_of_callers_are_closed_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A NameNode keeps no file open for a caller who has gone."""
+    """A NameNode keeps no descriptor open for a caller who has left."""
     monkeypatch.setattr("nncache.hadoop.namenodes.pool.IDLE_S", 0.02)
     monkeypatch.setattr("nncache.hadoop.rpc.callers.IDLE_S", 0.02)
     async with over_rpc(closed) as (server, namenode, pool):

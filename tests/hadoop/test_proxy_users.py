@@ -1,4 +1,4 @@
-"""Who may act for whom is read as a NameNode reads it."""
+"""The rules for proxy users are read as a NameNode reads them."""
 
 import json
 from ipaddress import ip_address
@@ -21,7 +21,7 @@ from nncache.hadoop.proxy_users import (
 
 
 def proxy_user(**rules: str) -> ProxyUser:
-    """Return what these rules of `hadoop.proxyuser.knox` say."""
+    """Return the meaning of these rules of `hadoop.proxyuser.knox`."""
     values = {f"hadoop.proxyuser.knox.{rule}": value for rule, value in rules.items()}
     return parse_proxy_users(Configuration(values)).get("knox", NO_PROXY_USER)
 
@@ -37,14 +37,14 @@ def proxy_user(**rules: str) -> ProxyUser:
         ({"users": "alice,*"}, True),  # alice by her name
         ({"users": "bob,*"}, False),
         ({"users": "Alice"}, False),
-        ({"groups": "users"}, False),  # whose groups are not known here
+        ({"groups": "users"}, False),  # alice's groups are unknown here
         ({"users": ""}, False),
         ({"hosts": "*"}, False),
         ({}, False),
     ],
 )
 def test_whom_it_may_act_for(rules: dict[str, str], *, expected: bool) -> None:
-    """By name, or anybody; a rule by groups lets in nobody unless it is `*`."""
+    """It may act for users by name, or for everybody; a rule with groups other than `*` allows nobody here."""
     assert proxy_user(**rules).acts_for("alice") is expected
 
 
@@ -69,20 +69,20 @@ def test_whom_it_may_act_for(rules: dict[str, str], *, expected: bool) -> None:
     ],
 )
 def test_from_where(hosts: str, address: str, *, expected: bool) -> None:
-    """Addresses, networks, names that were resolved; `*` alone is anywhere."""
+    """Addresses, networks and resolved host names; `*` alone means anywhere."""
     rules = parse_hosts(hosts)
     resolved = {ip_address("10.0.0.5")} if rules.names == ("gate.example.com",) else set()
     assert rules.include(address_of(address), resolved) is expected
 
 
 def test_names_with_dots_and_other_keys() -> None:
-    """A user's name may hold dots; other keys are none of theirs."""
+    """A user's name may contain dots; other keys are ignored."""
     values = {"hadoop.proxyuser.a.b.users": "*", "hadoop.proxyuser.c": "*", "hadoop.proxyservers": "x"}
     assert parse_proxy_users(Configuration(values)).keys() == {"a.b"}
 
 
 def test_a_refusal_is_one_of_hadoops() -> None:
-    """Its class and its words."""
+    """It has the class and the message of Hadoop."""
     remote_exception = json.loads(refusal(not_allowed("bob", "alice")))["RemoteException"]
     assert remote_exception == {
         "message": "User: bob is not allowed to impersonate alice",
@@ -109,11 +109,11 @@ RULE = "hadoop.proxyuser.nncache."
     ],
 )
 def test_whom_to_try(values: dict[str, str] | None, expected: tuple[str, bool]) -> None:
-    """One whom the rules name; where others decide, or groups that are not known here, a refusal proves nothing."""
+    """A user of the rules; where another provider or unknown groups decide, a refusal proves nothing."""
     assert whom_to_try("nncache", values) == expected
 
 
 def test_a_refused_machine_is_distinguished_from_a_refused_user() -> None:
-    """By the NameNode's words."""
+    """The NameNode's message tells them apart."""
     assert is_about_hosts(not_from_here("nncache", "10.0.0.1"))
     assert not is_about_hosts(not_allowed("nncache", "alice"))

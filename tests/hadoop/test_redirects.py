@@ -1,4 +1,4 @@
-"""What the second step of a two-step write writes (cloudera/hue #2888, droppyjs/droppy #72)."""
+"""The path that the second step of a two-step write changes (cloudera/hue #2888, droppyjs/droppy #72)."""
 
 import json
 import unicodedata
@@ -16,13 +16,13 @@ DEEP = "/" + "a/" * 1_000 + "a"
 
 
 def of_location(asked: str, location: str) -> tuple[str, ...]:
-    """What a redirect's field says."""
+    """Return the paths in a redirect's Location field."""
     headers = ((b"Date", b"now"), (b"Location", location.encode("utf-8", "surrogateescape")))
     return second_step_paths(parse_call("PUT", f"{PREFIX}{asked}?op=CREATE"), headers, b"")
 
 
 def of_json(asked: str, body: bytes | None) -> tuple[str, ...]:
-    """What the reply to `noredirect=true` says."""
+    """Return the paths in the reply to `noredirect=true`."""
     call = parse_call("PUT", f"{PREFIX}{asked}?op=CREATE&noredirect=true")
     return second_step_paths(call, ((b"Content-Type", b"application/json"),), body)
 
@@ -52,14 +52,14 @@ LOCATIONS = """
 
 @pytest.mark.parametrize("row", LOCATIONS.strip().splitlines())
 def test_the_redirect_says_what_is_written(row: str) -> None:
-    """Strictly decoded; what cannot be read leaves the request's path and its form C."""
+    """Decoding is strict; an unreadable Location leaves the request's path and its form NFC."""
     asked, location, expected = (part.strip() for part in row.split("|"))
     location = location.replace("$", DATANODE + PREFIX).replace("^", PREFIX)
     assert of_location(asked, location) == tuple(expected.split())
 
 
 def test_two_locations_are_as_good_as_none() -> None:
-    """Clients differ in which one they follow."""
+    """Clients differ in the one that they follow."""
     headers = ((b"location", b"/webhdfs/v1/b"), (b"Location", b"/webhdfs/v1/c"))
     assert second_step_paths(parse_call("PUT", f"{PREFIX}/a?op=CREATE"), headers, None) == ("/a",)
 
@@ -76,19 +76,19 @@ JSON = [
 
 @pytest.mark.parametrize(("asked", "body", "expected"), JSON)
 def test_the_json_leaves_the_form_to_the_client(asked: str, body: object, expected: tuple[str, ...]) -> None:
-    """Browsers keep the name as it is, Java's URI puts it into form C; a broken escape is no name."""
+    """Browsers keep the name unchanged, while Java's URI converts it to NFC; a broken escape is no name."""
     assert of_json(asked, json.dumps(body, ensure_ascii=False).encode()) == expected
 
 
 @pytest.mark.parametrize("body", [None, b"", b"\xff", b'{"Location":"\xff"}', b"[" * 10_000])
 def test_a_reply_that_cannot_be_read_leaves_the_request(body: bytes | None) -> None:
-    """A body that is streamed, cut, or something else; a path that cannot be read either leaves nothing."""
+    """The body is streamed, truncated or not JSON; with an unreadable request path no path is left."""
     assert of_json("/e%CC%81", body) == ("/e\u0301", "/\u00e9")
     assert of_json("/%FF", body) == ()
 
 
 def test_beyond_the_limits_of_hdfs_nothing_is_written() -> None:
-    """The path that counts is the redirect's: form C may be shorter, or longer."""
+    """The redirect's path counts: its form NFC may be shorter or longer."""
     assert of_location(DEEP, f"{DATANODE}{PREFIX}{DEEP}") == ()
     assert of_location("/a", f"{DATANODE}{PREFIX}{DEEP}") == ()
     long = "/" + "e%CC%81" * 4_001
@@ -106,13 +106,13 @@ SURROGATES = "\udc80\udccc\udcff\ud800"
 @settings(max_examples=1_000)
 @given(st.text(MARKS + LETTERS + HANGUL + COMPATIBLE + SURROGATES + "/", max_size=40) | st.text())
 def test_form_c_is_that_of_unicode(text: str) -> None:
-    """The standard library's own, for whatever a client sends."""
+    """The result equals that of the standard library for any text of a client."""
     assert form_c(text) == unicodedata.normalize("NFC", text)
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1, max_size=8))
 def test_a_name_is_read_as_java_spells_it(name: str) -> None:
-    """As `URI.toASCIIString` does with what its constructor leaves unescaped, which is letters among all else."""
+    """`URI.toASCIIString` escapes what its constructor leaves unescaped, letters included."""
     if name in {".", ".."}:
         return
     spelled = quote(unicodedata.normalize("NFC", name), safe="")
@@ -122,7 +122,7 @@ def test_a_name_is_read_as_java_spells_it(name: str) -> None:
 
 @given(st.binary(max_size=60), st.binary(max_size=60), st.booleans())
 def test_any_reply_can_be_taken(asked: bytes, answered: bytes, is_field: bool) -> None:
-    """FailToNameNode: no redirect makes a write fail."""
+    """FailToNameNode: no redirect may make a write fail."""
     call = parse_call("PUT", f"{PREFIX}/{asked.decode('utf-8', 'surrogateescape')}?op=CREATE")
     location = PREFIX.encode() + b"/" + answered
     headers = ((b"Location", location),) if is_field else ()

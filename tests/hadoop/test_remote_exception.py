@@ -1,4 +1,4 @@
-"""RemoteExceptions and what they mean."""
+"""RemoteExceptions and their meaning."""
 
 import json
 
@@ -31,7 +31,7 @@ BEHIND = (
 
 
 def test_both_layouts_are_read() -> None:
-    """The NameNode's own layout is compact, its authentication filter's pretty-printed and in another order."""
+    """The NameNode's layout is compact; that of its authentication filter is pretty-printed, in another order."""
     standby = parse_remote_exception(STANDBY)
     assert standby is not None
     assert standby.exception == "StandbyException"
@@ -45,7 +45,7 @@ def test_both_layouts_are_read() -> None:
 
 
 def test_an_exception_may_have_no_message_and_no_package() -> None:
-    """Java's null is "" here; without a full class name the short one decides."""
+    """Java's null becomes ""; without a full class name the short one decides."""
     remote = parse_remote_exception(b'{"RemoteException":{"exception":"SafeModeException","message":null}}')
     assert remote == RemoteException("SafeModeException", "", "")
     assert remote.verdict is Verdict.SAFE_MODE
@@ -89,7 +89,7 @@ def test_what_was_sent_is_what_is_read(exception: str, java_class_name: str, mes
     ],
 )
 def test_a_class_name_has_a_verdict(class_name: str, verdict: Verdict) -> None:
-    """With a package or without; a name that only ends alike is another one."""
+    """The name may lack its package; a name with only the same ending is another one."""
     assert verdict_of(class_name) is verdict
     assert verdict_of(class_name.rpartition(".")[2] or class_name) is verdict
 
@@ -105,7 +105,7 @@ def test_a_class_name_has_a_verdict(class_name: str, verdict: Verdict) -> None:
     ],
 )
 def test_a_refused_token_says_why_in_its_message_alone(message: str, verdict: Verdict) -> None:
-    """WebHDFS makes a SecurityException of what the secret manager says, also of a standby's."""
+    """WebHDFS wraps the secret manager's error in a SecurityException, also that of a standby."""
     reported = RemoteException("SecurityException", "java.lang.SecurityException", message)
     assert reported.verdict is verdict
     other = RemoteException("AccessControlException", "o.a.h.security.AccessControlException", message)
@@ -113,7 +113,7 @@ def test_a_refused_token_says_why_in_its_message_alone(message: str, verdict: Ve
 
 
 def test_an_error_says_who_refused_whom_what_and_what_to_do() -> None:
-    """One line with call, address, user, the server's own words and the advice; the verdict for programs."""
+    """One line with call, address, user, the server's message and the advice; programs use the verdict."""
     remote = RemoteException("StandbyException", "org.apache.hadoop.ipc.StandbyException", "not here")
     error = RemoteCallError(
         remote, address="h:1", method="getEditsFromTxid", user="bob", advice=" (use --user)"

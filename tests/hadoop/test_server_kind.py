@@ -1,4 +1,4 @@
-"""Which server answers is seen by its reply to one question; what replies look like was recorded from the real ones."""
+"""The kind of a server, from its reply to one query; the replies here were recorded from real servers."""
 
 import pytest
 
@@ -39,7 +39,7 @@ PROXY = b"HTTP/1.1 404 Not Found\r\nCache-Status: nncache; detail=not-webhdfs\r\
     ],
 )
 def test_an_http_reply_tells_the_server(data: bytes, kind: ServerKind, name: str) -> None:
-    """Hadoop's own, ours, and those of others."""
+    """Hadoop's servers, nncache's, and those of others."""
     reply = parse_reply(data)
     assert reply is not None
     assert (kind_of_reply(reply), name_of(reply)) == (kind, name)
@@ -62,12 +62,12 @@ def test_what_is_no_http_reply_is_none(data: bytes) -> None:
     ],
 )
 def test_first_bytes_tell_the_server(data: bytes, kind: ServerKind | None) -> None:
-    """An empty answer tells nothing."""
+    """An empty reply says nothing."""
     assert kind_of_first_bytes(data) is kind
 
 
 def test_the_metrics_page_tells_whose_admin_port_it_is() -> None:
-    """A publisher has figures of its own."""
+    """A publisher has metrics of its own."""
 
     def page(body: bytes) -> HttpReply:
         return HttpReply(200, {}, body)

@@ -1,4 +1,4 @@
-"""User names are what a cluster may be configured to take."""
+"""Valid user names are those that some cluster can be configured to accept."""
 
 from urllib.parse import quote, quote_plus
 
@@ -25,7 +25,7 @@ from nncache.hadoop.users import is_user_name, read_claimed_user
     ],
 )
 def test_a_name_that_a_cluster_may_take(name: str) -> None:
-    """Digits first (HDFS-11391, HDFS-10382), `@` (mtth/hdfs #140): its own pattern decides (HDFS-4983)."""
+    """Leading digits (HDFS-11391, HDFS-10382), `@` (mtth/hdfs #140): the cluster's pattern decides (HDFS-4983)."""
     assert is_user_name(name)
 
 
@@ -34,7 +34,7 @@ def test_a_name_that_a_cluster_may_take(name: str) -> None:
     ["", "a/b", "a:b", ".", "..", "a\n", "a\0b", "a\x7f", "a\x85", "\ud800", "a" * 256, "\u00fc" * 128],
 )
 def test_what_no_cluster_can_take(name: str) -> None:
-    """Nothing that could be a path, or longer than one name of a path may be; no control character."""
+    """It could be a path, is longer than a path component, or contains a control character."""
     assert not is_user_name(name)
 
 
@@ -55,7 +55,7 @@ def test_what_no_cluster_can_take(name: str) -> None:
     ],
 )
 def test_a_claim_is_decoded_once(spelled: str, name: str) -> None:
-    """As 3.4.1 and 3.5.0 do, measured with dfs.webhdfs.user.provider.user.pattern = .+"""
+    """3.4.1 and 3.5.0 do the same, measured with dfs.webhdfs.user.provider.user.pattern = .+"""
     assert read_claimed_user(spelled) == name
 
 
@@ -86,7 +86,7 @@ def test_a_claim_is_decoded_once(spelled: str, name: str) -> None:
     ],
 )
 def test_what_is_read_differently_or_not_at_all_is_no_claim(spelled: str) -> None:
-    """Bad escapes and bytes that are no UTF-8 are a 400 at the NameNode; a name's length bounds what is kept."""
+    """A NameNode answers 400 to bad escapes and bytes that are not UTF-8; the length limit bounds the memory used."""
     assert read_claimed_user(spelled) is None
 
 
@@ -95,6 +95,6 @@ def test_what_is_read_differently_or_not_at_all_is_no_claim(spelled: str) -> Non
     as_form=st.booleans(),
 )
 def test_however_a_client_escapes_a_name_it_is_one_claim(name: str, *, as_form: bool) -> None:
-    """Urllib's quote and urlencode, and JavaScript's encodeURIComponent, leave other characters as they are."""
+    """Python's quote and urlencode, and JavaScript's encodeURIComponent, leave different characters unescaped."""
     spelled = quote_plus(name) if as_form else quote(name, safe="!~*'()")
     assert read_claimed_user(spelled) == name == read_claimed_user(quote(name, safe=""))

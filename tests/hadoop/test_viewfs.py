@@ -1,4 +1,4 @@
-"""The mount table of core-site.xml, as ViewFs reads it (InodeTree, 3.5.0), where a proxy can follow it."""
+"""The mount table of core-site.xml, as ViewFs reads it (InodeTree, 3.5.0), as far as a proxy can apply it."""
 
 from collections.abc import Mapping
 
@@ -10,13 +10,13 @@ from nncache.net.setting_error import SettingError
 
 
 def values(links: Mapping[str, str], default: str = "viewfs://clusterX/") -> Configuration:
-    """Return a configuration with a table for clusterX, by what stands behind its name."""
+    """Return a configuration with a mount table for clusterX, from the names and targets of its links."""
     table = {f"fs.viewfs.mounttable.clusterX.{name}": target for name, target in links.items()}
     return Configuration({"fs.defaultFS": default, "dfs.nameservices": "ns1, ns2", **table}, {})
 
 
 def test_links_and_fallback_become_mount_points() -> None:
-    """The nameservice is that of the target; homedir is no link, and other tables are others'."""
+    """The target gives the nameservice; homedir is no link, and the tables of other clusters are ignored."""
     read = values(
         {
             "link./data": "hdfs://ns1/data",
@@ -30,13 +30,13 @@ def test_links_and_fallback_become_mount_points() -> None:
 
 
 def test_without_viewfs_there_is_none() -> None:
-    """Whatever tables there are."""
+    """Mount tables without a viewfs default file system are ignored."""
     assert viewfs_mounts(values({"link./data": "hdfs://ns1/data"}, "hdfs://ns1")) == {}
     assert viewfs_mounts(Configuration({}, {})) == {}
 
 
 def test_a_file_system_without_a_name_uses_the_default_table() -> None:
-    """Or the one that ConfigUtil is told."""
+    """The setting `default.name.key` may name another table."""
     link = {"fs.viewfs.mounttable.default.link./a": "hdfs://ns1/a", "dfs.nameservices": "ns1"}
     assert viewfs_mounts(Configuration({"fs.defaultFS": "viewfs:///", **link}, {})) == {"/a": "ns1"}
     named = {
@@ -65,13 +65,13 @@ def test_a_file_system_without_a_name_uses_the_default_table() -> None:
     ],
 )
 def test_what_a_proxy_cannot_follow_is_named(links: dict[str, str], reported: str) -> None:
-    """The property, its value, and what would be right."""
+    """The error has the property, its value, and the valid form."""
     with pytest.raises(SettingError, match=reported):
         viewfs_mounts(values(links))
 
 
 def test_without_nameservices_it_says_what_a_target_needs() -> None:
-    """A host and port are no nameservice."""
+    """A host with a port is no nameservice."""
     read = Configuration(
         {"fs.defaultFS": "viewfs://c/", "fs.viewfs.mounttable.c.link./a": "hdfs://nn:8020/a"}, {}
     )

@@ -1,4 +1,4 @@
-"""The small WebHDFS client, against a real NameNode and DataNode."""
+"""The small WebHDFS client, with a real NameNode and DataNode."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,13 +19,13 @@ ODD_NAME = "ä b+c%41&?#;,=x"
 
 @pytest.fixture
 async def hdfs(cluster: Cluster) -> AsyncIterator[WebHdfs]:
-    """HDFS as the superuser."""
+    """Yield a client of the superuser."""
     async with WebHdfs(f"http://{cluster.namenodes[0].http}/", cluster.superuser) as client:
         yield client
 
 
 async def test_files(hdfs: WebHdfs, hdfs_directory: str) -> None:
-    """Written, read, grown, moved and deleted; names are what they are."""
+    """Files are written, read, appended to, renamed and deleted, with any name."""
     path = f"{hdfs_directory}/{ODD_NAME}"
     await hdfs.create(path, b"one", permission="600")
     assert await hdfs.read(path) == b"one"
@@ -42,7 +42,7 @@ async def test_files(hdfs: WebHdfs, hdfs_directory: str) -> None:
 
 
 async def test_an_existing_file_is_replaced_only_on_demand(hdfs: WebHdfs, hdfs_directory: str) -> None:
-    """As with the `-f` of `hdfs dfs -put`."""
+    """`hdfs dfs -put` has `-f` for that."""
     path = f"{hdfs_directory}/f"
     await hdfs.create(path, b"one")
     with pytest.raises(RemoteExceptionError, match="FileAlreadyExistsException"):
@@ -52,7 +52,7 @@ async def test_an_existing_file_is_replaced_only_on_demand(hdfs: WebHdfs, hdfs_d
 
 
 async def test_a_name_that_is_taken_is_not_taken_again(hdfs: WebHdfs, hdfs_directory: str) -> None:
-    """RENAME with an option never moves into a directory, as the one without does; the parent must be there."""
+    """RENAME with an option never moves into a directory, unlike the one without; the parent must exist."""
     for name in ("a", "b"):
         await hdfs.mkdirs(f"{hdfs_directory}/{name}")
     with pytest.raises(RemoteExceptionError, match="FileAlreadyExistsException"):
@@ -65,7 +65,7 @@ async def test_a_name_that_is_taken_is_not_taken_again(hdfs: WebHdfs, hdfs_direc
 
 
 async def test_a_file_can_be_made_without_its_parents(hdfs: WebHdfs, hdfs_directory: str) -> None:
-    """CREATE makes what is missing above it, unless it is told not to."""
+    """CREATE creates missing ancestors unless the parameter forbids it."""
     with pytest.raises(RemoteExceptionError, match="FileNotFoundException"):
         await hdfs.create(f"{hdfs_directory}/none/f", create_parent=False)
     assert not await hdfs.exists(f"{hdfs_directory}/none")
@@ -75,7 +75,7 @@ async def test_a_file_can_be_made_without_its_parents(hdfs: WebHdfs, hdfs_direct
 
 
 async def test_a_standby_leads_to_the_active_one(cluster: Cluster, hdfs_directory: str) -> None:
-    """Of several NameNodes any may be named first."""
+    """The NameNodes may be listed in any order."""
     app = web.Application()
 
     async def refuse(_: web.Request) -> web.Response:
@@ -94,7 +94,7 @@ async def test_a_standby_leads_to_the_active_one(cluster: Cluster, hdfs_director
 
 
 async def test_directories_and_what_is_known_of_them(hdfs: WebHdfs, hdfs_directory: str) -> None:
-    """Made with those above, listed, and their metadata set."""
+    """A directory is created with its ancestors, listed, and its metadata is set."""
     path = f"{hdfs_directory}/x/y"
     assert await hdfs.mkdirs(path, "750")
     assert [status.path_suffix for status in await hdfs.list(f"{hdfs_directory}/x")] == ["y"]
@@ -114,7 +114,7 @@ async def test_directories_and_what_is_known_of_them(hdfs: WebHdfs, hdfs_directo
 
 
 async def test_everyone_is_someone(cluster: Cluster, hdfs: WebHdfs, hdfs_directory: str) -> None:
-    """A user sees what that user may see; who may act for others does so."""
+    """A user has only that user's rights; acting for others needs a right of its own."""
     path = f"{hdfs_directory}/private"
     await hdfs.mkdirs(path, "700")
     base = f"http://{cluster.namenodes[0].http}"
@@ -130,7 +130,7 @@ async def test_everyone_is_someone(cluster: Cluster, hdfs: WebHdfs, hdfs_directo
 
 
 async def test_a_missing_path_is_an_error_with_a_verdict(hdfs: WebHdfs, hdfs_directory: str) -> None:
-    """Of every reading call."""
+    """This holds for every call that reads."""
     calls: tuple[Callable[[str], Awaitable[object]], ...] = (hdfs.status, hdfs.list, hdfs.read)
     for call in calls:
         with pytest.raises(RemoteExceptionError, match="404 FileNotFoundException") as caught:
@@ -141,7 +141,7 @@ async def test_a_missing_path_is_an_error_with_a_verdict(hdfs: WebHdfs, hdfs_dir
 async def test_a_file_is_open_while_its_data_comes(
     cluster: Cluster, hdfs: WebHdfs, hdfs_directory: str
 ) -> None:
-    """An async iterable of data keeps it open: how tests get an open file."""
+    """An async iterable of data keeps the file open: tests get an open file that way."""
     path = f"{hdfs_directory}/open"
     rpc = NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser)
     may_end = asyncio.Event()
@@ -165,7 +165,7 @@ async def test_a_file_is_open_while_its_data_comes(
     ("status", "body"), [(200, "{}"), (200, ""), (404, "<html>"), (302, ""), (500, "{}")]
 )
 async def test_an_answer_of_another_kind_is_an_error(status: int, body: str) -> None:
-    """A login page is not a status, and a redirect without a place leads nowhere."""
+    """A login page is not a status, and a redirect without a Location leads nowhere."""
     app = web.Application()
 
     async def answer(_: web.Request) -> web.Response:
@@ -180,7 +180,7 @@ async def test_an_answer_of_another_kind_is_an_error(status: int, body: str) -> 
 
 @pytest.mark.parametrize("keeps_connections", [False, True])
 async def test_extended_attributes(cluster: Cluster, hdfs_directory: str, keeps_connections: bool) -> None:
-    """Any bytes; set again they are replaced, and there may be none."""
+    """A value may be any bytes or empty, and setting it again replaces it."""
     base = f"http://{cluster.namenodes[0].http}"
     async with WebHdfs(base, cluster.superuser, keeps_connections=keeps_connections) as hdfs:
         await hdfs.mkdirs(f"{hdfs_directory}/{ODD_NAME}")
@@ -192,7 +192,7 @@ async def test_extended_attributes(cluster: Cluster, hdfs_directory: str, keeps_
 
 
 async def test_the_rpc_port_is_where_the_namenode_says(cluster: Cluster) -> None:
-    """With the namespace that is to be found there."""
+    """The namespace behind that port is returned too."""
     async with WebHdfs(f"http://{cluster.namenodes[0].http}", "bob") as hdfs:
         address, check = await hdfs.rpc_side()
     assert address.rpartition(":")[2] == cluster.namenodes[0].rpc.rpartition(":")[2]

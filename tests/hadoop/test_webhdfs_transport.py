@@ -1,4 +1,4 @@
-"""Calls go to the NameNode that answers them, and to another only where nothing can have been done."""
+"""Calls reach the NameNode that answers them, and another one only if the first cannot have carried them out."""
 
 import asyncio
 import ssl
@@ -27,13 +27,13 @@ TARGET = "/webhdfs/v1/a?op=X"
 
 
 class Mood(Enum):
-    """What a NameNode makes of any call."""
+    """The reaction of a NameNode to any call."""
 
     ACTIVE = auto()
     STANDBY = auto()
     STARTING = auto()
-    REFUSING = auto()  # with an answer that counts
-    CUTTING = auto()  # the connection, once it has the call
+    REFUSING = auto()  # with a final reply
+    CUTTING = auto()  # the connection, after it received the call
     SILENT = auto()
     REDIRECTING = auto()  # to `datanode`
     LOCKED = auto()  # to callers without Kerberos
@@ -47,17 +47,17 @@ _EXCEPTIONS = {
 
 
 class Server:
-    """A NameNode, or a DataNode, in some mood."""
+    """A NameNode or a DataNode with such a reaction."""
 
     def __init__(self, mood: Mood, datanode: str = "") -> None:
         self.mood = mood
         self.datanode = datanode
         self.asked = 0
-        self.over = asyncio.Event()  # lets go those who wait for a silent one
+        self.over = asyncio.Event()  # releases the requests to a silent server
         self.base = ""
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Answer as the mood is."""
+        """Answer according to the mood."""
         self.asked += 1
         match self.mood:
             case Mood.REDIRECTING:
@@ -77,7 +77,7 @@ class Server:
 
 @asynccontextmanager
 async def running(*servers: Server) -> AsyncIterator[WebHdfsTransport]:
-    """Start them and give a transport to them, in this order."""
+    """Start the servers and yield a transport to them, in this order."""
     async with AsyncExitStack() as stack:
         for server in servers:
             app = web.Application()
@@ -90,7 +90,7 @@ async def running(*servers: Server) -> AsyncIterator[WebHdfsTransport]:
 
 
 async def test_the_active_namenode_is_found_and_remembered() -> None:
-    """Neither a standby nor one that is still starting does anything: the next is asked, and first the next time."""
+    """A standby or starting NameNode changes nothing: the next one is tried, and comes first in later calls."""
     standby, starting, active = Server(Mood.STANDBY), Server(Mood.STARTING), Server(Mood.ACTIVE)
     async with running(standby, starting, active) as transport:
         for method in ("PUT", "GET", "DELETE"):
@@ -104,7 +104,7 @@ async def test_the_active_namenode_is_found_and_remembered() -> None:
 
 
 async def test_where_an_order_is_given_no_other_is_asked() -> None:
-    """Not the one that answered last either: it may have become an observer, which answers reads from the past."""
+    """Not even the one that answered last: it may be an observer now, which answers reads from the past."""
     first, second = Server(Mood.ACTIVE), Server(Mood.ACTIVE)
     bases = list[str]()
     async with (
@@ -124,7 +124,7 @@ async def test_where_an_order_is_given_no_other_is_asked() -> None:
 
 
 async def test_a_refused_connection_leads_to_the_next() -> None:
-    """Nothing was sent, so any call may go elsewhere."""
+    """Nothing was sent, so any call may be sent to another NameNode."""
     with PortLease() as lease:
         gone = f"http://127.0.0.1:{lease.take()}"
         active = Server(Mood.ACTIVE)
@@ -133,7 +133,7 @@ async def test_a_refused_connection_leads_to_the_next() -> None:
 
 
 async def test_a_write_that_may_have_been_carried_out_is_not_repeated() -> None:
-    """Only a read is asked elsewhere after its connection was cut."""
+    """After a lost connection only a read is sent to another NameNode."""
     cutting, active = Server(Mood.CUTTING), Server(Mood.ACTIVE)
     async with running(cutting, active) as transport:
         with pytest.raises(aiohttp.ClientError):
@@ -144,7 +144,7 @@ async def test_a_write_that_may_have_been_carried_out_is_not_repeated() -> None:
 
 
 async def test_an_answer_that_counts_is_the_answer() -> None:
-    """Whoever refuses for another reason than its state is the active one."""
+    """A NameNode that refuses for another reason than its state is the active one."""
     refusing, active = Server(Mood.REFUSING), Server(Mood.ACTIVE)
     async with running(refusing, active) as transport:
         with pytest.raises(RemoteExceptionError, match="403 AccessControlException: no"):
@@ -153,7 +153,7 @@ async def test_an_answer_that_counts_is_the_answer() -> None:
 
 
 async def test_where_nobody_is_active_every_reason_is_named() -> None:
-    """Both addresses are named, each with what it answered."""
+    """The error has both addresses, each with its reply."""
     standby, starting = Server(Mood.STANDBY), Server(Mood.STARTING)
     async with running(standby, starting) as transport:
         with pytest.raises(
@@ -165,7 +165,7 @@ async def test_where_nobody_is_active_every_reason_is_named() -> None:
 
 
 async def test_a_single_namenode_says_itself_what_is_wrong() -> None:
-    """There is nobody to go to."""
+    """There is no other NameNode to try."""
     standby = Server(Mood.STANDBY)
     async with running(standby) as transport:
         with pytest.raises(RemoteExceptionError, match="StandbyException"):
@@ -174,7 +174,7 @@ async def test_a_single_namenode_says_itself_what_is_wrong() -> None:
 
 
 async def test_silence_lasts_for_one_deadline_of_a_read() -> None:
-    """Slow NameNodes are not helped by more questions: after the first timeout the next one is the last."""
+    """More queries do not help slow NameNodes: after the first timeout there is one more attempt."""
     silent = [Server(Mood.SILENT) for _ in range(3)]
     async with (
         running(*silent),
@@ -189,7 +189,7 @@ async def test_silence_lasts_for_one_deadline_of_a_read() -> None:
 
 
 async def test_data_goes_to_the_datanode_of_the_active_namenode() -> None:
-    """The first step finds the NameNode, the second carries the data."""
+    """The first step finds the NameNode, and the second transfers the data."""
     standby, namenode, datanode = Server(Mood.STANDBY), Server(Mood.REDIRECTING), Server(Mood.ACTIVE)
     async with running(datanode, standby, namenode):
         namenode.datanode = datanode.base + "f?op=CREATE"
@@ -200,7 +200,7 @@ async def test_data_goes_to_the_datanode_of_the_active_namenode() -> None:
 
 @pytest.mark.parametrize("mood", [Mood.CUTTING, Mood.SILENT])
 async def test_a_datanode_without_an_answer_is_named(mood: Mood) -> None:
-    """It is another machine, maybe out of reach of whoever reaches the NameNode."""
+    """It is another host, which may be unreachable although the NameNode is reachable."""
     namenode, datanode = Server(Mood.REDIRECTING), Server(mood)
     async with running(namenode, datanode):
         namenode.datanode = datanode.base
@@ -210,7 +210,7 @@ async def test_a_datanode_without_an_answer_is_named(mood: Mood) -> None:
 
 
 async def test_a_call_that_may_be_repeated_goes_over_a_kept_connection() -> None:
-    """Others get one each: aiohttp would repeat a PUT whose kept connection has died."""
+    """Other calls get a connection each: aiohttp would retry a PUT whose kept connection is dead."""
     peers: list[object] = []
 
     class Noting(Server):
@@ -227,7 +227,7 @@ async def test_a_call_that_may_be_repeated_goes_over_a_kept_connection() -> None
 
 
 async def test_who_asks_for_kerberos_is_recognized() -> None:
-    """With what to give; its page of HTML says less."""
+    """The error names the options to set, which the HTML body does not."""
     async with running(Server(Mood.LOCKED)) as transport:
         with pytest.raises(WebHdfsError, match="401, it asks for Negotiate: for Kerberos name --principal"):
             await transport.ask("GET", TARGET)
@@ -235,7 +235,7 @@ async def test_who_asks_for_kerberos_is_recognized() -> None:
 
 @pytest.mark.parametrize("name", ["delegation", "Delegation"])
 async def test_a_token_of_a_redirect_is_in_no_error(name: str) -> None:
-    """On a secured cluster a redirect holds a delegation token, and who has that is its owner."""
+    """On a secured cluster a redirect contains a delegation token, which anybody could use."""
     datanode = Server(Mood.REFUSING)
     namenode = Server(Mood.REDIRECTING)
     async with running(datanode), running(namenode) as transport:
@@ -246,7 +246,7 @@ async def test_a_token_of_a_redirect_is_in_no_error(name: str) -> None:
 
 
 async def test_over_https_both_steps_are_believed_by_one_authority(tmp_path: Path) -> None:
-    """The NameNode's, and the DataNode's to which it redirects; a server that is not believed gets nothing."""
+    """The NameNode's and the DataNode's certificate; an untrusted server gets no request."""
     authority = Authority(tmp_path / "own")
     trusted, foreign = server_context(authority), server_context(Authority(tmp_path / "foreign"))
     async with (
@@ -266,7 +266,7 @@ async def test_over_https_both_steps_are_believed_by_one_authority(tmp_path: Pat
 
 @asynccontextmanager
 async def over_https(server: Server, context: ssl.SSLContext) -> AsyncIterator[Server]:
-    """Run one of them with that certificate."""
+    """Run the server with this TLS context."""
     app = web.Application()
     app.router.add_route("*", "/{any:.*}", server.answer)
     runner = TestServer(app, scheme="https")

@@ -1,4 +1,4 @@
-"""`make hostile`: everything that means harm, in its long form."""
+"""`make hostile`: all hostile input, in its long form."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,7 +19,7 @@ _CALLS = 2_000
 
 @click.group(context_settings={"show_default": True})
 def main() -> None:
-    """Send what means harm, and fail if an invariant breaks or if too little was tried."""
+    """Send hostile input, and fail if an invariant breaks or if too little was tried."""
 
 
 @main.command()
@@ -28,7 +28,7 @@ def main() -> None:
 @click.option("--seconds", default=_SECONDS, help="How long each target is fuzzed, at least.")
 @click.option("--jobs", default=parts.JOBS, help="Targets at the same time.")
 def fuzz(names: Sequence[str], executions: int, seconds: float, jobs: int) -> None:
-    """Fuzz every parser, led by coverage."""
+    """Fuzz every parser, guided by coverage."""
     _run(
         partial(parts.fuzz, names=names or tuple(TARGETS), executions=executions, seconds=seconds, jobs=jobs)
     )
@@ -45,13 +45,13 @@ def smuggle() -> None:
 @click.option("--seed", default=1, help="Of the first; each has the next one.")
 @click.option("--jobs", default=parts.JOBS, help="Processes side by side.")
 def model(histories: int, seed: int, jobs: int) -> None:
-    """Let the attacker loose in the model."""
+    """Run the attacker in the model."""
     _run(partial(parts.attack_model, histories=histories, seed=seed, jobs=jobs))
 
 
 @main.command()
 def variants() -> None:
-    """Break a rule of the product at a time, and see that the attacker is caught winning."""
+    """Break one rule of the product at a time, and check that the attacker's success is detected."""
     _run(parts.break_rules)
 
 
@@ -60,7 +60,7 @@ def variants() -> None:
 @click.option("--calls", default=_CALLS, help="Calls of the attacker, half on each channel.")
 @click.option("--seed", default=1, help="Of both.")
 def real(forms: int, calls: int, seed: int) -> None:
-    """Spell paths, smuggle, and let the attacker loose at a real NameNode."""
+    """Respell paths, smuggle, and run the attacker at a real NameNode."""
     _run(partial(parts.attack_for_real, forms=forms, calls=calls, seed=seed))
 
 

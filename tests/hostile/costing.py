@@ -1,7 +1,7 @@
-"""What a request costs: lines run, bytes taken. Counted, so that no machine is too slow or too busy for it.
+"""The cost of a request in lines executed and bytes allocated: independent of the machine's speed and load.
 
-A loop of ours shows as lines. What one line does in C, such as to copy a tuple or slice a string, shows as the bytes
-that it takes, summed up over all lines, given back or not.
+A loop of the product shows as lines. Work that one line does in C, such as a copy of a tuple or a slice of a string,
+shows as the bytes that it allocates, summed over all lines, freed or not.
 """
 
 import asyncio
@@ -30,13 +30,13 @@ _ITERATIONS: Final = 60  # of the event loop, until a request is answered
 
 @dataclass
 class Cost:
-    """What was spent.
+    """The cost of a request.
 
     Attributes:
-        lines: run.
-        taken: bytes, summed up line by line.
-        peak: bytes at once.
-        fed: functions of ours that were given a text of this length or more.
+        lines: executed.
+        taken: bytes allocated, summed line by line.
+        peak: bytes allocated at one time.
+        fed: functions of the product with an argument of this length or more.
     """
 
     lines: int = 0
@@ -47,7 +47,7 @@ class Cost:
 
 @contextmanager
 def counted(cost: Cost, *, long_text: int | None) -> Iterator[None]:
-    """Count what runs inside; without a length of texts to look for only what is taken at once."""
+    """Count the work in the block; without `long_text` only the peak of allocations."""
     start = tracemalloc.get_traced_memory()[0]
     last = start
 
@@ -87,14 +87,14 @@ def counted(cost: Cost, *, long_text: int | None) -> Iterator[None]:
 
 
 class _NameNode(DictNameNode):
-    """Answers at once; what would go over the wire is written."""
+    """Answers immediately, after encoding the request as if it were sent."""
 
     async def fetch(self, head: Any, _: Any = None) -> Any:
         encode_request(head, host="nn", chunked=False)
         return await super().fetch(head)
 
     def prepare(self, head: Any, holder: str, reader: Any) -> None:
-        """No connection is open."""
+        """Encode the request; there is no connection for a direct call."""
         encode_request(head, host="nn", chunked=False)
 
     async def stream(self, request: Any, head: Any, settle: Any, decorate: Any) -> Any:
@@ -103,7 +103,7 @@ class _NameNode(DictNameNode):
 
 
 async def serve(raw: bytes, cost: Cost, *, long_text: int | None, settings: dict[str, Any]) -> bytes:
-    """Serve one request from its bytes to its reply's, and count what that costs."""
+    """Serve one request from its bytes to its reply's, and count the cost."""
     clock = FakeClock()
     cache = make_cache(clock, **settings)
     namenode = _NameNode(clock)

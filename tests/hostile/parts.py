@@ -1,4 +1,4 @@
-"""The parts of `make hostile`, each with its progress and its verdict."""
+"""The parts of `make hostile`, each with its progress and its shortfalls."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ _CHUNK: Final = 50
 
 
 def fuzz(bar: Progress, names: Sequence[str], *, executions: int, seconds: float, jobs: int) -> list[str]:
-    """Fuzz these targets, led by coverage."""
+    """Fuzz these targets, guided by coverage."""
     shortfalls: list[str] = []
     tasks = {name: bar.add_task(name, total=executions, visible=False) for name in names}
 
@@ -48,7 +48,7 @@ def fuzz(bar: Progress, names: Sequence[str], *, executions: int, seconds: float
 
 
 def smuggle(bar: Progress) -> list[str]:
-    """Send each row of smuggling through the proxy, whole and in pieces."""
+    """Send each smuggling row through the proxy, whole and in pieces."""
     task = bar.add_task("smuggling", total=len(ROWS))
 
     async def send_all() -> list[str]:
@@ -67,7 +67,7 @@ def smuggle(bar: Progress) -> list[str]:
 
 
 def attack_model(bar: Progress, *, histories: int, seed: int, jobs: int) -> list[str]:
-    """Tell histories of the attacker in the model."""
+    """Run histories of the attacker in the model."""
     figures = AttackFigures()
     task = bar.add_task("attacker in the model", total=histories)
     chunks = [range(at, min(at + _CHUNK, seed + histories)) for at in range(seed, seed + histories, _CHUNK)]
@@ -80,7 +80,7 @@ def attack_model(bar: Progress, *, histories: int, seed: int, jobs: int) -> list
 
 
 def break_rules(bar: Progress) -> list[str]:
-    """See that the attacker wins where a rule is broken."""
+    """Check that the attacker's success is detected where a rule is broken."""
     task = bar.add_task("broken variants", total=len(VARIANTS))
     missed = []
     for name in VARIANTS:
@@ -94,7 +94,7 @@ def break_rules(bar: Progress) -> list[str]:
 
 
 def attack_for_real(bar: Progress, *, forms: int, calls: int, seed: int) -> list[str]:
-    """Ask for spellings of paths, send the rows of smuggling, and let the attacker loose, at a real NameNode."""
+    """Request spellings of paths, send the smuggling rows, and run the attacker, at a real NameNode."""
     shortfalls: list[str] = []
     with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True)) as cluster:
         make_directory(cluster, "/t")
@@ -140,7 +140,7 @@ def _attack(
 
 
 Part = Callable[[Progress], list[str]]
-"""Runs, and says in what it falls short."""
+"""Runs a part, and returns each requirement that it does not meet."""
 
 
 def _show(bar: Progress, task: TaskID, done: int) -> None:

@@ -1,4 +1,4 @@
-"""Requests of a given size that cost as much as their shape can make them cost."""
+"""Requests of a given size with the most expensive contents for their shape."""
 
 from collections.abc import Callable, Mapping
 from itertools import count, takewhile
@@ -8,26 +8,26 @@ from nncache.hadoop.calls import PREFIX
 
 
 def head(method: str, target: bytes, *fields: bytes) -> bytes:
-    """Make a whole head."""
+    """Return a complete head."""
     return b"\r\n".join((b"%b %b HTTP/1.1" % (method.encode(), target), b"Host: nn", *fields, b"", b""))
 
 
 def _path(method: str, unit: bytes, query: bytes, top: bytes = b"/top") -> Callable[[int], bytes]:
-    """Repeat a part of the path."""
+    """Return a function that repeats a part of the path."""
     return lambda size: head(
         method, PREFIX.encode() + top + unit * (size // len(unit)) + b"?user.name=carol&op=" + query
     )
 
 
 def _query(method: str, query: bytes, unit: bytes, path: bytes = b"/top/a") -> Callable[[int], bytes]:
-    """Repeat a part of the query."""
+    """Return a function that repeats a part of the query."""
     return lambda size: head(
         method, PREFIX.encode() + path + b"?user.name=carol&op=" + query + unit * (size // len(unit))
     )
 
 
 def _numbered(method: str, query: bytes, unit: bytes) -> Callable[[int], bytes]:
-    """Repeat a part of the query with another number each time."""
+    """Return a function that repeats a part of the query with ascending numbers."""
 
     def make(size: int) -> bytes:
         total = 0
@@ -45,13 +45,13 @@ def _numbered(method: str, query: bytes, unit: bytes) -> Callable[[int], bytes]:
 def _field(
     name: bytes, start: bytes, unit: bytes, target: bytes = b"GETFILESTATUS"
 ) -> Callable[[int], bytes]:
-    """Repeat a part of a header field of a plain read."""
+    """Return a function that repeats a part of a header field of a plain read."""
     plain = PREFIX.encode() + b"/top/a?op=" + target + b"&user.name=carol"
     return lambda size: head("GET", plain, name + b": " + start + unit * (size // len(unit)))
 
 
 def _fields(unit: bytes) -> Callable[[int], bytes]:
-    """Repeat a whole field as often as it may come."""
+    """Return a function that repeats a whole field as often as allowed."""
     return lambda size: head(
         "GET",
         PREFIX.encode() + b"/top/a?op=GETFILESTATUS&user.name=carol",
@@ -60,7 +60,7 @@ def _fields(unit: bytes) -> Callable[[int], bytes]:
 
 
 def _deepest(method: str, query: bytes, name: bytes = b"&a=") -> Callable[[int], bytes]:
-    """Name as many paths as fit in, each as deep as HDFS makes it."""
+    """Return a function that names as many paths as fit, each at HDFS's maximum depth."""
     path = 1_000 * b"/a"
     return lambda size: head(
         method,
@@ -153,4 +153,4 @@ SHAPES: Final[Mapping[str, Callable[[int], bytes]]] = {
     ) + b"1\r\nx\r\n" * (size // 6) + b"0\r\n\r\n",
     "empty lines": lambda size: b"\r\n" * (size // 2) + head("GET", PREFIX.encode() + b"/a?op=GETFILESTATUS"),
 }  # fmt: skip
-"""By name; each gives a request of about so many bytes."""
+"""By name; each returns a request of about the given number of bytes."""

@@ -1,4 +1,4 @@
-"""No code path is more than linear in a request's bytes, and none takes more than 64 times their number at once."""
+"""No code path costs more than linear work in a request's bytes, or more than 64 times them in memory."""
 
 import asyncio
 import gc
@@ -46,14 +46,14 @@ from tests.hostile.shapes import SHAPES
 from tests.proxy.doubles import FakeClock, make_cache
 
 SIZE: Final = 65_000
-"""Bytes of the requests whose memory is counted; the proxy takes 65,536 at most."""
+"""Size of the requests whose memory is measured; the proxy accepts 65,536 bytes."""
 HALF: Final = 8_000
-"""Bytes of those whose lines are counted, and of the same again with twice as many."""
+"""Smaller size of the requests whose lines are counted; the larger one is twice that."""
 MOST_BYTES_PER_BYTE: Final = 64
 MOST_GROWTH: Final = 2.3
-"""How much more two times the bytes may cost; square growth gives 4."""
+"""Maximum growth of the cost for twice the bytes; quadratic growth gives 4."""
 LONG_TEXT: Final = 4_000
-"""What counts as a text that holds the bytes of a request."""
+"""Length from which a text counts as one that holds the request's bytes."""
 
 GLOBS: Final = (
     "/user/*/workflow/*/*/*/_SUCCESS",
@@ -68,7 +68,7 @@ GLOBS: Final = (
 
 @contextmanager
 def memory_counted() -> Iterator[Cost]:
-    """Have what is taken inside counted."""
+    """Measure the allocations in the block."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -79,7 +79,7 @@ def memory_counted() -> Iterator[Cost]:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_no_request_takes_many_times_its_bytes(name: str) -> None:
-    """At once, from its first byte to its reply's last."""
+    """The peak of allocations, from the request's first byte to the reply's last."""
     raw = SHAPES[name](SIZE)
     with memory_counted() as cost:
         written = asyncio.run(serve(raw, cost, long_text=None, settings={"glob": GLOBS}))
@@ -88,7 +88,7 @@ def test_no_request_takes_many_times_its_bytes(name: str) -> None:
 
 
 def grown(spend: Callable[[int, Cost], object]) -> None:
-    """Spend what two sizes cost, of which one is two times the other, and hold them against each other."""
+    """Measure the cost of two sizes, one twice the other, and compare."""
     costs = []
     for size in (HALF, 2 * HALF):
         with memory_counted() as cost:
@@ -101,7 +101,7 @@ def grown(spend: Callable[[int, Cost], object]) -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_two_times_the_bytes_cost_about_two_times_as_much(name: str) -> None:
-    """Whole requests, from their bytes to those of the reply, whatever becomes of them on the way."""
+    """Whole requests, from their bytes to those of the reply, however they are answered."""
 
     def spend(size: int, cost: Cost) -> None:
         raw = SHAPES[name](size)
@@ -110,7 +110,7 @@ def test_two_times_the_bytes_cost_about_two_times_as_much(name: str) -> None:
     grown(spend)
 
 
-# ---- by themselves: what the limits of HDFS, or another reader, keep long texts from -------------------
+# ---- alone: functions that HDFS's limits, or an earlier reader, protect from long texts ----------------
 
 
 def _with_globs(path: str) -> None:
@@ -253,9 +253,9 @@ TEXTS: Final = (*PATHS, "%2Fa", "%", "/..", "//", "a,", ",/a", ";", "é", "\u030
 @pytest.mark.parametrize("unit", TEXTS)
 @pytest.mark.parametrize("name", ALONE)
 def test_each_reader_is_linear_by_itself(name: str, unit: str) -> None:
-    """Also where nothing longer than HDFS makes reaches it today."""
+    """This also holds where today nothing longer than an HDFS path can arrive."""
     if unit not in PATHS and name not in {"paths", "calls", "fields", "redirects"}:
-        return  # it is given canonical paths alone
+        return  # it gets canonical paths only
 
     def spend(size: int, cost: Cost) -> None:
         text = unit * (size // len(unit))
@@ -265,11 +265,11 @@ def test_each_reader_is_linear_by_itself(name: str, unit: str) -> None:
     grown(spend)
 
 
-# ---- seconds, where C code takes neither lines nor bytes -----------------------------------------------
+# ---- seconds, for work in C that shows neither as lines nor as bytes -----------------------------------
 
 
 def _redirected(path: str) -> None:
-    """Have our own NameNode send a client to a DataNode."""
+    """Let the product's own NameNode redirect a client to a DataNode."""
 
     async def for_writing() -> str:
         return "dn:9864"
@@ -293,7 +293,7 @@ def _redirected(path: str) -> None:
 
 
 def _seconds(spend: Callable[[str], None], text: str) -> float:
-    """Return the seconds of CPU that a text costs, the fewest of five times: another process takes its share."""
+    """Return the CPU seconds that a text costs, the minimum of five runs: other processes disturb some."""
     spent = []
     for _ in range(5):
         before = time.thread_time()
@@ -304,7 +304,7 @@ def _seconds(spend: Callable[[str], None], text: str) -> float:
 
 @pytest.mark.parametrize("spend", [_with_redirects, _redirected])
 def test_marks_out_of_order_cost_no_square_of_their_number(spend: Callable[[str], None]) -> None:
-    """Eight times as many: square growth gives 64."""
+    """With eight times as many marks; quadratic growth gives 64 times the cost."""
     few, many = (
         _seconds(spend, "/" + "\N{COMBINING GRAVE ACCENT}" * n + "\N{COMBINING GRAVE ACCENT BELOW}" * n)
         for n in (HALF // 16, HALF // 2)
@@ -312,7 +312,7 @@ def test_marks_out_of_order_cost_no_square_of_their_number(spend: Callable[[str]
     assert many <= 3 * 8 * few, f"{few:.4f} s, then {many:.4f} s"
 
 
-# ---- nothing is left out ---------------------------------------------------------------------------
+# ---- completeness ----------------------------------------------------------------------------------
 
 MODULES: Final = (
     "nncache.hadoop.paths",
@@ -330,21 +330,21 @@ MODULES: Final = (
     "nncache.net.http1.head",
     "nncache.proxy.reading",
 )
-"""Where what a request says is read."""
+"""Modules that read parts of a request."""
 
 NOT_OF_A_REQUEST: Final = frozenset(
     {
         "nncache.hadoop.globs.Glob.matches",
         "nncache.hadoop.globs.compile_glob",
         "nncache.cache.metadata_cache.MetadataCache.close_stream",
-        "nncache.proxy.reading.read_admitted",  # a method and an address; what it reads of a target others have read
+        "nncache.proxy.reading.read_admitted",  # a method and an address; other readers read the target
     }
 )
-"""Functions there that are given texts of settings, or of our own."""
+"""Functions in these modules whose texts come from settings or from the product."""
 
 
 def _readers() -> Iterator[str]:
-    """Name the functions and methods there that take a text."""
+    """Yield the names of the functions and methods that take a text."""
     for name in MODULES:
         module = importlib.import_module(name)
         for owner in (module, *(each for _, each in inspect.getmembers(module, inspect.isclass))):
@@ -363,7 +363,7 @@ def _takes_text(annotations: set[str]) -> bool:
 
 
 def test_every_reader_of_texts_is_among_them() -> None:
-    """A new function that takes a path, a target or a field must be given a long one here."""
+    """Each function that takes a path, a target or a field must get a long one here."""
     cost = Cost()
     for make in SHAPES.values():
         asyncio.run(serve(make(2 * LONG_TEXT), cost, long_text=LONG_TEXT, settings={"glob": GLOBS}))

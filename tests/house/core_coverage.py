@@ -1,12 +1,12 @@
-"""See that the own test file of each deciding module covers every branch of it: `pytest -p tests.house.core_coverage`.
+"""Check that each deciding module's own test file covers all its branches: `pytest -p tests.house.core_coverage`.
 
-A decider is pure, so nothing but a missing case keeps its tests from reaching a branch. What another module's test
-happens to reach does not count: it would go with that test. Nor does what a property test reaches: measuring makes it
-several times slower, and a branch that is reached by chance alone is missed one day.
+A decider is pure, so its tests can reach every branch. Coverage by another module's tests does not count, since it
+would disappear with those tests. Property tests do not count either: measuring slows them down several times, and a
+branch reached by chance is missed one day.
 
-A plugin that is loaded before any conftest, so that it sees the modules' definitions. It measures only while the own
-test file of a decider runs, and judges the modules whose own test file was run. Each worker of pytest-xdist judges its
-own share, since a file is not divided among workers.
+The plugin must load before any conftest, so that it measures the modules' definitions. It measures only while a
+decider's own test file runs, and judges only modules whose test file ran. Each worker of pytest-xdist judges its own
+share, since a file is never divided among workers.
 """
 
 import json
@@ -22,15 +22,15 @@ import pytest
 from tests.house.tree import PACKAGE, ROOT, acts, shown, sources
 
 CONTRACT = "deciders"
-"""The contract of import-linter that lists them: modules without a socket, a task or a clock."""
+"""The id of the import-linter contract that lists the deciders: modules without a socket, a task or a clock."""
 
 SHOWN = 12
-"""Missing lines named per module."""
+"""Maximum number of missing lines named per module."""
 
 
 @cache
 def core() -> tuple[Path, ...]:
-    """Return the modules that must be covered."""
+    """Return the files of the modules that must be covered."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     (listed,) = (each["source_modules"] for each in contracts if each.get("id") == CONTRACT)
@@ -38,7 +38,7 @@ def core() -> tuple[Path, ...]:
 
 
 def _files(name: str) -> tuple[Path, ...]:
-    """Return the files of a module, or those of a package that do anything."""
+    """Return the file of a module, or the files with functions of a package."""
     place = name.replace(".", "/")
     if (ROOT / place).is_dir():
         return tuple(path for path in sources(place) if path.name != "__init__.py" and acts(path))
@@ -64,7 +64,7 @@ class Measuring:
             include=[str(module) for module in core()],
             config_file=str(ROOT / "pyproject.toml"),
         )
-        self._measure(on=True)  # what is imported now is defined now
+        self._measure(on=True)  # imports from here on define the deciders
         self.left_out: dict[str, str] = {}
 
     def _measure(self, *, on: bool) -> None:
@@ -74,12 +74,12 @@ class Measuring:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self) -> None:
-        """All modules are imported."""
+        """Stop measuring: all modules are imported."""
         self._measure(on=False)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        """Measure the own test of a decider, but no property test: a branch reached by chance is missed one day."""
+        """Measure a decider's own test, unless it is a property test, which reaches branches by chance."""
         is_property = item.get_closest_marker("hypothesis") is not None
         if is_property or item.path not in self._module_of:
             return (yield)
@@ -95,7 +95,7 @@ class Measuring:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Judge the modules whose own tests were run here; a worker sends its verdict to the controller."""
+        """Judge the modules whose own tests ran here. A worker sends its verdict to the controller."""
         self._measure(on=False)
         for test in sorted(self._run):
             if text := self._uncovered(self._module_of[test]):
@@ -108,8 +108,8 @@ class Measuring:
             Verdict.of(session.config).take(judged, self.left_out)
 
     def _uncovered(self, module: Path) -> str:
-        """Return what the module's own tests leave out, as text; empty if nothing."""
-        # The empty context is the import of the module: its definitions.
+        """Return the lines and branches that the module's own tests miss, as text; empty without any."""
+        # The empty context is the import of the module, which runs its definitions.
         own = [f"^{shown(own_test(module))}$".replace(".", r"\."), "^$"]
         report = Path(self._scratch.name) / "report.json"
         self._tracer.json_report(morfs=[str(module)], outfile=str(report), contexts=own)
@@ -124,7 +124,7 @@ class Measuring:
 
 
 class Verdict:
-    """Gathers what was judged in all processes, and fails the session if a branch is left out."""
+    """Collects the verdicts of all processes, and fails the session if a branch is missed."""
 
     KEY = pytest.StashKey["Verdict"]()
 
@@ -134,7 +134,7 @@ class Verdict:
 
     @classmethod
     def of(cls, config: pytest.Config) -> "Verdict":
-        """Return the one of this session."""
+        """Return the verdict of this session."""
         return config.stash.setdefault(cls.KEY, cls())
 
     def take(self, judged: list[str], left_out: dict[str, str]) -> None:
@@ -144,18 +144,18 @@ class Verdict:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
-        """Take what a worker has judged; one that died has judged nothing, and its tests have failed."""
+        """Add a worker's verdict; a crashed worker has none, and its tests have failed."""
         found = getattr(node, "workeroutput", {}).get("deciders", {})
         self.take(found.get("judged", []), found.get("left_out", {}))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail the session if anything is left out."""
+        """Fail the session if any branch is missed."""
         if self._left_out and not session.exitstatus:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name what is left out."""
+        """Print the missed lines and branches."""
         for name, text in sorted(self._left_out.items()):
             terminalreporter.write_line(
                 f"not covered by its own tests, property tests aside: {name}: {text}", red=True
@@ -170,13 +170,13 @@ _started: list[Measuring] = []
 
 
 def pytest_addoption() -> None:
-    """Begin before plugins and conftests import what is to be measured: the first hook of a plugin named by `-p`."""
+    """Start before plugins and conftests import the deciders: this is the first hook of a plugin given by `-p`."""
     _started.append(Measuring())
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Measure where tests run; the controller of workers runs none, and prints the verdict."""
+    """Measure in the processes that run tests. With workers, the controller only prints the verdict."""
     if config.getoption("numprocesses", None):
         _started[-1].pytest_collection_finish()
     else:

@@ -1,4 +1,4 @@
-"""What runs without the extras: the service, and the demo in the environment that `make demo` makes."""
+"""The service, and the demo as `make demo` installs it, run without the extras."""
 
 import json
 import re
@@ -20,11 +20,11 @@ STARTS = (
     "nncache.commands.watch",
     "nncache.testbed.command",
 )
-"""What the demo imports, in the processes that it consists of."""
+"""The modules that the demo's processes import."""
 
 
 def without_extras() -> set[str]:
-    """Return the distributions that pyproject.toml asks for by itself, and those that they ask for."""
+    """Return the distributions that pyproject.toml requires without extras, and their requirements."""
     wanted = list(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
     found = set[str]()
     while wanted:
@@ -35,12 +35,12 @@ def without_extras() -> set[str]:
             try:
                 wanted += metadata.requires(name) or ()
             except metadata.PackageNotFoundError:
-                continue  # for another Python or operating system
+                continue  # for another Python version or operating system
     return found
 
 
 def test_the_demo_starts_without_any_extra() -> None:
-    """Every other library that is installed here is hidden."""
+    """All other installed libraries are hidden."""
     kept = without_extras()
     hidden = [
         module
@@ -55,7 +55,7 @@ def test_the_demo_starts_without_any_extra() -> None:
 
 @pytest.mark.parametrize("is_on", [False, True])
 def test_opentelemetry_is_loaded_only_for_spans(*, is_on: bool) -> None:
-    """A proxy that makes none costs the memory and the start of none."""
+    """A proxy without spans must not pay for its memory and start time."""
     flags = {"namenode_http": ("127.0.0.1:1",), "namenode_rpc": ("127.0.0.1:2",), "tracing": is_on}
     code = f"""
 import asyncio, json, sys

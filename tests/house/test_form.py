@@ -1,4 +1,4 @@
-"""What every file owes its reader; each rule is one test that names all files which break it."""
+"""Rules for the form of every file. Each test names all files that break its rule."""
 
 import ast
 import re
@@ -43,7 +43,7 @@ def test_a_silenced_check_says_which_and_why() -> None:
 def test_tasks_belong_to_a_group() -> None:
     """No task is started on the event loop itself: nothing would wait for it or see it fail.
 
-    `ClientConnection._respond` reports whatever happens in it, and `Server.stop` waits for it.
+    `ClientConnection._respond` reports its own failures, and `Server.stop` waits for it.
     """
     ungrouped = [
         f"{shown(path)}:{node.lineno}: {name}"
@@ -60,9 +60,9 @@ def test_tasks_belong_to_a_group() -> None:
 
 
 def test_what_a_test_replaces_in_the_product_is_put_back() -> None:
-    """By `pytest.MonkeyPatch`: what is assigned to a module or class stays for all tests after it in the process.
+    """Replace it with `pytest.MonkeyPatch`: an assignment to a module or class would affect all later tests.
 
-    The programs in `broken.py` are started to be broken, and end so.
+    The programs in `broken.py` are exempt, since they are broken on purpose and then exit.
     """
     replaced = [
         f"{shown(path)}:{node.lineno}: {ast.unparse(target)}"
@@ -79,7 +79,7 @@ def test_what_a_test_replaces_in_the_product_is_put_back() -> None:
 
 
 def _imported(tree: ast.Module) -> set[str]:
-    """Return the names that are imported from the product."""
+    """Return the names that a module imports from the product."""
     return {
         each.asname or each.name
         for node in ast.walk(tree)
@@ -89,7 +89,7 @@ def _imported(tree: ast.Module) -> set[str]:
 
 
 def test_no_expression_of_re_is_possessive() -> None:
-    """Before Python 3.11.5 such a quantifier takes more than it matches (gh-106052)."""
+    """Before Python 3.11.5, possessive quantifiers match too much (gh-106052)."""
     possessive = [
         f"{shown(path)}:{text.lineno}"
         for path in EVERYTHING
@@ -104,7 +104,7 @@ def test_no_expression_of_re_is_possessive() -> None:
 
 
 def test_an_error_that_leaves_except_star_is_meant_as_a_group() -> None:
-    """Before Python 3.11.4 whatever is raised there comes in an ExceptionGroup (gh-103590): raise it elsewhere."""
+    """Before Python 3.11.4, an exception raised there becomes an ExceptionGroup (gh-103590): raise it elsewhere."""
     raised = [
         f"{shown(path)}:{inner.lineno}"
         for path in EVERYTHING
@@ -119,7 +119,7 @@ def test_an_error_that_leaves_except_star_is_meant_as_a_group() -> None:
 
 
 def test_every_test_directory_is_a_package() -> None:
-    """`tests/proxy/` without an `__init__.py` in it and above would shadow the room of that name."""
+    """Without `__init__.py`, `tests/proxy/` would shadow the room of that name."""
     bare = {shown(path.parent) for path in sources("tests") if not (path.parent / "__init__.py").exists()}
     assert not bare
 
@@ -130,7 +130,7 @@ _NAMED = re.compile(r"`(tests/[\w/]+(?:\.py)?)(?:::(\w+))?`")
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_what_a_document_names_as_proof_exists(document: Path) -> None:
-    """A renamed test leaves no promise without proof."""
+    """After the rename of a test, a document must cite the new name."""
     missing = []
     for path, name in _NAMED.findall(document.read_text()):
         found = ROOT / path
@@ -140,5 +140,5 @@ def test_what_a_document_names_as_proof_exists(document: Path) -> None:
 
 
 def test_documents_name_proofs() -> None:
-    """So that the test above looks at something."""
+    """The test above must have something to check."""
     assert sum(len(_NAMED.findall(document.read_text())) for document in DOCUMENTS) > 50

@@ -1,4 +1,4 @@
-"""The generated pages say what the code says."""
+"""The generated pages match the code."""
 
 import json
 
@@ -23,7 +23,7 @@ def test_a_generated_page_is_current(name: str) -> None:
 
 
 def test_a_page_is_the_same_for_each_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A default that depends on the user is described, not filled in."""
+    """A default that depends on the user is described in words."""
     page = KEPT["settings.md"]()
     monkeypatch.setenv("LOGNAME", "somebody-else")
     assert KEPT["settings.md"]() == page
@@ -31,12 +31,12 @@ def test_a_page_is_the_same_for_each_user(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("name", sorted(OF_THE_SITE))
 def test_a_page_of_the_site_is_plain(name: str) -> None:
-    """As those in git."""
+    """The words are checked as in the committed pages."""
     assert unwanted_in(OF_THE_SITE[name]()) == []
 
 
 def test_each_command_with_json_has_an_example() -> None:
-    """And no other."""
+    """Commands without --json have none."""
     with_json = {
         " ".join(words) for words, each in LEAVES if any("--json" in one.opts for one in each.params)
     }
@@ -45,7 +45,7 @@ def test_each_command_with_json_has_an_example() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_example_is_json(name: str) -> None:
-    """One object or list, or one object a line."""
+    """An example is one object or list, or one object per line."""
     example = EXAMPLES[name]
     for text in example.splitlines() if name.endswith("watch") else [example]:
         assert isinstance(json.loads(text), dict | list)
@@ -53,7 +53,7 @@ def test_each_example_is_json(name: str) -> None:
 
 @pytest.mark.parametrize(("words", "command"), LEAVES, ids=[" ".join(words) for words, _ in LEAVES])
 def test_each_command_is_on_its_page_with_its_options(words: tuple[str, ...], command: click.Command) -> None:
-    """In a section of its own, settings among them."""
+    """Each has a section with all options, including settings."""
     _, _, rest = COMMANDS.partition(f"\n## nncache {' '.join(words)}\n")
     section, _, _ = rest.partition("\n## ")
     options = [option.opts[0] for option in command.params if isinstance(option, click.Option)]
@@ -62,6 +62,6 @@ def test_each_command_is_on_its_page_with_its_options(words: tuple[str, ...], co
 
 
 def test_each_command_that_has_settings_takes_a_file() -> None:
-    """All but those that need no settings."""
+    """The only exceptions are commands without settings."""
     without = {" ".join(words) for words, each in LEAVES if "config" not in {one.name for one in each.params}}
     assert without == {"advise", "cluster", "completion", "datanode", "fsck", "namenode"}

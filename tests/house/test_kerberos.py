@@ -1,4 +1,4 @@
-"""Where Kerberos cannot be had its tests are skipped, but never in CI."""
+"""Tests of Kerberos are skipped where it is not installed, but never in CI."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ EITHER = (pytest.fail.Exception, pytest.skip.Exception)
 def test_a_test_is_skipped_or_fails_where_it_is_required(
     monkeypatch: pytest.MonkeyPatch, required: str, ends_with: type[BaseException]
 ) -> None:
-    """With the packages to install."""
+    """The reason names the packages to install."""
     monkeypatch.setenv(REQUIRED, required)
     with pytest.raises(EITHER, match="apt-get install it") as ended:
         give_up("apt-get install it")
@@ -24,7 +24,7 @@ def test_a_test_is_skipped_or_fails_where_it_is_required(
 
 
 def test_ci_requires_it_and_installs_what_make_names() -> None:
-    """One list of packages in three places is three lists else."""
+    """The three lists of packages must agree."""
     run, make = (Path(ROOT / name).read_text(encoding="utf-8") for name in (".ci/run", "Makefile"))
     assert f"export {REQUIRED}=1" in run
     named = make.split("KERBEROS := apt-get install ", 1)[1].splitlines()[0].split()

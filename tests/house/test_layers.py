@@ -1,4 +1,4 @@
-"""Each test file belongs to one layer, and a run that is cut into shares keeps together what belongs together."""
+"""Each test file belongs to one layer, and a parallel run keeps tests with a common fixture together."""
 
 import click
 import pytest
@@ -19,20 +19,20 @@ from tools.nightly import PARTS, chosen, command_of
 
 
 def test_a_file_is_one_share() -> None:
-    """What is set up for a module is set up once; the cluster is shared by all its tests."""
+    """A module's fixtures are set up once, and one worker runs all tests of the cluster."""
     assert share_of("tests/faults/test_edits_lost.py::test_a[x::y]") == "tests/faults/test_edits_lost.py"
     assert share_of("tests/secured/test_tls.py::test_it") == "tests/secured/"
     assert share_of("tests/stories/test_root.py::test_it") == "cluster"
 
 
 def test_tests_with_processes_begin() -> None:
-    """The short ones fill up what the long ones leave."""
+    """The shorter ones then fill the gaps of the longer ones."""
     order = ["tests/cache/test_gate.py", "tests/faults/test_edits_lost.py", "tests/stories/test_root.py"]
     assert sorted(order, key=rank_of) == order[::-1]
 
 
 def test_the_places_that_are_named_are_there() -> None:
-    """A renamed one would move to another layer unnoticed."""
+    """Tests of a renamed file would silently move to another layer."""
     places = (*ON_THE_CLUSTER, *WITH_PROCESSES, *TOGETHER)
     assert [place for place in places if not list(ROOT.glob(f"{place.rstrip('/')}*"))] == []
 
@@ -43,7 +43,7 @@ def test_deciders_are_tested_without_a_process() -> None:
 
 
 def test_the_tests_near_a_module_are_found() -> None:
-    """Its own test is near; a test on the cluster is not chosen."""
+    """A module's own test is chosen; tests on the cluster are not."""
     files, further = near({"nncache.cache.gate"}, 1)
     assert ROOT / "tests/cache/test_gate.py" in files
     assert further > len(files)
@@ -52,14 +52,14 @@ def test_the_tests_near_a_module_are_found() -> None:
 
 
 def test_each_part_of_the_night_is_a_target() -> None:
-    """The Makefile names the parts that can be chosen alone."""
+    """The Makefile lists the parts that can be run alone."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = makefile.partition("\nNIGHTLY := ")[2].partition("\n")[0].split()
     assert targets == list(dict.fromkeys(part.partition("/")[0] for part in PARTS))
 
 
 def test_a_part_of_the_night_is_chosen_with_its_parts() -> None:
-    """A part that draws gets the seed; a wrong name is named with the right ones."""
+    """A random part gets the seed. An unknown name is reported with the valid ones."""
     assert chosen("model,long") == ["model", "model/variants", "long"]
     assert chosen("") == list(PARTS)
     assert command_of("model", 7)[1:] == ["-m", "tests.model", "--seed", "7"]

@@ -1,4 +1,4 @@
-"""What is installed: one import name, the runtime alone, and all that it needs."""
+"""The installed package: one import name, only the runtime, and everything that it needs."""
 
 import shutil
 import subprocess
@@ -11,29 +11,29 @@ import pytest
 from tests.house.tree import PACKAGE, ROOT
 
 TOOLS = ("bench", "demo", "testbed")
-"""Rooms of a checkout: they start clusters and load."""
+"""Rooms that are only in a checkout, since they start clusters and load."""
 
 BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "nncache")
 
 
 def test_type_checkers_read_its_annotations() -> None:
-    """PEP 561: without a py.typed an installed package counts as untyped."""
+    """PEP 561: without py.typed, an installed package counts as untyped."""
     assert (PACKAGE / "py.typed").is_file()
 
 
 @pytest.mark.parametrize("room", ["bench", "cache", "invalidation", "proxy"])
 def test_the_link_at_the_top_leads_to_the_room(room: str) -> None:
-    """docs/decisions/0001: relative, so that it holds wherever the checkout lies."""
+    """docs/decisions/0001: the link is relative, so that the checkout may be moved."""
     assert (ROOT / room).readlink() == Path("nncache") / room
 
 
 def test_the_package_holds_no_link() -> None:
-    """docs/decisions/0001: history, archives and Windows see files."""
+    """docs/decisions/0001: Git history, archives and Windows need plain files."""
     assert [path for path in PACKAGE.rglob("*") if path.is_symlink()] == []
 
 
 def test_the_wheel_holds_the_runtime_under_one_name(tmp_path: Path) -> None:
-    """`nncache proxy` works from it, `import cache` does not, and `nncache cluster` says what it needs."""
+    """From the wheel, `nncache proxy` works, `import cache` fails, and `nncache cluster` names its requirement."""
     source = tmp_path / "source"
     source.mkdir()
     for name in BUILT_FROM:
@@ -56,7 +56,7 @@ def test_the_wheel_holds_the_runtime_under_one_name(tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(installed)
 
     def run(code: str) -> subprocess.CompletedProcess[str]:
-        # Isolated, with our dependencies but without the editable nncache of this environment.
+        # Isolated: with the dependencies, but without this environment's editable nncache.
         start = (
             "import sys; sys.meta_path[:] = [m for m in sys.meta_path if 'editable' not in repr(m).lower()]; "
             f"sys.path[:] = [{str(installed)!r}] + [p for p in sys.path if p != {str(ROOT)!r}]; "

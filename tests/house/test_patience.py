@@ -1,4 +1,4 @@
-"""No test fails because the machine is busy: what waits for real time waits until only a hang explains it."""
+"""No test fails because the machine is busy: waits in real time end only when something must be hanging."""
 
 import ast
 from collections.abc import Iterator
@@ -9,16 +9,16 @@ from tests.house.tree import parsed, shown, sources, text_of
 from tests.patience import HANG_S
 
 CLOCKS = {"boottime", "monotonic", "perf_counter"}
-"""Clocks that go on while the machine does something else; a story in virtual time has its own."""
+"""Clocks of real time; a test in virtual time has its own clock."""
 
 MARGINS = {"HANG_S", "SLACK_S", "SESSION_TIMEOUT_S", "timeout_s"}
-"""What the time that a test measures may be compared with: a margin, or a time that something else would take."""
+"""Upper limits that a measured time may be compared with: a margin, or the duration of something else."""
 
 LIMIT = "asyncio.timeout"
 
 
 def hasty(tree: ast.AST) -> Iterator[int]:
-    """Yield the lines that a busy machine makes fail."""
+    """Yield the lines that fail on a busy machine."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert):
             yield from [node.lineno] * any(map(_is_hasty_bound, ast.walk(node.test)))
@@ -30,7 +30,7 @@ def hasty(tree: ast.AST) -> Iterator[int]:
 
 
 def _is_hasty_bound(node: ast.AST) -> bool:
-    """Tell whether a measured time must be less than something that is no margin."""
+    """Return whether a measured time is compared with an upper limit that has no margin."""
     if not isinstance(node, ast.Compare):
         return False
     sides = [node.left, *node.comparators]
@@ -41,7 +41,7 @@ def _is_hasty_bound(node: ast.AST) -> bool:
 
 
 def _is_measured(node: ast.AST) -> bool:
-    """Tell whether this is the time from something up to now."""
+    """Return whether this is the time since an earlier moment."""
     return (
         isinstance(node, ast.BinOp)
         and isinstance(node.op, ast.Sub)
@@ -55,7 +55,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def test_no_test_depends_on_how_fast_the_machine_is() -> None:
-    """`tests/patience.py` has the margins; speed is shown by the benchmarks."""
+    """The margins are in `tests/patience.py`; the benchmarks measure speed."""
     lines = [
         f"{shown(path)}:{line}"
         for path in sources("tests")
@@ -83,5 +83,5 @@ def test_no_test_depends_on_how_fast_the_machine_is() -> None:
     ],
 )
 def test_what_is_hasty_is_found(source: str, *, is_hasty: bool) -> None:
-    """Each form, and what looks like it."""
+    """Each hasty form is found, and similar patient forms are not."""
     assert bool([*hasty(ast.parse(source))]) is is_hasty

@@ -1,6 +1,6 @@
-"""The house does not outgrow its readers: files on each journey, modules with one user, packages, words.
+"""Limits on the size of the code base: files per journey, modules with one user, packages, words.
 
-Each limit is what was counted when it was set. Lower it when the count falls; raise it only with a decision.
+Each limit is the count at the time it was set. Lower it when the count falls; raise it only with a decision.
 """
 
 import ast
@@ -27,8 +27,7 @@ from tests.proxy.wire import RawClient, RawNameNode, limits_of_tests, says, serv
 from tests.registry.samples import WEBHDFS, fake_registry
 
 JOURNEYS = {"kept miss": 42, "hit": 26, "LISTSTATUS": 34, "MKDIRS": 42, "held wait": 49, "registry": 21}
-"""Of a head that was not seen before, without events: the product's files of which a function runs, those that read
-HTTP among them."""
+"""The product's files that run a function on the journey of a new request head, without events; HTTP parsers count."""
 
 SMALL_WITH_ONE_USER = 5
 PROTOCOLS = 30
@@ -36,12 +35,12 @@ README_WORDS = 800
 DOCS_WORDS = 50_000
 
 SMALL = 40
-"""Lines below which a module with a single user belongs into that user."""
+"""A module with fewer lines and a single user belongs into that user."""
 
 
 @contextmanager
 def files_run() -> Iterator[set[str]]:
-    """Give the product's files of which a function runs meanwhile in this thread."""
+    """Yield the product's files that run a function in this thread during the block."""
     files: set[str] = set()
     inside = f"{PACKAGE}/"
 
@@ -50,7 +49,7 @@ def files_run() -> Iterator[set[str]]:
             files.add(frame.f_code.co_filename.removeprefix(inside))
 
     before = sys.getprofile()
-    gc.collect()  # not meanwhile: what is left of other tests would run files of its own
+    gc.collect()  # otherwise finalizers of other tests would run files during the block
     gc.disable()
     sys.setprofile(note)
     try:
@@ -61,7 +60,7 @@ def files_run() -> Iterator[set[str]]:
 
 
 async def journeys() -> dict[str, set[str]]:
-    """Return the files on each journey of a request, without its test doubles."""
+    """Return the files of each journey of a request, without test doubles."""
     run: dict[str, set[str]] = {}
     async with direct(says(GONE), learns=OTHER) as (d, _), d.client() as client:
         for name, cache_status in (("kept miss", b"nncache; fwd=miss; stored"), ("hit", b"nncache; hit")):
@@ -81,7 +80,7 @@ async def journeys() -> dict[str, set[str]]:
 
 
 async def held_wait() -> set[str]:
-    """Return the files on the journey of a request that is held until a file is there."""
+    """Return the files of a long poll that ends when its file appears."""
     async with direct(says(GONE), says(GONE), says(IS_FILE), learns=OTHER) as (d, _), d.client() as client:
         with files_run() as run:
             client.send(ASK.replace(b"Accept: */*", b"Prefer: wait=60"))
@@ -92,7 +91,7 @@ async def held_wait() -> set[str]:
 
 
 async def registry_lookup() -> set[str]:
-    """Return those on the journey of a request for a record, from the proxy to ZooKeeper."""
+    """Return the files of a registry request, from the proxy to ZooKeeper."""
     registry, limits, traffic = fake_registry(), limits_of_tests(), Traffic(boottime)
     await registry.make_root()
     await registry.bind("/services/a", WEBHDFS)
@@ -108,7 +107,7 @@ async def registry_lookup() -> set[str]:
 
 
 async def test_no_journey_becomes_longer() -> None:
-    """A reader follows a request through so many files."""
+    """To follow a request, a reader needs all files of its journey."""
     longer = {
         name: sorted(files) for name, files in (await journeys()).items() if len(files) > JOURNEYS[name]
     }
@@ -117,12 +116,12 @@ async def test_no_journey_becomes_longer() -> None:
 
 @cache
 def graph() -> grimp.ImportGraph:
-    """Return the imports of the product."""
+    """Return the import graph of the product."""
     return grimp.build_graph("nncache", cache_dir=str(ROOT / ".import_linter_cache"))
 
 
 def test_few_small_modules_have_a_single_user() -> None:
-    """Such a module is read with its user, so it belongs there; a decider stands alone to be tested alone."""
+    """It is read with its user, so it belongs there. Deciders are exempt, since they are tested alone."""
     small = [
         module
         for module in graph().modules
@@ -134,7 +133,7 @@ def test_few_small_modules_have_a_single_user() -> None:
 
 
 def test_no_two_packages_import_each_other() -> None:
-    """Data flows one way."""
+    """Dependencies between packages are one-way."""
     pairs = {
         (importer.rpartition(".")[0], imported.rpartition(".")[0])
         for importer in graph().modules
@@ -145,7 +144,7 @@ def test_no_two_packages_import_each_other() -> None:
 
 
 def test_few_classes_are_protocols() -> None:
-    """One method is a Callable, and the one class that has several is itself."""
+    """A Callable replaces a protocol with one method, and a class one with a single implementation."""
     bases = (
         base
         for path in sources("nncache")
@@ -158,8 +157,8 @@ def test_few_classes_are_protocols() -> None:
 
 @pytest.mark.parametrize(("pages", "words"), [("README.md", README_WORDS), ("docs/**/*.md", DOCS_WORDS)])
 def test_documents_stay_short(pages: str, words: int) -> None:
-    """Each fact stands once."""
+    """Each fact is written once."""
     counted = [
         page for page in ROOT.glob(pages) if page.name != "track-record.md"
-    ]  # that grows with each fault
+    ]  # which grows with each fault
     assert sum(len(page.read_text(encoding="utf-8").split()) for page in counted) <= words

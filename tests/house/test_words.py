@@ -1,4 +1,4 @@
-"""What operators and users read is plain technical English: the words that were worst do not come back."""
+"""Texts for operators and users are plain technical English, without the worst words of the past."""
 
 import ast
 import re
@@ -19,13 +19,13 @@ UNWANTED = {
     "somebody": "another client, another process",
     "a fault of ours": "an internal error",
 }
-"""By word: what to say instead."""
+"""Unwanted words, with their replacements."""
 IN_ROOMS = ("comes of it", "of before", "stands still")
-"""Phrases that the docstrings of these rooms no longer have."""
+"""Phrases that docstrings of these rooms must not contain."""
 ROOMS = ("proxy", "cache", "invalidation", "hadoop", "registry", "coordination", "net")
 
 IN_NAMES = {"told", "said", "wish", "scene", "world", "vault"}
-"""Words of no name: it says what the value is."""
+"""Words that no name may contain, since they do not say what a value is."""
 
 READ_BY_USERS = (
     "README.md",
@@ -39,7 +39,7 @@ LOGGED = {"debug", "info", "warning", "error", "exception", "critical", "warn"}
 
 
 def unwanted_in(text: str) -> list[str]:
-    """Return the unwanted words of a text, with what to say instead."""
+    """Return the unwanted words of a text, each with its replacement."""
     return [
         f"{word}: {better}"
         for word, better in UNWANTED.items()
@@ -49,13 +49,13 @@ def unwanted_in(text: str) -> list[str]:
 
 @pytest.mark.parametrize("page", READ_BY_USERS)
 def test_pages_are_plain(page: str) -> None:
-    """Names of metrics aside: an underscore joins what is one name."""
+    """Names of metrics are exempt: an underscore makes them one word."""
     assert unwanted_in((ROOT / page).read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize("place", ["nncache", "tools"])
 def test_docstrings_and_messages_are_plain(place: str) -> None:
-    """All strings but those that are one word: the user `nobody` is one."""
+    """Strings of one word are exempt, such as the user `nobody`."""
     found = [
         (path.relative_to(ROOT), node.lineno, words)
         for path in sources(place)
@@ -67,7 +67,7 @@ def test_docstrings_and_messages_are_plain(place: str) -> None:
 
 
 def log_lines() -> Iterator[tuple[Path, int, str]]:
-    """Yield the first argument of each call that logs."""
+    """Yield the first argument of each logging call."""
     for path in sources("nncache"):
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
@@ -77,7 +77,7 @@ def log_lines() -> Iterator[tuple[Path, int, str]]:
 
 
 def test_log_lines_are_plain() -> None:
-    """They say what happened and name the object; they begin in lower case, unless with a name."""
+    """They say what happened and to which object. They start in lower case, except with a name."""
     lines = list(log_lines())
     assert len(lines) > 30
     assert [(path, number, found) for path, number, text in lines if (found := unwanted_in(text))] == []
@@ -91,7 +91,7 @@ def test_log_lines_are_plain() -> None:
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_rooms_keep_to_plain_phrases(room: str) -> None:
-    """Docstrings name the thing: the outcome, the previous one, the user."""
+    """Docstrings name the thing: the outcome, the previous value, the user."""
     found = [
         (path.relative_to(ROOT), node.lineno, phrase)
         for path in sources(f"nncache/{room}")
@@ -105,7 +105,7 @@ def test_rooms_keep_to_plain_phrases(room: str) -> None:
 
 @pytest.mark.parametrize("place", ["nncache", "tools"])
 def test_names_say_what_the_value_is(place: str) -> None:
-    """A reply, a message, a reported change: what an engineer would search for."""
+    """Names use terms that an engineer would search for, such as reply, message or reported change."""
     found = [
         (path.relative_to(ROOT), getattr(node, "lineno", 0), name)
         for path in sources(place)

@@ -13,7 +13,12 @@ import pytest
 from nncache.hadoop.change import Touched, Vanished
 from nncache.hadoop.events import EventBatch, Rename, Unlink
 from nncache.invalidation.backoff import NOT_PERMITTED_RETRY_S
-from nncache.invalidation.consumer import FILTERS_PER_ITERATION, ITEMS_PER_ITERATION, Consumer
+from nncache.invalidation.consumer import (
+    CHANGES_PER_ITERATION,
+    FILTERS_PER_ITERATION,
+    ITEMS_PER_ITERATION,
+    Consumer,
+)
 from nncache.invalidation.edits.direct import DirectInotifyEventInputStream
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
@@ -334,6 +339,18 @@ async def test_a_long_page_lets_others_run() -> None:
         while not on.sink.of("cover"):
             iterations += 1
             await asyncio.sleep(0)
+    assert iterations >= 19
+
+
+async def test_a_long_transaction_lets_others_run() -> None:
+    """A CONCAT has an event for each of its sources, of which a user may name any number in one call over RPC."""
+    iterations = 0
+    sources = tuple(Unlink(f"/w/{number}") for number in range(20 * CHANGES_PER_ITERATION))
+    async with consuming([Transactions(EventBatch(1, sources)), Covered(1.0, 1)]) as on:
+        while not on.sink.of("cover"):
+            iterations += 1
+            await asyncio.sleep(0)
+        assert len(on.sink.of("apply")) == len(sources)
     assert iterations >= 19
 
 

@@ -1,4 +1,4 @@
-"""`make model`: many seeded histories of the whole system, in processes side by side."""
+"""`make model`: run many seeded histories of the whole system, in parallel processes."""
 
 import os
 import sys
@@ -28,7 +28,7 @@ _CHUNK = 100
     help="Tell all on this one; else the seed decides.",
 )
 def main(histories: int, seed: int, steps: int, jobs: int, channel: str | None) -> None:
-    """Tell random histories of the whole system and judge every guarantee after each step."""
+    """Run random histories of the whole system and judge every guarantee after each step."""
     figures = Figures()
     chunks = [
         range(first, min(first + _CHUNK, seed + histories)) for first in range(seed, seed + histories, _CHUNK)

@@ -1,4 +1,4 @@
-"""All that can happen in a history, by name; a number says how much, which, or to whom."""
+"""The acts of a history, by name; the number of an act determines its amount, path or user."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ _SLOWNESS_S: Final = (0.001, 0.001, 0.01, 0.1, 0.6, 2.5)
 
 @dataclass
 class Simulation:
-    """A system, and what has been seen in its history."""
+    """A system, and the features that its history has shown."""
 
     system: System
     channel: ChannelName
@@ -28,18 +28,18 @@ class Simulation:
     # -- reads
 
     def read(self, number: int) -> None:
-        """Ask for a status."""
+        """Read the status of one path as one user."""
         draw = Draw(number)
         self.system.come(self.system.read(draw.path(), draw.user()))
 
     def poll(self, number: int) -> None:
-        """Ask for much, as everybody."""
+        """Read every other path as every user."""
         for path in PATHS[number % 2 :: 2]:
             for user in USERS:
                 self.system.come(self.system.read(path, user))
 
     def herd(self, number: int) -> None:
-        """Ask for one status many times at once."""
+        """Read the status of one path many times concurrently."""
         draw = Draw(number)
         path = draw.path()
         for _ in range(2):
@@ -47,12 +47,12 @@ class Simulation:
                 self.system.come(self.system.read(path, user))
 
     def refresh(self, number: int) -> None:
-        """Ask the NameNode in any case."""
+        """Read a status with a cache directive that forces a call to the NameNode."""
         draw = Draw(number)
         self.system.come(self.system.read(draw.path(), draw.user(), refresh=True))
 
     def wait(self, number: int) -> None:
-        """Ask for a status as several at once, and wait for another one."""
+        """Wait for a changed status of one path, as several clients concurrently."""
         draw = Draw(number)
         path, wait_s, for_another, is_kept = (
             draw.path(),
@@ -67,30 +67,30 @@ class Simulation:
     # -- changes
 
     def change(self, number: int) -> None:
-        """Change something behind the proxy's back."""
+        """Change the namespace behind the proxy's back."""
         self.system.cluster.try_write(Draw(number).write().operation)
 
     def change_and_poll(self, number: int) -> None:
-        """Change something behind the proxy's back, while everybody asks for it."""
+        """Change the namespace behind the proxy's back, during concurrent reads of one path."""
         self.herd(number // 7)
         self.change(number)
 
     def write(self, number: int) -> None:
-        """Change something through the proxy."""
+        """Change the namespace through the proxy."""
         self._write(Draw(number).write())
 
     def change_access(self, number: int) -> None:
-        """Change who may do what, behind the proxy's back."""
+        """Change an owner or a mode, behind the proxy's back."""
         self.system.cluster.try_write(Draw(number).access().operation)
         self.features.add("permission change")
 
     def write_access(self, number: int) -> None:
-        """Change who may do what, through the proxy."""
+        """Change an owner or a mode, through the proxy."""
         self._write(Draw(number).access())
         self.features.add("permission change")
 
     def write_policy(self, number: int) -> None:
-        """Change a storage policy through the proxy: no event tells."""
+        """Set a storage policy through the proxy: no event reports it."""
         self._write(set_policy(Draw(number).path()))
 
     def _write(self, write: Write) -> None:
@@ -103,7 +103,7 @@ class Simulation:
         self.system.come(write_and_read())
 
     def create(self, number: int) -> None:
-        """Create or append through the proxy, in two steps."""
+        """Create or append to a file through the proxy, in two steps."""
         draw = Draw(number)
         path, user, takes_s = draw.file(), draw.writer(), draw.duration_s()
         follows = draw.follows()
@@ -121,7 +121,7 @@ class Simulation:
         self.system.come(create_and_read())
 
     def open(self, number: int) -> None:
-        """Create a file, or append to it, behind the proxy's back, and leave it open."""
+        """Create or append to a file behind the proxy's back, and leave it open."""
         draw = Draw(number)
         path = draw.file()
         opens = (operations.create, operations.append)[draw.of(2)]
@@ -129,12 +129,12 @@ class Simulation:
             self.features.add("open file")
 
     def flush(self, _: int) -> None:
-        """Let all open files grow."""
+        """Let every open file grow."""
         for path in self._open_files():
             self.system.cluster.try_write(by(SUPERUSER, operations.flush, path))
 
     def close(self, number: int) -> None:
-        """Complete a file."""
+        """Close an open file."""
         open_files = self._open_files()
         if open_files:
             path = open_files[number % len(open_files)]
@@ -144,7 +144,7 @@ class Simulation:
         return [path for path, inode in self.system.cluster.present.namespace.items() if inode.is_open]
 
     def restore(self, _: int) -> None:
-        """Let there be something to read again."""
+        """Create missing directories again and make all directories readable."""
         cluster = self.system.cluster
         for path in ("/a/b/d", "/c"):
             cluster.try_write(by(SUPERUSER, operations.mkdirs, path))
@@ -154,35 +154,35 @@ class Simulation:
     # -- troubles
 
     def be_slow(self, number: int) -> None:
-        """Let each call take its time."""
+        """Set the duration of each call to the NameNode."""
         self.system.call_takes_s = _SLOWNESS_S[number % len(_SLOWNESS_S)]
 
     def crash(self, number: int) -> None:
-        """Let the active NameNode crash and start again, or the other one take over."""
+        """Crash and restart the active NameNode, or fail over to the other one."""
         cluster = self.system.cluster
         (cluster.restart if number % 2 else cluster.fail_over)()
         self.features.add("crash")
 
     def hold_sync(self, _: int) -> None:
-        """Let nothing become durable for a while."""
+        """Stop making edits durable until the next `sync`."""
         self.system.cluster.hold_sync()
 
     def sync(self, _: int) -> None:
-        """Make everything durable."""
+        """Make all edits durable."""
         self.system.cluster.sync()
 
     def cut(self, number: int) -> None:
-        """Cut the connections to the NameNode, or its RPC port off."""
+        """Cut the connections to the active NameNode; in one case of three, block its RPC port as well."""
         self.system.cluster.active.cut()
         self.system.cluster.active.is_reachable = number % 3 != 0
 
     def cut_under_a_call(self, number: int) -> None:
-        """Cut the connections, or change something, between a call and its reply."""
+        """Cut the connections, or change the namespace, between a call and its reply."""
         active = self.system.cluster.active
         active.during_call = active.cut if number % 2 else partial(self.change, number // 2)
 
     def fall_silent(self, number: int) -> None:
-        """Let the NameNode's web pages be silent, or say nothing of its log; or let questions have no answer."""
+        """Stop the replies of the NameNode's JMX page, of its log position, or of queries to it."""
         active = self.system.cluster.active
         if number % 3 == 0:
             active.answers_jmx = False
@@ -192,7 +192,7 @@ class Simulation:
             self.system.queries.is_silent = True
 
     def lose_edits(self, number: int) -> None:
-        """Change something while nobody can read the edits, and purge them."""
+        """Change the namespace while the edits cannot be read, then purge those edits."""
         cluster = self.system.cluster
         cluster.active.cut()
         before = cluster.active.log.end
@@ -205,24 +205,24 @@ class Simulation:
             self.features.add("gap")
 
     def small_pages(self, number: int) -> None:
-        """Limit the events of a page."""
+        """Limit the number of events in a page of edits."""
         for namenode in self.system.cluster.namenodes:
             namenode.max_events = 1 + number % 3
 
     def befall(self, number: int) -> None:
-        """Let something happen to the channel."""
+        """Cause one fault of the channel."""
         kind = self.system.channel.befall(number)
         if kind:
             self.features.add(kind)
 
     def break_cache(self, number: int) -> None:
-        """Let the cache fail."""
+        """Make the next call of one method of the cache fail."""
         methods = ("lookup", "conclude", "apply", "open_window", "set_filters")
         self.system.cache.faults[methods[number % len(methods)]] += 1
         self.features.add("fault of the cache")
 
     def end_troubles(self, _: int) -> None:
-        """Let everybody answer."""
+        """End all faults and delays."""
         system = self.system
         system.call_takes_s = 0.001
         system.queries.is_silent = False
@@ -235,7 +235,7 @@ class Simulation:
         system.channel.heal()
 
     def stats(self) -> StreamStats:
-        """Return what the consumer has seen."""
+        """Return the counters of the consumer."""
         return self.system.consumer.stats()
 
 
@@ -270,7 +270,7 @@ ACTS: Final[Mapping[str, tuple[int, Callable[[Simulation, int], None]]]] = {
     "break the cache": (1, Simulation.break_cache),
     "end troubles": (4, Simulation.end_troubles),
 }
-"""By name: how often, compared with the others, and what."""
+"""By name: the weight of an act in the draw, and the act."""
 
 PAUSES_S: Final = (0.0, 0.0, 0.0, 0.0005, 0.0005, 0.002, 0.01, 0.05, 0.3, 0.3, 1.0, 3.5)
-"""How long it may be until the next act."""
+"""The pauses between two acts, in seconds."""

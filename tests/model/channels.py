@@ -1,4 +1,4 @@
-"""The ways in which the model's proxy learns of changes, and what may befall each."""
+"""The channels by which the model's proxy receives changes, and the faults of each."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -31,11 +31,11 @@ from tests.model.namespace import Step
 from tests.setup import channel_setup
 
 GLOBS = ("/a", "/a/*", "/a/b/*", "/a/b/d/*", "/c/*", "/")
-"""What may be answered from memory."""
+"""The globs of the paths that may be answered from memory."""
 
 
 class ChannelName(Enum):
-    """The built-in channels, by their names in the settings, and the direct one over another source of edits."""
+    """The built-in channels, by their names in the settings, and both with edits from JournalNodes."""
 
     DIRECT = "direct"
     ZOOKEEPER = "zookeeper"
@@ -44,17 +44,17 @@ class ChannelName(Enum):
 
 
 def polling(interval_s: float) -> PollingSettings:
-    """Poll as rarely as a model needs, without a limit to the cost; never roll."""
+    """Return polling settings with this interval, no limit on cost, and no roll of the edit log."""
     return PollingSettings(poll_interval_s=interval_s, poll_budget_share=1.0, roll_interval_s=0)
 
 
 class Direct:
-    """The proxy reads the edits itself.
+    """The direct channel: the proxy reads the edits itself.
 
     Attributes:
-        tells_each_event: nothing is merged or left out on the way.
-        at_first_sight: something is told that may never be in the log.
-        filters_changed: how often the filters were changed.
+        tells_each_event: no event is merged or left out on the way.
+        at_first_sight: a change may be reported before it is durable, so it may never be in the log.
+        filters_changed: number of changes of the filters so far.
     """
 
     tells_each_event = True
@@ -69,26 +69,26 @@ class Direct:
         )
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
-        """Nothing runs beside it."""
+        """Do nothing: the channel has no other process."""
 
     def shown_to_strangers(self) -> str:
-        """Return what of the service others may read or change; "" for nothing."""
+        """Return a znode that strangers may read or change; "" if there is none."""
         return ""
 
     def befall(self, number: int) -> str:
-        """Let something happen to it; return what kind of thing that is."""
+        """Cause a fault of the channel; return the feature that it adds to the history."""
         return ""
 
     def heal(self) -> None:
-        """Nothing is broken."""
+        """Do nothing: the channel has no faults of its own."""
 
     async def stop(self) -> None:
-        """Nothing runs."""
+        """Shut the stream down."""
         await self.stream.shut_down()
 
 
 class FromJournalNodes(Direct):
-    """The proxy reads the JournalNodes' edits."""
+    """The direct channel with edits from the JournalNodes."""
 
     at_first_sight = True
 
@@ -101,27 +101,27 @@ class FromJournalNodes(Direct):
         )
 
     def befall(self, number: int) -> str:
-        """Let something befall the JournalNodes."""
+        """Cause a fault of the JournalNodes."""
         return self._journal.befall(number)
 
     def heal(self) -> None:
-        """End all troubles of theirs."""
+        """End all faults of the JournalNodes."""
         self._journal.heal()
 
 
 class _FilterWriter:
-    """Changes of filters are transactions of the cluster."""
+    """Writes changes of filters as transactions of the cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
     def unlink(self, path: str) -> None:
-        """Log a change below the filters' directory."""
+        """Log the deletion of a path below the filters' directory."""
         self._cluster.write(lambda now, _: [Step(now, (Unlink(path),))])
 
 
 class ThroughZooKeeper(Direct):
-    """A publisher reads the edits and writes to a ZooKeeper, from where the proxy has them."""
+    """The ZooKeeper channel: a publisher writes the edits to ZooKeeper, and the proxy reads them there."""
 
     tells_each_event = False
 
@@ -153,7 +153,7 @@ class ThroughZooKeeper(Direct):
         self._tasks: asyncio.TaskGroup | None = None
 
     def _other_source(self, _cluster: Cluster, _pool: FakePool) -> Callable[[], EditsSource] | None:
-        """Return what makes the publishers' sources, if they do not read the NameNode."""
+        """Return a factory of the publishers' edit sources; None if the publishers read the NameNode."""
         return None
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
@@ -162,7 +162,7 @@ class ThroughZooKeeper(Direct):
         self._start()
 
     def shown_to_strangers(self) -> str:
-        """Return a znode that others may read or change than service, proxy and its filter's owner; "" for none."""
+        """Return a znode whose ACL admits more than service, proxy and the filter's owner; "" for none."""
         tree = self._zookeeper.tree
         for path in tree.paths:
             named = path.removeprefix(f"{ZNODES.namespace}/").removeprefix(".filters/").partition("/")[0]
@@ -173,7 +173,7 @@ class ThroughZooKeeper(Direct):
         return ""
 
     def befall(self, number: int) -> str:
-        """Let something happen to ZooKeeper, the publisher or the filters."""
+        """Cause a fault of ZooKeeper or of the publisher, or change the filters."""
         kinds: tuple[tuple[str, Callable[[], None]], ...] = (
             ("crash", self._kill),
             ("crash", self._start),
@@ -193,13 +193,13 @@ class ThroughZooKeeper(Direct):
         return kind
 
     def heal(self) -> None:
-        """End all troubles."""
+        """End all faults."""
         self._zookeeper.connect()
         if self._process is None:
             self._start()
 
     async def stop(self) -> None:
-        """Stop the publisher."""
+        """Stop the publisher and shut the stream down."""
         self._kill()
         await self.stream.shut_down()
 
@@ -216,7 +216,7 @@ class ThroughZooKeeper(Direct):
             self._put(number)
 
     def _modify(self, number: int) -> None:
-        """Give a filter another glob, which matches nothing here, or its own one again."""
+        """Set a filter's glob to one that matches no path of the model, or back to its own."""
         number %= len(self._globs)
         known = self._filters.filters.get(f"f{number}")
         if known is None or known.path_glob != self._globs[number]:
@@ -226,7 +226,7 @@ class ThroughZooKeeper(Direct):
             self.filters_changed += 1
 
     def _replace(self, number: int) -> None:
-        """Remove a filter and add it again at once."""
+        """Remove a filter and add it again immediately."""
         number %= len(self._globs)
         self._filters.remove(f"f{number}")
         self._put(number)
@@ -238,7 +238,7 @@ class ThroughZooKeeper(Direct):
             self._process = process, self._tasks.create_task(process.publisher.run())
 
     def _kill(self) -> None:
-        """Kill the publisher: it says no farewell."""
+        """Kill the publisher without a clean shutdown: its session stays until it expires."""
         if self._process is not None:
             (process, task), self._process = self._process, None
             self._zookeeper.disconnect(process.session)
@@ -257,7 +257,7 @@ class ThroughZooKeeper(Direct):
 
 
 class PublishedFromJournalNodes(ThroughZooKeeper):
-    """The publisher reads the JournalNodes' edits."""
+    """The ZooKeeper channel with a publisher that reads the edits of the JournalNodes."""
 
     _journal: ModelJournal
 
@@ -266,11 +266,11 @@ class PublishedFromJournalNodes(ThroughZooKeeper):
         return lambda: self._journal.source(pool, lambda: 0.5, at_first_sight=False)
 
     def befall(self, number: int) -> str:
-        """Let something befall the JournalNodes, or the rest."""
+        """Cause a fault of the JournalNodes, of ZooKeeper or of the publisher, or change the filters."""
         return self._journal.befall(number // 4) if number % 4 else super().befall(number // 4)
 
     def heal(self) -> None:
-        """End all troubles."""
+        """End all faults."""
         self._journal.heal()
         super().heal()
 

@@ -1,4 +1,4 @@
-"""Two model NameNodes over one edit log, and all that the namespace ever was: what answers are judged by."""
+"""Two model NameNodes on one edit log, and all past versions of the namespace, to judge answers by."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ from tests.model.writes import by
 
 @dataclass(slots=True, eq=False)
 class Version:
-    """What there was between two transactions.
+    """The namespace between two transactions.
 
     Attributes:
-        txid: the last transaction that is in it.
-        ended: when whoever replaced it had the reply; infinite before that.
-        is_dead: it was never durable, and was lost.
-        acknowledged_at: when a client of the proxy heard that it made this version.
-        took_s: how long that client's call took.
-        is_excused: what that client wrote falls under a named exception of OwnWrites.
+        txid: the last transaction in it.
+        ended: when the change that replaced it was acknowledged; infinite before that.
+        is_dead: it was lost before it was durable.
+        acknowledged_at: when the client of the proxy that made this version got its reply.
+        took_s: duration of that client's call in seconds.
+        is_excused: the write of that client falls under a named exception of OwnWrites.
     """
 
     namespace: Namespace
@@ -36,11 +36,11 @@ class Version:
     took_s: float = 0.0
     is_excused: bool = False
     removed: tuple[str, ...] = ()  # paths that its transaction removed
-    has_event: bool = True  # else no event reports it
+    has_event: bool = True  # False: no event reports it
     _answers: dict[tuple[str, str], NameNodeReply] = field(default_factory=dict)
 
     def answer(self, user: str, path: str) -> NameNodeReply:
-        """Say what GETFILESTATUS brought then."""
+        """Return the reply of GETFILESTATUS on this version."""
         key = (user, path)
         found = self._answers.get(key)
         if found is None:
@@ -48,16 +48,16 @@ class Version:
         return found
 
     def reaches(self, user: str, directory: str) -> bool:
-        """Whether the user was told the truth about what was in the directory."""
+        """Whether this version let the user traverse the directory."""
         return self.answer(user, f"{directory.rstrip('/')}/0").status != 403
 
 
 @dataclass(slots=True, eq=False)
 class Writing:
-    """Changes that were made and may not be durable yet.
+    """The changes of one call, which may not be durable yet.
 
     Attributes:
-        made: the versions that they made.
+        made: the versions that the call created.
     """
 
     made: tuple[Version, ...]
@@ -67,7 +67,7 @@ class Writing:
     is_lost: bool = False
 
     def end(self, *, lost: bool) -> None:
-        """Tell who waits."""
+        """Run the callbacks of all who wait for the outcome."""
         self.is_done, self.is_lost = not lost, lost
         for each in self.on_end:
             each()
@@ -84,25 +84,25 @@ class ModelNameNode(FakeNameNode):
 
     @property
     def is_serving(self) -> bool:
-        """Whether it takes calls of clients."""
+        """Whether it accepts client calls."""
         return self.answers_http and self.state is HaState.ACTIVE
 
 
 class Journal(Protocol):
-    """Where the NameNodes' transactions go, beside their own log: JournalNodes (`tests/model/journal.py`)."""
+    """Additional storage of the NameNodes' transactions: JournalNodes (`tests/model/journal.py`)."""
 
     def append(self, txid: int, events: tuple[Event, ...]) -> None:
-        """Take a transaction that is written, and not acknowledged yet."""
+        """Append a transaction that is not acknowledged yet."""
 
     def sync(self) -> None:
-        """Take it that all that is written is acknowledged."""
+        """Mark all appended transactions as acknowledged."""
 
     def take_over(self) -> None:
-        """Take it that another life of a NameNode has begun its segment with the last transaction."""
+        """Start the segment of a restarted or newly active NameNode; the last transaction is its first."""
 
 
 class Cluster:
-    """The NameNodes, and the history of what they have shown."""
+    """The NameNodes, and the history of the versions that they have served."""
 
     def __init__(
         self,
@@ -111,23 +111,23 @@ class Cluster:
         *,
         has_standby: bool = True,
     ) -> None:
-        """Begin with what there is.
+        """Create the namespace of `layout`.
 
         Args:
-            clock: seconds.
-            layout: by path, whether it is a directory, whose it is, and its mode; in an order in which it can be made.
-            has_standby: there is another NameNode that can take over.
+            clock: returns seconds.
+            layout: by path: whether it is a directory, its owner and its mode; parents come before children.
+            has_standby: a second NameNode can take over.
         """
         self._clock = clock
         first = ModelNameNode("nn1")
         others = (ModelNameNode("nn2", first.log, active=False),) if has_standby else ()
         self.namenodes: tuple[ModelNameNode, ...] = (first, *others)
-        self.active: ModelNameNode = first  # the one that takes writes
+        self.active: ModelNameNode = first  # takes the writes
         self.versions: list[Version] = [Version(EMPTY, 0)]
-        self.is_sync_held = False  # changes are made but are not durable yet
-        self._writings: list[Writing] = []  # such
-        self.proven: set[tuple[str, str]] = set()  # (user, directory) that any reply proved
-        self.active_since = clock()  # this life of it
+        self.is_sync_held = False  # new edits are not durable yet
+        self._writings: list[Writing] = []  # writes whose edits are not durable yet
+        self.proven: set[tuple[str, str]] = set()  # (user, directory) of each right that a reply has proven
+        self.active_since = clock()  # start of the current life of the active NameNode
         self.journal: Journal | None = None
         for path, (is_directory, owner, mode) in layout.items():
             acts = (operations.mkdirs,) if is_directory else (operations.create, operations.close)
@@ -138,19 +138,19 @@ class Cluster:
 
     @property
     def present(self) -> Version:
-        """What there is."""
+        """The current version."""
         return self.versions[-1]
 
     @property
     def standby(self) -> ModelNameNode:
-        """The one that takes no writes."""
+        """The NameNode that is not active."""
         return self.namenodes[self.active is self.namenodes[0]]
 
     def write(self, operation: Operation) -> Writing:
-        """Carry an operation out; it is acknowledged once it is durable, mostly at once.
+        """Apply an operation; it is acknowledged when it is durable, in most cases immediately.
 
         Raises:
-            RefusedError: nothing was changed.
+            RefusedError: the NameNode refused it and changed nothing.
         """
         log = self.active.log
         steps = operation(self.present.namespace, log.end + 1)
@@ -174,7 +174,7 @@ class Cluster:
         return writing
 
     def try_write(self, operation: Operation) -> Writing | None:
-        """Carry an operation out behind the proxy's back; None if it was refused."""
+        """Apply an operation behind the proxy's back; return None if the NameNode refused it."""
         try:
             return self.write(operation)
         except RefusedError:
@@ -187,16 +187,16 @@ class Cluster:
     def _acknowledge(self, writing: Writing) -> None:
         now = self._clock()
         for before, after in zip(writing.replaced, writing.made, strict=True):
-            if after.has_event:  # else the cache learns it from the proxy's own reply, if at all
+            if after.has_event:  # otherwise the cache can learn it only from the proxy's own reply
                 before.ended = min(before.ended, now)
         writing.end(lost=False)
 
     def hold_sync(self) -> None:
-        """Let what is changed from here on not become durable."""
+        """Keep later edits from becoming durable."""
         self.is_sync_held = True
 
     def sync(self) -> None:
-        """Make everything durable."""
+        """Make all edits durable."""
         self.is_sync_held = False
         self.active.unsynced = 0
         if self.journal is not None:
@@ -206,7 +206,7 @@ class Cluster:
             self._acknowledge(writing)
 
     def _lose_unsynced(self) -> None:
-        """Lose what was not durable; whoever saw it saw what never was."""
+        """Discard the edits that are not durable, although readers may have seen them."""
         lost, log = self.active.unsynced, self.active.log
         self.is_sync_held, self.active.unsynced = False, 0
         if not lost:
@@ -223,7 +223,7 @@ class Cluster:
             writing.end(lost=True)
 
     def restart(self) -> None:
-        """Let the active one crash and start again."""
+        """Crash and restart the active NameNode."""
         self._lose_unsynced()
         self.active_since = self._clock()
         self.active.restart()
@@ -231,7 +231,7 @@ class Cluster:
             self.journal.take_over()
 
     def fail_over(self) -> None:
-        """Let the active one crash or step down, and the other one take its place."""
+        """Crash or demote the active NameNode and make the other one active; a lone NameNode restarts."""
         if len(self.namenodes) == 1:
             self.restart()
             return
@@ -247,10 +247,10 @@ class Cluster:
             self.journal.take_over()
 
     def forget_history(self, still_proven: Callable[[str, str], bool]) -> None:
-        """Let there have been nothing but the present; for when nobody waits for an answer.
+        """Delete all versions but the present one. No answer may be in flight.
 
         Args:
-            still_proven: of a user and a directory, whether what was proven before may still be used.
+            still_proven: whether an earlier proof of this user's right to this directory may still be used.
         """
         del self.versions[:-1]
         self.proven = {each for each in self.proven if still_proven(*each)}

@@ -1,7 +1,7 @@
-"""Somebody tries to be another, or to stay who they no longer are.
+"""Attempts to be answered as another user, or with a credential that is no longer valid.
 
-In each of them alice has what she may see answered from memory, by a credential; then another one is tried. What a
-NameNode would say to that is known from `tests/model/known_credentials.py`; from memory nothing else may come.
+In each scenario alice's reads are answered from memory by her credential; then another credential is tried.
+`tests/model/known_credentials.py` knows the NameNode's reply to it, and memory must give no other.
 """
 
 import asyncio
@@ -31,22 +31,22 @@ _DONE: Final = NameNodeReply(200, b"")
 
 @dataclass
 class Setting:
-    """Where all of them play: alice alone may come to the path."""
+    """The state in which each scenario starts: only alice may reach the path."""
 
     system: System
     gap_s: float
 
     @property
     def known_credentials(self) -> KnownCredentials:
-        """Who is who."""
+        """The credentials that the NameNode accepts."""
         return self.system.upstream.known_credentials
 
     async def ask(self, user: str | None, *fields: Header, query: str = "", path: str = PATH) -> None:
-        """Ask as whom a NameNode sees; None: as nobody it knows."""
+        """Read a path as the user whom the NameNode sees; None: it accepts no credential of the request."""
         await self.system.read_with(path, query, fields, user=user)
 
     async def wait(self, user: str) -> None:
-        """Wait for the other file, as who is known by a cookie that is not known here."""
+        """Wait for the other file, as a user known by a cookie of a kind that the proxy does not know."""
         fields = _field(b"hadoop-jwt=%b" % user.encode()), (b"Prefer", b"wait=5")
         request = ClientRequest("GET", f"{PREFIX}{OTHER}?op=GETFILESTATUS", fields)
         reported = await self.system.answer_to(request, OTHER, user, OTHER)
@@ -54,7 +54,7 @@ class Setting:
             self.system.judge.read(replace(reported, is_shared=True))
 
     async def settle(self) -> None:
-        """Wait until what was kept may be served to all who have a right."""
+        """Wait until entries may be served to every user with a right."""
         await asyncio.sleep(SETTLED_S)
 
 
@@ -63,7 +63,7 @@ def _field(*cookies: bytes) -> Header:
 
 
 async def forge(s: Setting) -> None:
-    """Send a cookie in alice's name, and another's beside hers."""
+    """A forged cookie for alice, or alice's cookie after bob's, does not make the caller alice."""
     alice, bob = s.known_credentials.cookie("alice"), s.known_credentials.cookie("bob")
     for _ in range(2):
         await s.ask("alice", _field(alice))
@@ -77,7 +77,7 @@ async def forge(s: Setting) -> None:
 
 
 async def name_alice(s: Setting) -> None:
-    """Ask by name, as which alice has a right, with what says that another one asks."""
+    """`user.name=alice` gives no right of alice to a request that carries another credential."""
     bob = s.known_credentials.cookie("bob")
     for _ in range(2):
         await s.ask("alice", query="&user.name=alice")
@@ -88,7 +88,7 @@ async def name_alice(s: Setting) -> None:
 
 
 async def negotiate(s: Setting) -> None:
-    """Send a forged cookie beside a ticket: the NameNode goes by the ticket, and the cookie proves nothing."""
+    """Send a forged cookie with a ticket: the NameNode uses the ticket, and nothing proves the cookie."""
     forged, ticket = s.known_credentials.forged("bob"), (b"Authorization", b"Negotiate alice")
     for _ in range(2):
         await s.ask("alice", _field(forged), ticket)
@@ -96,28 +96,28 @@ async def negotiate(s: Setting) -> None:
 
 
 async def bring_another_cookie(s: Setting) -> None:
-    """Be authenticated by what is not known here; who brings nothing is somebody else."""
+    """A cookie of an unknown kind authenticates its user; a request without it is another caller."""
     for _ in range(2):
         await s.ask("alice", _field(b"hadoop-jwt=alice"))
     await s.ask("")
 
 
 async def wait_beside_another_cookie(s: Setting) -> None:
-    """Wait for a file, each known by a cookie of the same kind, until one of them may not see it."""
+    """Wait for a file as two users with cookies of one unknown kind, until one of them loses the right."""
     behind(s.system, operations.set_permission, DIRECTORY, 0o755)
     behind(s.system, operations.delete, OTHER)
     await s.settle()
     before_s, s.system.call_takes_s = s.system.call_takes_s, 0.5
     waiting = [s.system.come(s.wait(user)) for user in USERS]
     for mode in (*(0o711, 0o755) * _CHANGES, 0o700):
-        await asyncio.sleep(0.1)  # an answer is out of date before it is there, so that it ends no wait
+        await asyncio.sleep(0.1)  # each answer is out of date when it arrives, so it ends no wait
         behind(s.system, operations.set_permission, DIRECTORY, mode)
     await asyncio.wait(waiting)
     s.system.call_takes_s = before_s
 
 
 async def outlive(s: Setting) -> None:
-    """Use a cookie after its end."""
+    """A cookie is refused after its expiry."""
     alice = s.known_credentials.cookie("alice", lives_s=8.0)
     for _ in range(3):
         await s.ask("alice", _field(alice))
@@ -127,7 +127,7 @@ async def outlive(s: Setting) -> None:
 
 
 async def be_renewed(s: Setting) -> None:
-    """Use a cookie that each reply renews: one that does not reach the client is one that it misses."""
+    """The NameNode renews a cookie in each reply: an answer from memory would withhold the new one."""
     alice = s.known_credentials.cookie("alice", is_renewed=True)
     for _ in range(3):
         reported = await s.system.read_with(PATH, "", (_field(alice),), user="alice")
@@ -136,7 +136,7 @@ async def be_renewed(s: Setting) -> None:
 
 
 async def cancel(s: Setting) -> None:
-    """Use a token after it was cancelled through the proxy, in all its directories."""
+    """A token that was cancelled through the proxy is refused in every directory where it was used."""
     token = s.known_credentials.token("alice")
     for path in (PATH, OTHER, PATH, OTHER):
         await s.ask("alice", query=f"&delegation={token}", path=path)
@@ -149,7 +149,7 @@ async def cancel(s: Setting) -> None:
 
 
 async def cancel_meanwhile(s: Setting) -> None:
-    """Cancel a token while the answer to its first question is on its way."""
+    """A token that is cancelled while the reply to its first read is in flight gets no grant."""
     token, before_s = s.known_credentials.token("alice"), s.system.call_takes_s
     s.system.call_takes_s = 2.0
     first = s.system.come(s.ask("alice", query=f"&delegation={token}"))
@@ -163,13 +163,13 @@ async def cancel_meanwhile(s: Setting) -> None:
 
 
 async def change_secret(s: Setting) -> None:
-    """Let no cookie be good any more; once one was refused, it is refused wherever it was good."""
+    """After the NameNode's secret has changed and a cookie was refused once, it is refused everywhere."""
     alice = s.known_credentials.cookie("alice")
     for _ in range(2):
         await s.ask("alice", _field(alice))
     s.known_credentials.change_secret()
     if s.system.cache.why_no_trace(OTHER, clock()) is not None:
-        return  # what passes through is not looked at
+        return  # the cache inspects no reply that is passed through
     reported = await s.system.read_with(
         OTHER, "", (_field(alice), (b"Cache-Control", b"no-cache")), user="alice"
     )
@@ -178,7 +178,7 @@ async def change_secret(s: Setting) -> None:
 
 
 async def act_for_others(s: Setting) -> None:
-    """Let a proxy user ask for alice, then for bob and for itself."""
+    """A proxy user's cookie reads for alice, bob and itself, each time with that user's rights only."""
     knox = s.known_credentials.cookie("knox")
     for _ in range(2):
         await s.ask("alice", _field(knox), query="&doas=alice")
@@ -188,9 +188,9 @@ async def act_for_others(s: Setting) -> None:
 
 
 async def act_as_knox(s: Setting) -> None:
-    """Say in `doAs`, as Apache Knox does, whom a proxy user asks for: some releases answer for the proxy user."""
+    """Name the user in `doAs`, as Apache Knox does: some releases ignore it and answer for the proxy user."""
     is_asked_as = "alice" if s.known_credentials.reads_any_doas else "knox"
-    await asyncio.sleep(MAX_STALENESS_S)  # no answer is explained any more by that the directory was open
+    await asyncio.sleep(MAX_STALENESS_S)  # the time when the directory was open no longer explains an answer
     for _ in range(2):
         await s.ask("alice", query="&user.name=knox&doas=alice")
         for name in ("doAs", "DOAS"):
@@ -216,7 +216,7 @@ SCENARIOS: Final[tuple[Callable[[Setting], Awaitable[None]], ...]] = (
 
 
 async def steal(simulation: Simulation, number: int) -> None:
-    """Try one of them."""
+    """Run one of the scenarios."""
     draw, system = Draw(number), simulation.system
     scenario, setting = SCENARIOS[draw.of(len(SCENARIOS))], Setting(system, GAPS_S[draw.of(4)])
     simulation.features.add("credential")

@@ -1,4 +1,4 @@
-"""What a number stands for in a history: a path, a user, a change."""
+"""The path, user or change that a number selects in a history."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ PATHS: Final = (
     "/c/e\u0301",
     "/c/\u00e9",
 )
-"""The last two are one name in the normalization forms D and C, which HDFS tells apart."""
+"""The last two are one name in the normalization forms D and C, which HDFS keeps apart."""
 
 FILES: Final = ("/a/f", "/a/b/f", "/a/b/g", "/a/b/d/f", "/c/f", "/c/g", "/c/e\u0301", "/c/\u00e9")
 DIRECTORIES: Final = ("/a", "/a/b", "/a/b/d", "/c")
@@ -33,60 +33,60 @@ _DURATIONS_S: Final = (0.002, 0.05, 0.5, 4.0)
 
 
 class Follows(Enum):
-    """What a client of a two-step write makes of the DataNode's URL."""
+    """How the client of a two-step write uses the DataNode's URL."""
 
     REDIRECT = auto()  # it follows the Location
     AS_IT_IS = auto()  # it takes the URL from the JSON, as browsers do
-    NORMALIZED = auto()  # ... and puts it into form C, as Java's URI does
+    NORMALIZED = auto()  # ... and converts it to form C, as Java's URI does
 
 
 def normal(path: str) -> str:
-    """Return the path in the normalization form C."""
+    """Return the path in normalization form C."""
     return unicodedata.normalize("NFC", path)
 
 
 @dataclass
 class Draw:
-    """Choices that a number stands for."""
+    """The choices that a number encodes."""
 
     number: int
 
     def of(self, count: int) -> int:
-        """Choose one of so many."""
+        """Return a number below `count`."""
         self.number, choice = divmod(self.number, count)
         return choice
 
     def path(self) -> str:
-        """Choose a path."""
+        """Return a path."""
         return PATHS[self.of(len(PATHS))]
 
     def file(self) -> str:
-        """Choose a path that is mostly a file's."""
+        """Return a path that is a file in most histories."""
         return FILES[self.of(len(FILES))]
 
     def directory(self) -> str:
-        """Choose a path that is mostly a directory's."""
+        """Return a path that is a directory in most histories."""
         return DIRECTORIES[self.of(len(DIRECTORIES))]
 
     def user(self) -> str:
-        """Choose who reads."""
+        """Return the user who reads."""
         return USERS[self.of(2)]
 
     def writer(self) -> str:
-        """Choose who writes: mostly somebody who may."""
+        """Return the user who writes: in half of the cases the superuser."""
         return (SUPERUSER, SUPERUSER, "alice", "bob")[self.of(4)]
 
     def duration_s(self) -> float:
-        """Choose how long something lasts."""
+        """Return a duration in seconds."""
         return _DURATIONS_S[self.of(len(_DURATIONS_S))]
 
     def follows(self) -> Follows:
-        """Choose what is made of a redirect: mostly it is followed."""
+        """Return how the client uses a redirect: in most cases it follows the Location."""
         kinds: tuple[Follows, ...] = (*Follows, Follows.REDIRECT)
         return kinds[self.of(len(kinds))]
 
     def write(self) -> Write:
-        """Choose a change of one step, and who makes it."""
+        """Return a change of one step, with its user."""
         user, kind = self.writer(), self.of(12)
         path, number = self.path(), self.number
         match kind:
@@ -106,6 +106,6 @@ class Draw:
                 return self.access()
 
     def access(self) -> Write:
-        """Choose a change of who may do what."""
+        """Return a change of an owner or of a mode."""
         path, kind = self.directory(), self.of(4)
         return chown(path, self.user()) if kind == 0 else chmod(path, _MODES[self.of(len(_MODES))])

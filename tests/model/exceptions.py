@@ -1,4 +1,4 @@
-"""The named exceptions of OwnWrites: which writes need not be seen at once.
+"""The named exceptions of OwnWrites: writes that later reads may not see immediately.
 
 docs/guarantees.md and docs/decisions/0013 name them.
 """
@@ -13,7 +13,7 @@ from tests.model.watched_cache import WatchedCache
 
 
 class Exceptions:
-    """Says of a write that was made whether an exception holds."""
+    """Reports whether an exception applies to a write."""
 
     def __init__(
         self,
@@ -24,15 +24,15 @@ class Exceptions:
         max_two_step_windows: int,
     ) -> None:
         self.begun = 0  # first steps of two-step writes so far, all from one address
-        self.answered = 0  # ... of these: one that was redirected may wait for its answer
-        self._remembered = max(1, max_two_step_windows // 16)  # of an address's writes without a right
+        self.answered = 0  # the number of those whose reply arrived; a redirect may be held back by the proxy
+        self._remembered = max(1, max_two_step_windows // 16)  # writes per address without a right
         self._cluster = cluster
         self._cache = cache
         self._queries = queries
         self._query_timeout_s = query_timeout_s  # the proxy's namenode_query_timeout_s
 
     def is_disturbed(self, path: str, began: Version, made: tuple[Version, ...]) -> bool:
-        """Whether an ancestor was removed elsewhere meanwhile (a named exception of OwnWrites)."""
+        """Whether another client removed an ancestor since (a named exception of OwnWrites)."""
         return any(
             removed in self._above(path)
             for version in self._since(began)
@@ -41,7 +41,7 @@ class Exceptions:
         )
 
     def is_written_by_others(self, path: str, began: Version, made: tuple[Version, ...]) -> bool:
-        """Whether somebody else changed the path or what is above it meanwhile (a named exception of OwnWrites)."""
+        """Whether another client changed the path or an ancestor since (a named exception of OwnWrites)."""
         before = began
         for version in self._since(began):
             if version not in made:
@@ -66,19 +66,19 @@ class Exceptions:
         answered: int,
         given_up: int,
     ) -> bool:
-        """Whether the writer got the right after the redirect, by what the proxy cannot know of yet.
+        """Whether the writer got its right after the redirect, in a way that the proxy cannot know yet.
 
-        A named exception of OwnWrites: by an event that is on its way, or one after which a NameNode is being asked;
-        or by a call through the proxy, whose answer waits for that no longer than `namenode_query_timeout_s`. So is
-        one of more writes without a right than are remembered of an address.
+        A named exception of OwnWrites. The right's event is in flight, or a NameNode is still being asked after it; or
+        a call through the proxy gave it, and waited `namenode_query_timeout_s`; or an address has more writes without
+        a right than are remembered.
 
         Args:
             opens: the second step.
-            began: what there was before the first step.
-            redirected: what there was after it.
-            opened: what there was after the second.
-            answered: first steps when this one's was, it included.
-            given_up: questions without an answer before the first step.
+            began: the version before the first step.
+            redirected: the version after it.
+            opened: the version after the second step.
+            answered: number of answered first steps, this one included.
+            given_up: number of queries without an answer before the first step.
         """
         was_refused, giver = False, None  # the last version that gave the right
         before = began
@@ -100,7 +100,7 @@ class Exceptions:
         return giver.txid > self._cache.position or is_asking
 
     def last_known(self) -> Version:
-        """Return the version after which nothing is known to the cache: what it takes for there may be gone."""
+        """Return the last version that the cache knows; later ones may have removed what it assumes."""
         position = self._cache.position
         known = [version for version in self._cluster.versions if version.txid <= position]
         return known[-1] if known else self._cluster.versions[0]
@@ -115,7 +115,7 @@ class Exceptions:
 
 
 def _refuses(operation: Operation, version: Version) -> bool:
-    """Whether a NameNode would refuse that."""
+    """Whether a NameNode would refuse the operation on this version."""
     try:
         operation(version.namespace, 0)
     except RefusedError:

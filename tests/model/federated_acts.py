@@ -1,6 +1,6 @@
-"""What can happen to two namespaces behind one proxy, by name.
+"""The acts of a history of two namespaces behind one proxy, by name.
 
-All that can happen to one happens to both, but for troubles: those befall one of them alone, and the other one is
+Each act of a single namespace can happen to both. Faults happen to one of them only; the other namespace is
 `spared`.
 """
 
@@ -24,7 +24,7 @@ ALL_PATHS: Final = (*PATHS, *BESIDE)
 
 TWO_NAMESPACES: Final = "two namespaces"
 BESIDE_A_TROUBLE: Final = "hits beside a trouble"
-"""The feature of histories in which one namespace answered from memory while the other one could not."""
+"""The feature of histories in which one namespace answered from memory while the other had a fault."""
 
 _TROUBLES: Final = frozenset(
     {
@@ -36,32 +36,32 @@ _TROUBLES: Final = frozenset(
 
 @dataclass
 class TwoSimulations:
-    """Both, and what has been seen in their history.
+    """Both simulations, and the features that their history has shown.
 
     Attributes:
-        spared: the namespace that has no trouble of its own.
-        troubled: the other one.
+        spared: the namespace without faults of its own.
+        troubled: the other namespace.
     """
 
     federation: Federation
     spared: Simulation
     troubled: Simulation
     features: set[str] = field(default_factory=set)
-    _was_open: bool = False  # the gate of the one that is spared
+    _was_open: bool = False  # the gate of the spared namespace
 
     @property
     def spared_system(self) -> NamespaceSystem:
-        """What answers for the one that is spared."""
+        """The system of the spared namespace."""
         system = self.spared.system
         assert isinstance(system, NamespaceSystem)
         return system
 
     def say(self, what: str) -> None:
-        """Write down that a trouble of one has cost the other something."""
+        """Report that a fault of one namespace affected the other."""
         self.spared.system.judge.say(Guarantee.OWN_NAMESPACE, f"{what}, for a trouble of the other namespace")
 
     def judge_spared(self) -> None:
-        """See that the stream goes on and the gate stays open where there is no trouble."""
+        """Judge that the spared namespace keeps its stream and its open gate."""
         if self.spared.stats().streams_lost:
             self.say("the stream was lost")
         is_open = self.spared.system.cache.gate.is_open(clock())
@@ -69,16 +69,16 @@ class TwoSimulations:
             self.say("the gate was closed")
         self._was_open |= is_open
 
-    # -- troubles of one, and hits of the other ------------------------------------------------------------------------
+    # -- faults of one, and hits of the other ----------------------------------------------------------------
 
     def go_away(self) -> None:
-        """Let no NameNode of a namespace answer."""
+        """Stop all NameNodes of the troubled namespace from answering."""
         for namenode in self.troubled.system.cluster.namenodes:
             namenode.answers_http = namenode.is_reachable = False
             namenode.cut()
 
     async def see_hits_beside_a_trouble(self, number: int) -> None:
-        """Read what is kept of one namespace before and while the other one has a trouble: it must not matter."""
+        """Read cached paths of one namespace before and during a fault of the other: all must be hits."""
         draw, system = Draw(number), self.spared_system
         trouble, takes_s = _CALM_TROUBLES[draw.of(len(_CALM_TROUBLES))], (0.5, 4.0, 20.0)[draw.of(3)]
         self.troubled.end_troubles(0)
@@ -109,14 +109,14 @@ class TwoSimulations:
     # -- the mount table -----------------------------------------------------------------------------------------------
 
     def read_beside(self, number: int) -> None:
-        """Ask for what lies near, above or outside of mount points."""
+        """Read paths near, above or outside the mount points."""
         draw, system = Draw(number), self.spared_system
         path, user = BESIDE[draw.of(len(BESIDE))], draw.user()
         for _ in range(3):
             system.come(system.read(path, user))
 
     def spell(self, number: int) -> None:
-        """Ask for a path in several spellings, each of them several times."""
+        """Read a path in several spellings, each several times."""
         draw, system = Draw(number), self.spared_system
         path, user = ALL_PATHS[draw.of(len(ALL_PATHS))], draw.user()
 
@@ -128,7 +128,7 @@ class TwoSimulations:
         system.come(story())
 
     def rename(self, number: int) -> None:
-        """Rename something, across mount points or to one; then see that both paths are as they were."""
+        """Rename a path, possibly across mount points; then read both paths."""
         draw, system = Draw(number), self.spared_system
         source, to = (ALL_PATHS[draw.of(len(ALL_PATHS))] for _ in range(2))
 
@@ -140,7 +140,7 @@ class TwoSimulations:
         system.come(story())
 
     def take_away(self, number: int) -> None:
-        """Delete a mount point, or something else."""
+        """Delete a mount point or another directory."""
         draw, system = Draw(number), self.spared_system
         path = ("/a", "/a/b", "/a/b/d", "/c", "/d", "/d/e", "/d/e/f", "/cf")[draw.of(8)]
 
@@ -151,7 +151,7 @@ class TwoSimulations:
         system.come(story())
 
     def concatenate(self, number: int) -> None:
-        """Name several sources of a CONCAT: the model's NameNodes change nothing then."""
+        """Send a CONCAT with several sources; the model's NameNodes change nothing on it."""
         draw, system = Draw(number), self.spared_system
         path, *sources = (ALL_PATHS[draw.of(len(ALL_PATHS))] for _ in range(3))
         target = f"{path}?op=CONCAT&sources={','.join(sources)}&user.name={SUPERUSER}"
@@ -192,6 +192,6 @@ FEDERATED_ACTS: Final[Mapping[str, tuple[int, Callable[[TwoSimulations, int], No
     "concatenate": (2, TwoSimulations.concatenate),
     "go away": (2, lambda simulations, _: simulations.go_away()),
 }
-"""By name: how often, compared with the others, and what."""
+"""By name: the weight of an act in the draw, and the act."""
 
 assert ACTS.keys() >= _TROUBLES, "a trouble that is no act"

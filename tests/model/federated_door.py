@@ -1,7 +1,7 @@
-"""The way into several namespaces: the product's federated front end, each choice of it judged.
+"""The entrance to several namespaces: the product's federated front end, each of its choices judged.
 
-A client comes as on a connection of the product: known heads are answered at once, of the others some are begun without
-a task, and the rest goes to the front end. The oracle says beforehand where each belongs.
+Requests arrive as on a connection of the product: the door answers known heads immediately, starts some others
+without a task, and passes the rest to the front end. The oracle predicts the namespace of each.
 """
 
 import json
@@ -29,11 +29,11 @@ _PEER: Final = "127.0.0.1"
 
 
 class _RefusedWronglyError(Exception):
-    """A client has no answer, though a namespace would have given one."""
+    """A client got no answer although a namespace would have given one."""
 
 
 class Stack(Protocol):
-    """What the door has to know of one namespace."""
+    """The parts of one namespace that the door uses."""
 
     judge: Judge
     front_end: Any
@@ -51,22 +51,22 @@ class _Direct:
     errors: int = 0
 
     def begin(self, request: Request) -> "DirectCall":
-        """Take any."""
+        """Accept any request; the namespace's front end answers it."""
         self.requests += 1
         return cast("DirectCall", self.front_end)
 
 
 @dataclass
 class _OwnFrontEnd:
-    """The front end of one namespace, which must get nothing but its own."""
+    """The front end of one namespace, which must receive only requests for its own paths."""
 
     name: str
     stack: Stack
     oracle: MountOracle
-    arrived: set[ClientRequest]  # where it is noted that a request has come to some namespace
+    arrived: set[ClientRequest]  # requests that have reached some namespace
 
     async def handle(self, request: Request) -> RawResponse | None:
-        """Judge where a request has come to, and answer it."""
+        """Judge whether the request belongs to this namespace, and answer it."""
         client = cast("ClientRequest", request)
         verdict = self.oracle.verdict(client.method, client.target)
         if verdict != self.name:
@@ -77,16 +77,16 @@ class _OwnFrontEnd:
 
 
 class FederatedDoor:
-    """`Door` to all namespaces.
+    """The door to all namespaces.
 
     Attributes:
-        refused: requests that no namespace has answered.
+        refused: number of requests that no namespace answered.
     """
 
     def __init__(self, table: Mapping[str, str], oracle: MountOracle, stacks: Mapping[str, Stack]) -> None:
         self._oracle = oracle
         self._stacks = stacks
-        self._judge = next(iter(stacks.values())).judge  # of what is about no namespace
+        self._judge = next(iter(stacks.values())).judge  # for violations of no particular namespace
         self._arrived: set[ClientRequest] = set()
         own = {name: _OwnFrontEnd(name, stack, oracle, self._arrived) for name, stack in stacks.items()}
         members = {
@@ -103,18 +103,18 @@ class FederatedDoor:
 
     @property
     def front_end(self) -> "FederatedDoor":
-        """The handler, and direct calls."""
+        """The object that handles requests and direct calls."""
         return self
 
     @property
     def fast_path(self) -> "FederatedDoor":
-        """The tables of known heads."""
+        """The object that answers known heads."""
         return self
 
     # -- known heads ---------------------------------------------------------------------------------------------------
 
     def answer(self, request: ClientRequest) -> tuple[Headers, NameNodeReply] | None:
-        """Return the reply to a known head: the one that its own namespace gives."""
+        """Return the reply to a known head; judge that its own namespace gave it."""
         head, verdict = request.whole, self._oracle.verdict(request.method, request.target)
         own = None if isinstance(verdict, Refusal) else self._stacks[verdict]
         before = 0 if own is None else own.heads.hits
@@ -133,7 +133,7 @@ class FederatedDoor:
         return _taken_apart(reply)
 
     def _observe(self, own: Stack, head: bytes) -> None:
-        """Show an answer that is sampled, to the observers of its own namespace alone."""
+        """Pass a sampled hit to the observers; judge that only those of its own namespace get it."""
         is_sampled, seen = own.heads.is_sampled, len(own.observed)
         if self._heads.is_sampled:
             self._heads.observe(head, _PEER)
@@ -143,7 +143,7 @@ class FederatedDoor:
     # -- all others ----------------------------------------------------------------------------------------------------
 
     async def handle(self, request: Request) -> RawResponse | None:
-        """Answer a request, every other read by a direct call, and judge what the proxy itself says of it."""
+        """Answer a request, every second GET by a direct call, and judge the proxy's own replies."""
         client = cast("ClientRequest", request)
         verdict = self._oracle.verdict(client.method, client.target)
         self._gets += client.method == "GET"
@@ -164,7 +164,7 @@ class FederatedDoor:
         return response
 
     def check(self) -> None:
-        """Judge whether the proxy has counted what it has refused itself."""
+        """Judge that the proxy counts the requests that it refused itself."""
         counted = self._traffic.stats().of(Result.REFUSED)
         if counted != self.refused:
             self._judge.say(
@@ -180,7 +180,7 @@ class FederatedDoor:
 
 
 def _taken_apart(reply: bytes) -> tuple[Headers, NameNodeReply]:
-    """Return fields and answer of what goes over the wire, without what frames the message."""
+    """Return the fields and the answer of a serialized reply, without its framing."""
     head, _, body = reply.partition(b"\r\n\r\n")
     line, *lines = head.split(b"\r\n")
     pairs = (each.partition(b": ") for each in lines)

@@ -1,7 +1,7 @@
-"""One seeded history of two namespaces behind one proxy, told and judged.
+"""One seeded history of two namespaces behind one proxy, run and judged.
 
-Each namespace's own judge looks at what its own clients are told, as in any other history; `federated_door.py` judges
-where each request goes, and `federated_acts.py` what a trouble of one costs the other.
+The judge of each namespace checks the replies to its own clients, as in any other history. `federated_door.py`
+judges the namespace of each request, and `federated_acts.py` the effect of a fault on the other namespace.
 """
 
 import asyncio
@@ -17,35 +17,35 @@ from tests.model.history import ALONE_EVERY, STEPS, ZOOKEEPER_EVERY, History, St
 from tests.model.mount_oracle import NAMESPACES, TABLES
 
 FEDERATED_EVERY: Final = 6
-"""Of so many histories one is of two namespaces."""
+"""One of this many histories has two namespaces."""
 
 _CALM_EVERY: Final = 25
-"""After so many steps the one that is spared must answer from memory beside a trouble of the other."""
+"""Number of steps after which the spared namespace must answer from memory during a fault of the other."""
 
 _NAMES: Final = list(FEDERATED_ACTS)
 _WEIGHTS: Final = [weight for weight, _ in FEDERATED_ACTS.values()]
 
 
 def is_federated(seed: int) -> bool:
-    """Whether a seed's history is of two namespaces."""
+    """Whether the history of this seed has two namespaces."""
     return seed % FEDERATED_EVERY == FEDERATED_EVERY - 1
 
 
 def tell_federated(
     seed: int, steps: int = STEPS, *, channel: ChannelName | None = None, stop_early: bool = False
 ) -> History:
-    """Tell the history of a seed.
+    """Run the history of a seed.
 
     Args:
-        seed: of everything in it.
-        steps: how many acts.
-        channel: of both namespaces; None leaves it to the seed, for each.
-        stop_early: end it with the first violation.
+        seed: determines everything in the history.
+        steps: number of acts.
+        channel: of both namespaces; None: the seed chooses one for each.
+        stop_early: stop at the first violation.
     """
     chance = random.Random(seed)
     names = chance.choices(_NAMES, _WEIGHTS, k=steps)
     drawn = [(name, chance.randrange(1 << 24), chance.choice(PAUSES_S)) for name in names]
-    random.seed(seed)  # parts of the product draw from the module's own chance
+    random.seed(seed)  # parts of the product draw from the module's global generator
     return run(_story(drawn, seed, channel, stop_early=stop_early))
 
 

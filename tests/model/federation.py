@@ -1,8 +1,7 @@
-"""Two namespaces behind one proxy, each a whole `System` of its own.
+"""Two namespaces behind one proxy, each a whole `System`.
 
-They share what the namespaces of a proxy share, and nothing else: the event loop and the way in (`federated_door.py`).
-Whichever of the two a client is given to, its request goes through that, and the namespace that the oracle names
-judges the answer.
+They share the event loop and the entrance (`federated_door.py`), as the namespaces of a proxy do, and nothing else.
+A request may start in either system; the namespace that the oracle names judges its answer.
 """
 
 import random
@@ -25,7 +24,7 @@ from tests.model.upstream import ClientRequest
 _LAYOUTS: Final = {
     MAIN: {**LAYOUT, "/cf": (True, "alice", 0o755), "/a/bx": (False, "alice", 0o644)},
     LAKE: {
-        "/d": (True, "bob", 0o755),  # first, so that no file has the number here that it has in the other one
+        "/d": (True, "bob", 0o755),  # first, so that no file has the same inode number in both namespaces
         "/d/e": (True, "alice", 0o755),
         "/d/e/f": (False, "bob", 0o644),
         **LAYOUT,
@@ -33,17 +32,17 @@ _LAYOUTS: Final = {
         "/cf": (False, "bob", 0o644),
     },
 }
-"""What each has in the beginning: also below the mount points of the other one, where it must never show."""
+"""The initial paths of each namespace, some below the other's mount points, where no client may see them."""
 
 _GLOBS: Final = (*GLOBS, "/*", "/d/*", "/d/e/*", "/cf/*")
 
 
 class NamespaceSystem(System):
-    """One of the namespaces; what a client asks it about another one's path is that one's to judge.
+    """One of the namespaces; the namespace that holds a path judges the answers for it.
 
     Attributes:
         heads: the table of known heads.
-        observed: hits of it that were shown to observers.
+        observed: the hits of this table that observers saw.
     """
 
     def __init__(
@@ -66,22 +65,22 @@ class NamespaceSystem(System):
         self.front_end.answers.remember = self.heads.remember
 
     def of(self, path: str) -> "NamespaceSystem":
-        """Return the namespace that holds a path; itself where there is none."""
+        """Return the namespace that holds a path; this one if no namespace holds it."""
         return self._peers[self._oracle.holder(path) or self.name]
 
     async def call(self, request: ClientRequest, path: str) -> RawResponse | None:
-        """Send a request; None for a failure, and for what the proxy must refuse: the door judges that."""
+        """Send a request; return None for a failure, or for a refusal by the proxy, which the door judges."""
         if isinstance(self._oracle.verdict(request.method, request.target), Refusal):
             try:
-                await self.door.front_end.handle(request)  # type: ignore[arg-type]  # as much as it looks at
-            except Exception as error:  # noqa: BLE001 - that is what is judged
+                await self.door.front_end.handle(request)  # type: ignore[arg-type]  # all that it uses
+            except Exception as error:  # noqa: BLE001 - any failure is a violation
                 self.judge.failed(path, f"raised {error!r} instead of being refused")
             return None
         return await super().call(request, path)
 
 
 class Federation:
-    """All namespaces. Use it as an async context."""
+    """All namespaces, as an async context manager."""
 
     def __init__(
         self,
@@ -90,12 +89,12 @@ class Federation:
         channels: Mapping[str, ChannelName],
         **settings: Any,
     ) -> None:
-        """Put it together.
+        """Create the systems and the door.
 
         Args:
-            table: which namespace is mounted where.
+            table: the namespace of each mount point.
             chance: see `System`.
-            channels: how each namespace's changes are learnt.
+            channels: the channel of each namespace.
             settings: see `System`.
         """
         self.oracle = MountOracle(table)
@@ -118,11 +117,11 @@ class Federation:
         self.door.check()
 
     async def clients_left(self) -> None:
-        """Wait until all clients have left: those that were given to one ask the other as well."""
+        """Wait until all clients have left; a client of one system may also call the other."""
         for system in self.systems.values():
             await system.clients_left()
 
     @property
     def violations(self) -> tuple[Violation, ...]:
-        """All findings of all judges."""
+        """The violations that all judges found."""
         return tuple(each for system in self.systems.values() for each in system.judge.violations)

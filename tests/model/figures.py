@@ -1,4 +1,4 @@
-"""What many histories came to, and whether that proves anything."""
+"""The sums of many histories, and whether they suffice as evidence."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from tests.model.history import History, tell
 from tests.sums import add_to
 
 MIN_SHARE: Final = 0.10
-"""Of the histories that have each of these."""
+"""The smallest acceptable share of the histories that show each wanted feature."""
 
 SCENARIOS_EVERY: Final = 4
-"""Of so many histories one has scenarios in it."""
+"""One of this many histories has scenarios in it."""
 
 WANTED: Final = ("hit", "gap", "crash", "open file", "permission change")
 
@@ -31,7 +31,7 @@ class Figures:
     violations: list[str] = field(default_factory=list)
 
     def take(self, history: History) -> None:
-        """Count one more."""
+        """Count one history."""
         self.histories += 1
         self.steps += history.steps
         self.hits += history.hits
@@ -44,15 +44,15 @@ class Figures:
             )
 
     def add(self, others: "Figures") -> None:
-        """Add those of other histories."""
+        """Add the sums of other histories."""
         add_to(self, others)
 
     def share(self, feature: str) -> float:
-        """Say in which share of the histories something happened."""
+        """Return the share of the histories with this feature."""
         return self.features[feature] / self.histories if self.histories else 0.0
 
     def lines(self) -> list[str]:
-        """Say it in plain words."""
+        """Return the report, one item a line."""
         channels = ", ".join(f"{number:,} on channel {name}" for name, number in self.channels.most_common())
         others = [feature for feature, _ in self.features.most_common() if feature not in WANTED]
         return [
@@ -65,7 +65,7 @@ class Figures:
         ]
 
     def shortfalls(self, *, histories: int, steps: int) -> list[str]:
-        """Say in what the run falls short of what it must show."""
+        """Return each requirement that the run does not meet."""
         short = []
         if self.violations:
             short.append(f"{len(self.violations)} histories with a violation")
@@ -87,7 +87,7 @@ class Figures:
 
 
 def tell_chunk(seeds: range, *, steps: int, channel: ChannelName | None) -> Figures:
-    """Tell the histories of these seeds, some with scenarios in them, and some of two namespaces."""
+    """Run the histories of these seeds, some with scenarios, and some with two namespaces."""
     figures = Figures()
     for seed in seeds:
         if is_federated(seed):

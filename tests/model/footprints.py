@@ -1,4 +1,4 @@
-"""What a change may have moved, by walking over all paths: the naive twin of the table of footprints."""
+"""The effects of a change, found by a walk over all paths: the naive twin of the table of footprints."""
 
 from collections.abc import Iterable
 
@@ -17,9 +17,9 @@ from nncache.hadoop.change import (
 
 
 class Versions:
-    """Counts the changes of each path's status, and of who may traverse each directory.
+    """Counts the changes of each path's status, and of the right to traverse each directory.
 
-    The directory "" stands for the right to see the root's own status, which proves nothing about what is in the root.
+    The directory "" means the right to see the root's own status, which proves nothing about the root's children.
     """
 
     def __init__(self, paths: Iterable[str], directories: Iterable[str]) -> None:
@@ -27,7 +27,7 @@ class Versions:
         self.rights = dict.fromkeys(directories, 0)
 
     def move(self, change: Change) -> None:
-        """Let a change happen."""
+        """Apply a change."""
         for path in statuses(change, self.statuses):
             self.statuses[path] += 1
         for directory in self.rights:
@@ -35,7 +35,7 @@ class Versions:
 
 
 def statuses(change: Change, paths: Iterable[str]) -> list[str]:
-    """Return those of these paths whose status a change may have moved."""
+    """Return the paths among these whose status the change may have changed."""
     return [path for path in paths if _moves_status(change, path)]
 
 
@@ -66,10 +66,10 @@ def _moves_right(change: Change, directory: str) -> bool:
 
 
 def parent_of(path: str) -> str:
-    """Return the directory of a path."""
+    """Return the parent directory of a path."""
     return path.rpartition("/")[0] or "/"
 
 
 def is_at_or_below(path: str, top: str) -> bool:
-    """Whether a path lies in a subtree."""
+    """Whether a path is the top of a subtree or below it."""
     return path == top or path.startswith(top.rstrip("/") + "/")

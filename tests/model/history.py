@@ -1,4 +1,4 @@
-"""One seeded history of the whole system, told and judged."""
+"""One seeded history of the whole system, run and judged."""
 
 import asyncio
 import gc
@@ -17,22 +17,22 @@ from tests.quiet import be_quiet
 
 STEPS: Final = 50
 ZOOKEEPER_EVERY: Final = 10
-"""Of so many histories one is told on the ZooKeeper channel: they take several times as long."""
+"""One of this many histories uses the ZooKeeper channel, on which a history takes several times as long."""
 
 OTHERS: Final = {5: ChannelName.JOURNALNODES, 7: ChannelName.PUBLISHED}
-"""Of ZOOKEEPER_EVERY histories those that are told on other channels than the direct one, by number."""
+"""The histories on a channel other than the direct one, by their seeds modulo ZOOKEEPER_EVERY."""
 
 SCENARIO_EVERY: Final = 8
-"""Of so many acts one is a scenario, where there are some."""
+"""One of this many acts is a scenario, in a history with scenarios."""
 
 ALONE_EVERY: Final = 7
-"""In one of so many histories there is one NameNode alone."""
+"""One of this many histories has a single NameNode."""
 
 CHECKED_EVERY: Final = 5
-"""After so many steps the cache's own invariants are asserted; all else is judged after each."""
+"""Number of steps after which the cache's own invariants are asserted; the rest is judged after each step."""
 
 Step: TypeAlias = tuple[str, int, float]
-"""An act, how much, which, or to whom, and the seconds that pass then."""
+"""An act, the number that determines its amount, path or user, and the pause in seconds after it."""
 
 _NAMES: Final = list(ACTS)
 _WEIGHTS: Final = [weight for weight, _ in ACTS.values()]
@@ -40,11 +40,11 @@ _WEIGHTS: Final = [weight for weight, _ in ACTS.values()]
 
 @dataclass(frozen=True)
 class History:
-    """What came of one.
+    """The outcome of a history.
 
     Attributes:
-        hits: answers from memory.
-        features: what happened in it: "hit", "gap", "crash", "open file", "permission change" among others.
+        hits: number of answers from memory.
+        features: what it has shown: "hit", "gap", "crash", "open file", "permission change" and others.
     """
 
     seed: int
@@ -56,13 +56,13 @@ class History:
 
 
 def channel_of(seed: int) -> ChannelName:
-    """Say on which channel a seed's history is told."""
+    """Return the channel of a seed's history."""
     number = seed % ZOOKEEPER_EVERY
     return OTHERS.get(number, ChannelName.DIRECT) if number else ChannelName.ZOOKEEPER
 
 
 def draw(seed: int, steps: int, *, has_scenarios: bool = False) -> list[Step]:
-    """Draw the steps of a history, one of SCENARIO_EVERY a scenario if there shall be some."""
+    """Draw the steps of a history; with `has_scenarios` one in SCENARIO_EVERY is a scenario."""
     chance = random.Random(seed)
     names = chance.choices(_NAMES, _WEIGHTS, k=steps)
     drawn = [(name, chance.randrange(1 << 24), chance.choice(PAUSES_S)) for name in names]
@@ -80,22 +80,22 @@ def tell(
     has_scenarios: bool = False,
     stop_early: bool = False,
 ) -> History:
-    """Tell the history of a seed.
+    """Run the history of a seed.
 
     Args:
-        seed: of everything in it.
-        steps: how many acts.
-        channel: None leaves it to the seed.
-        has_scenarios: some of them are scenarios.
-        stop_early: end it with the first violation.
+        seed: determines everything in the history.
+        steps: number of acts.
+        channel: None: the seed chooses it.
+        has_scenarios: some of the acts are scenarios.
+        stop_early: stop at the first violation.
     """
     drawn = draw(seed, steps, has_scenarios=has_scenarios)
     return tell_steps(drawn, seed, channel or channel_of(seed), stop_early=stop_early)
 
 
 def tell_steps(reported: list[Step], seed: int, channel: ChannelName, *, stop_early: bool = False) -> History:
-    """Tell these steps; the seed says how long calls take, and how retries are spread."""
-    random.seed(seed)  # parts of the product draw from the module's own chance
+    """Run these steps; the seed determines the duration of calls and the jitter of retries."""
+    random.seed(seed)  # parts of the product draw from the module's global generator
     return run(_story(reported, seed, channel, stop_early=stop_early))
 
 
@@ -143,7 +143,7 @@ async def _story(reported: list[Step], seed: int, channel: ChannelName, *, stop_
 
 
 def judge_step(simulation: Simulation, step: int) -> None:
-    """Judge all that is kept after a step."""
+    """Judge the state of the cache after a step."""
     system = simulation.system
     system.judge.sweep()
     if shown := system.channel.shown_to_strangers():
@@ -155,12 +155,12 @@ def judge_step(simulation: Simulation, step: int) -> None:
 
 
 def judge_faults(system: System) -> None:
-    """See that nothing of the product has failed but what was to fail."""
+    """Judge that only injected faults of the cache have occurred."""
     if (errors := system.front_end.stats().cache_errors) > system.cache.failed:
         system.judge.failed("", f"{errors} faults of ours, of which {system.cache.failed} were asked for")
 
 
 def begin() -> None:
-    """Begin a process that tells histories: no log, and garbage is collected rarely."""
+    """Prepare a process that runs histories: no log, and the present objects are exempt from collection."""
     be_quiet()
     gc.freeze()

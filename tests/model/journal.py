@@ -1,6 +1,6 @@
-"""JournalNodes beneath the model's NameNodes: they lag, lose their caches, disagree, and come back with another tail.
+"""JournalNodes below the model's NameNodes: they lag, lose caches, disagree, and return with another tail.
 
-The log itself is the model NameNodes'. Here is which JournalNode has which part of it, and what a reader is answered.
+The model NameNodes own the log. This file decides which part each JournalNode has, and what a reader gets.
 """
 
 import asyncio
@@ -45,10 +45,10 @@ T = TypeVar("T")
 ADDRESSES: Final = ("jn1:8485", "jn2:8485", "jn3:8485")
 MAJORITY: Final = 2
 CALL_S: Final = 0.0005
-"""Each half of a call."""
+"""Duration of each half of a call, in seconds."""
 
 SEEN_S: Final = 0.3
-"""After so long a reader has polled once more."""
+"""The time in seconds within which a reader polls once more."""
 
 _TIMES: Final = struct.pack(">qq", 1, 1)
 _METADATA: Final[dict[MetadataKind, tuple[OpCode, bytes]]] = {
@@ -60,7 +60,7 @@ _METADATA: Final[dict[MetadataKind, tuple[OpCode, bytes]]] = {
 
 
 def operation_of(events: tuple[Event, ...]) -> tuple[OpCode, bytes]:
-    """Return an operation, and its body, that has these events; at most one, as model NameNodes write them."""
+    """Return the operation with these events, and its body; model NameNodes write at most one event."""
     match events:
         case ():
             return OpCode.SET_GENSTAMP_V2, struct.pack(">q", 1)
@@ -88,8 +88,8 @@ def operation_of(events: tuple[Event, ...]) -> tuple[OpCode, bytes]:
 class ModelJournal:
     """The journal of a model's NameNodes.
 
-    A majority has what is acknowledged: of what befalls JournalNodes, at most one misses edits at a time. Which of them
-    a reader reaches, and where its connections lead, is another matter.
+    Acknowledged edits are on a majority: of the faults of JournalNodes, at most one at a time loses edits. Whether a
+    reader reaches a JournalNode, and whether its connection leads there, is independent of that.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -98,12 +98,12 @@ class ModelJournal:
         self.epoch = 1
         self.unreachable: set[str] = set()  # for the reader
         self.hanging: set[str] = set()
-        self.elsewhere: set[str] = set()  # the reader's connection leads to another cluster's JournalNode
-        self.starts = [1]  # of segments
-        self._waiting: list[Shown] = []  # written by the NameNode, at no majority yet
-        self._ahead: JournalNode | None = None  # has what no other has, and what may never be in the log
+        self.elsewhere: set[str] = set()  # the reader's connection leads to a JournalNode of another cluster
+        self.starts = [1]  # first transactions of the segments
+        self._waiting: list[Shown] = []  # written by the NameNode, not yet on a majority
+        self._ahead: JournalNode | None = None  # alone has transactions that may never be in the log
         self._elsewhere: list[Shown] | None = (
-            None  # what NameNodes write to JournalNodes that the reader does not know
+            None  # what NameNodes write to JournalNodes unknown to the reader
         )
         self._begins_segment = False
         for txid, events in enumerate(cluster.active.log.transactions, 1):
@@ -111,10 +111,10 @@ class ModelJournal:
         self.sync()
         cluster.journal = self
 
-    # -- what NameNodes do
+    # -- writes of the NameNodes
 
     def append(self, txid: int, events: tuple[Event, ...]) -> None:
-        """Take a transaction that is on its way: one JournalNode alone may have it at once."""
+        """Append an unacknowledged transaction; a single JournalNode may already have it."""
         code, body = operation_of(events)
         if self._begins_segment:
             code, body, self._begins_segment = OpCode.START_LOG_SEGMENT, b"", False
@@ -128,7 +128,7 @@ class ModelJournal:
             self._ahead.write(each)
 
     def sync(self) -> None:
-        """Let all that is on its way be acknowledged."""
+        """Write all unacknowledged transactions to the JournalNodes in sync."""
         waiting, self._waiting, ahead, self._ahead = self._waiting, [], self._ahead, None
         if self._elsewhere is not None:
             self._elsewhere += waiting
@@ -143,9 +143,9 @@ class ModelJournal:
             assert reached >= MAJORITY, "what is acknowledged is at a majority"
 
     def take_over(self) -> None:
-        """Let another NameNode, or the same after a restart, recover the log: the last transaction begins its segment.
+        """Recover the log for another or a restarted NameNode; the last transaction begins its segment.
 
-        It does not reach the one that has what is lost: that comes back later, with another tail.
+        The JournalNode with lost transactions is not reached: it returns later, with another tail.
         """
         log = self._cluster.active.log
         del self._waiting[:]
@@ -175,13 +175,13 @@ class ModelJournal:
         return node.is_up and node.is_in_sync and node.promised == (epoch or self.epoch)
 
     def _missing(self) -> list[JournalNode]:
-        """Return those that miss what is written."""
+        """Return the JournalNodes that miss edits."""
         return [node for node in self.nodes.values() if not self._takes_edits(node)]
 
-    # -- what befalls
+    # -- faults
 
     def befall(self, number: int) -> str:
-        """Let something befall a JournalNode, or the way to it; return what kind of thing that is."""
+        """Cause a fault of a JournalNode or of the connection to it; return the feature that it adds."""
         address = ADDRESSES[number // 16 % len(ADDRESSES)]
         node = self.nodes[address]
         of_writer: tuple[Callable[[], None], ...] = (
@@ -212,7 +212,7 @@ class ModelJournal:
         return "JournalNode"
 
     def begin_segment(self) -> None:
-        """Roll the edits: all that are up take part again, an earlier tail of theirs is of no account."""
+        """Roll the edits: every JournalNode takes edits again, and a tail from before is discarded."""
         if self._cluster.is_sync_held:
             return
         self._come_back()
@@ -222,7 +222,7 @@ class ModelJournal:
         self._cluster.write_nothing()
 
     def heal(self) -> None:
-        """End all troubles."""
+        """End all faults."""
         self.unreachable.clear()
         self.hanging.clear()
         for address in tuple(self.elsewhere):
@@ -230,12 +230,12 @@ class ModelJournal:
         self.begin_segment()
 
     def _leave(self) -> None:
-        """Let NameNodes write to other JournalNodes: these answer as before, and show nothing new."""
+        """Make the NameNodes write to other JournalNodes: these still reply, and never have new edits."""
         if self._elsewhere is None and not self._waiting and self._ahead is None:
             self._elsewhere = []
 
     def _come_back(self) -> None:
-        """Let these be written again, with what was written elsewhere."""
+        """Make the NameNodes write here again, with the edits from the time before."""
         written, self._elsewhere = self._elsewhere or (), None
         for each in written:
             for node in self.nodes.values():
@@ -243,7 +243,7 @@ class ModelJournal:
                     node.write(each)
 
     def _discard(self) -> None:
-        """Let changes reach one JournalNode alone, and soon after another NameNode go on without them."""
+        """Write changes to one JournalNode only; soon after, a failover discards them."""
         if not self._cluster.is_sync_held and self._elsewhere is None and not self._missing():
             self._cluster.hold_sync()
             self._change("/c")
@@ -262,7 +262,7 @@ class ModelJournal:
         node.connection += not is_up
 
     def _lag_beside_another_cluster(self, which: int) -> None:
-        """Let two of three seem to have nothing new."""
+        """Let two of three JournalNodes seem to have no new edits."""
         self._lag(self.nodes[ADDRESSES[which]])
         self._lead_elsewhere(ADDRESSES[which - 1])
 
@@ -273,10 +273,10 @@ class ModelJournal:
         self._toggle(self.elsewhere, address)
         self.nodes[address].connection += 1
 
-    # -- what a reader has of it
+    # -- replies to readers
 
     def segments(self, node: JournalNode, since_txid: int) -> tuple[Segment, ...]:
-        """Return the finalized segments that a JournalNode has, as far as they are not purged."""
+        """Return the finalized segments of a JournalNode that are not purged."""
         since_txid = max(since_txid, self._cluster.active.log.first_kept)
         bounds = (
             (start, following - 1) for start, following in zip(self.starts, self.starts[1:], strict=False)
@@ -290,8 +290,8 @@ class ModelJournal:
     def source(
         self, pool: FakePool, chance: Callable[[], float], *, at_first_sight: bool
     ) -> source.JournalEdits:
-        """Return the product's source of edits over these JournalNodes."""
-        pool.probe_s = 0.1  # each is looked at
+        """Return the product's source of edits, reading these JournalNodes."""
+        pool.probe_s = 0.1  # each probe is fresh
         access = _Access(self)
         return source.JournalEdits(
             pool,
@@ -315,7 +315,7 @@ class _Access:
         return _Rpc(self.model, address)
 
     async def check_same_journal(self, web: str, _storage: tuple[int, str]) -> None:
-        """Return if the journal is of this cluster's namespace."""
+        """Raise an error if the journal belongs to another namespace."""
         await asyncio.sleep(CALL_S)
         if _address_of(web) in self.model.elsewhere:
             raise WrongNamespaceError(f"{web}: another namespace")
@@ -323,7 +323,7 @@ class _Access:
     async def read_segment_file(
         self, web: str, first_txid: int, storage: tuple[int, str]
     ) -> AsyncGenerator[bytes, None]:
-        """Yield a finalized segment."""
+        """Yield the bytes of a finalized segment."""
         model, address = self.model, _address_of(web)
         await self.check_same_journal(web, storage)
         node = model.nodes[address]
@@ -345,16 +345,16 @@ def _address_of(web: str) -> str:
 
 
 class _Rpc:
-    """Stands in for `JournalNodeRpc`: the client of one JournalNode, which connects again where it must."""
+    """Stands in for `JournalNodeRpc`: a client of one JournalNode, which reconnects when necessary."""
 
     def __init__(self, model: ModelJournal, address: str) -> None:
         self._model = model
         self._address = address
-        self._over = -1  # the node's own count of what ends connections
+        self._over = -1  # the node's counter of connection ends, at the last connect
         self.connection_id = 0
 
     async def state(self) -> JournalState:
-        """Return the epoch that it has promised; another cluster's may have the same."""
+        """Return the promised epoch; a JournalNode of another cluster may have promised the same."""
         return await self._call(
             lambda node: JournalState(
                 self._model.epoch if self._is_elsewhere else node.promised, _web_of(self._address)
@@ -362,7 +362,7 @@ class _Rpc:
         )
 
     async def manifest(self, since_txid: int) -> EditLogManifest:
-        """Return its finalized segments; another cluster's are of other transactions."""
+        """Return the finalized segments; another cluster's JournalNode has none of these transactions."""
         return await self._call(
             lambda node: EditLogManifest(
                 () if self._is_elsewhere else self._model.segments(node, since_txid), _web_of(self._address)
@@ -370,7 +370,7 @@ class _Rpc:
         )
 
     async def edits(self, since_txid: int, max_transactions: int) -> JournaledEdits:
-        """Return what its cache has; another cluster's has nothing new."""
+        """Return the edits in the cache; another cluster's JournalNode has no new ones."""
 
         def ask(node: JournalNode) -> JournaledEdits:
             found = [] if self._is_elsewhere else node.edits(since_txid)
@@ -392,7 +392,7 @@ class _Rpc:
 
     async def _call(self, ask: Callable[[JournalNode], T]) -> T:
         model, node = self._model, self._model.nodes[self._address]
-        for _ in range(2):  # the real client sends a repeatable call once more over a new connection
+        for _ in range(2):  # the real client resends a repeatable call once, over a new connection
             if self._address in model.hanging:
                 await asyncio.sleep(ANSWER_S)
                 raise RpcUnavailableError(f"{self._address}: no answer", is_sent=True)

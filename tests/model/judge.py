@@ -1,7 +1,7 @@
-"""Judges answers and the cache itself by all that the namespace ever was.
+"""Judges answers and the cache's contents by all past versions of the namespace.
 
-It knows nothing of trees, tickets and windows: only versions of a namespace, when each was replaced, and who was told
-so. Each finding names the guarantee that it breaks.
+The judge uses no trees, tickets or windows: only versions, the times of their replacement, and who got a reply about
+it. Each finding names the guarantee that it violates.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,10 +23,10 @@ from tests.model.upstream import HEADERS, ODD_ANSWERS
 from tests.model.watched_cache import WatchedCache
 
 MAX_STALENESS_S: Final = 3.0
-_SLACK_S: Final = 1e-6  # sums of floats
+_SLACK_S: Final = 1e-6  # rounding of sums of floats
 _FIELDS_SET_ANEW: Final = frozenset({b"Date", b"Expires", b"Age", b"Cache-Status"})
 _SHOWN: Final = frozenset({200, 304, 404})
-"""With these a NameNode shows what is at a path; with any other, nothing."""
+"""The statuses by which a NameNode shows the state of a path; any other shows nothing."""
 
 _SHOWN_TO_ALL: Final = frozenset(
     {
@@ -39,7 +39,7 @@ _SHOWN_TO_ALL: Final = frozenset(
         b"nncache; detail=not-admitted",
     }
 )
-"""What `Cache-Status` may say whatever is known of the path: it follows from request, settings or the whole proxy."""
+"""The `Cache-Status` values that depend on request, settings or the whole proxy, not on the path."""
 
 _FIELDS_OF_A_HIT: Final = tuple(
     field for field in HEADERS if field[0] not in {*_FIELDS_SET_ANEW, b"Set-Cookie"}
@@ -48,7 +48,7 @@ _FIELDS_OF_A_HIT: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A guarantee that was broken, and how."""
+    """A violated guarantee, with a description."""
 
     guarantee: Guarantee
     what: str
@@ -56,12 +56,12 @@ class Violation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
-    """What a client was told.
+    """A reply to a client.
 
     Attributes:
-        started: when it asked.
+        started: when the client sent its request.
         made: the value of `Cache-Status`.
-        is_shared: it was held, and the NameNode was asked once for several of the same caller's while it was.
+        is_shared: it was held, and one call to the NameNode served several held requests of its caller.
     """
 
     path: str
@@ -74,12 +74,12 @@ class Reported:
 
     @property
     def is_from_memory(self) -> bool:
-        """Whether the NameNode was not asked for this very call."""
+        """Whether the reply was given without a call to the NameNode for this request."""
         return b"fwd=" not in self.made or b"collapsed" in self.made
 
 
 class Judge:
-    """Finds violations; what it finds is written down, since the product survives exceptions."""
+    """Collects violations. They are recorded, not raised, since the product survives exceptions."""
 
     def __init__(
         self, cluster: Cluster, cache: WatchedCache, pool: FakePool, clock: Callable[[], float]
@@ -91,30 +91,30 @@ class Judge:
         self._pool = pool
         self._clock = clock
         self.user_of: Callable[[str], str] = lambda caller: caller.removeprefix("user=")
-        self.has_all_events = True  # the channel tells every event, not only what concerns the filters
-        self._checked = 0  # up to there every event was seen to be reported
-        self._life: tuple[object, int, int] | None = None  # of the active one whose edits are followed
+        self.has_all_events = True  # the channel reports every event, not only those of the filters
+        self._checked = 0  # every event up to this transaction was seen to be reported
+        self._life: tuple[object, int, int] | None = None  # of the active NameNode whose edits are followed
         cache.on_flush, cache.on_open, cache.on_cover = self._flushed, self._opened, self._covered
         cache.on_shared, cache.on_overtaken = self._shared, self._overtaken
         cache.on_contradicted = self._contradicted
 
     def say(self, guarantee: Guarantee, what: str) -> None:
-        """Write a finding down."""
+        """Record a violation."""
         self.violations.append(Violation(guarantee, f"{what} (at {self._clock():.4f})"))
 
-    # -- what clients are told -----------------------------------------------------------------------------------------
+    # -- replies to clients ----------------------------------------------------------------------------------
 
     def made(self, path: str, status: int, made: bytes) -> None:
-        """Judge what `Cache-Status` says of a path to a client to whom the NameNode has not shown it."""
+        """Judge the `Cache-Status` of a reply in which the NameNode does not show the path to the client."""
         if status not in _SHOWN and made not in _SHOWN_TO_ALL:
             self.say(Guarantee.PROVEN_GRANT, f"{path}: {made!r} beside status {status}")
 
     def failed(self, path: str, why: str) -> None:
-        """A read brought no answer, though a NameNode would have given one."""
+        """Record a read without an answer, although a NameNode would have given one."""
         self.say(Guarantee.FAIL_TO_NAMENODE, f"{path}: {why}")
 
     def read(self, reported: Reported) -> None:
-        """Judge the answer to a GETFILESTATUS, at the moment when it is given."""
+        """Judge the answer to a GETFILESTATUS, when it is given."""
         if reported.is_shared:
             self._judge_words(reported)
             return
@@ -128,7 +128,7 @@ class Judge:
         self._judge_words(reported)
 
     def _judge_words(self, reported: Reported) -> None:
-        """Judge what the NameNode is said to have said while the client was there."""
+        """Judge that the NameNode's answer was true at some time since the request."""
         for version in reversed(self._cluster.versions):
             if version.ended < reported.started - _SLACK_S:
                 break
@@ -152,13 +152,13 @@ class Judge:
         allowed, floor = self._allowed(reported, bound)
         may_be_closed = False
         for version in allowed:
-            may_be_closed |= _is_closed(version, reported)  # or was, after the answer was true
+            may_be_closed |= _is_closed(version, reported)  # then, or after the answer was true
             if version.answer(reported.user, reported.path) == reported.answer and may_be_closed:
                 return
         self.say(*self._finding(reported, allowed, floor))
 
     def _allowed(self, reported: Reported, bound: float) -> tuple[list[Version], Version | None]:
-        """Return the versions that may explain an answer, and the client's own write that ends them."""
+        """Return the versions that may explain an answer, and the client's own write that bounds them."""
         versions, allowed = self._cluster.versions, list[Version]()
         for index in range(len(versions) - 1, -1, -1):
             version = versions[index]
@@ -173,7 +173,7 @@ class Judge:
     def _finding(
         self, reported: Reported, allowed: list[Version], floor: Version | None
     ) -> tuple[Guarantee, str]:
-        """Say which guarantee an answer breaks that nothing explains."""
+        """Return the guarantee that an unexplained answer violates, with a description."""
         what = (
             f"{reported.path} for {reported.user}: {reported.answer} from memory ({reported.made.decode()})"
         )
@@ -194,10 +194,10 @@ class Judge:
             f"{what}, older than allowed; what is: {allowed[0].answer(reported.user, reported.path)}",
         )
 
-    # -- what the cache holds ------------------------------------------------------------------------------------------
+    # -- contents of the cache -------------------------------------------------------------------------------
 
     def sweep(self) -> None:
-        """Judge all that is kept now: it must be true of a moment that no known change has ended."""
+        """Judge each entry and grant: it must match a version that no known change has ended."""
         versions = [version for version in self._cluster.versions if not version.is_dead]
         dead = [version for version in self._cluster.versions if version.is_dead]
         lost = dead if self._is_of_an_earlier_active() else []
@@ -208,7 +208,7 @@ class Judge:
                 self._judge_grant(path or "/", grant, versions, lost)
 
     def _believable(self, versions: list[Version], state: Callable[[Version], object]) -> Iterator[Version]:
-        """Give the versions, the newest first, of whose state the cache may not know yet that it has ended."""
+        """Yield the versions, newest first, whose state may still be current as far as the cache knows."""
         position, as_of = self._cache.position, self._cache.gate.fresh_as_of - _SLACK_S
         now = versions[-1]
         yield now
@@ -229,7 +229,7 @@ class Judge:
             inode = version.namespace.get(path)
             may_be_closed |= (
                 inode is not None and not inode.is_open
-            )  # a status from before its end, for a while
+            )  # a status from before the close counts for a while
             is_explained |= _says(version, path, entry)
             if is_explained and may_be_closed:
                 return
@@ -255,9 +255,9 @@ class Judge:
             self.say(Guarantee.PROVEN_GRANT, f"{user} has never shown to reach {directory}")
 
     def _shared(self, ticket: Ticket, known: Known) -> None:
-        """A reply counts as true: no change that is known may have ended it."""
+        """Judge a reply that was accepted as current: no known change may have ended it."""
         reply = NameNodeReply(known.reply.status, known.reply.body)
-        if b"File does not exist: " in reply.body:  # it quotes the path as it was spelled
+        if b"File does not exist: " in reply.body:  # it quotes the path as the client spelled it
             reply = missing(ticket.path)
         user = self.user_of(ticket.caller)
 
@@ -276,15 +276,15 @@ class Judge:
             self.say(Guarantee.VERBATIM, f"{what} counts, which says nothing of what there is")
 
     def _overtaken(self, ticket: Ticket) -> None:
-        """What was known to have changed is forgotten again."""
+        """Record that an earlier reply replaced a later one: the cache forgot a known change."""
         self.say(Guarantee.NO_LATE_FILL, f"an earlier reply about {ticket.path} has replaced a later one")
 
     def _contradicted(self, ticket: Ticket) -> None:
-        """The NameNode has shown a file that must not be kept, and what was kept is kept on."""
+        """Record that the NameNode showed a file that must not be cached, and its entry is still cached."""
         self.say(Guarantee.OPEN_FILE_UNCACHED, f"{ticket.path} was seen to be open, and is kept")
 
     def _say_stale(self, what: str, kept: Entry | Grant, ended_by: Version | None, *, is_grant: bool) -> None:
-        """Say which guarantee something breaks that is kept too long."""
+        """Record the guarantee that an entry or grant violates because it is cached for too long."""
         if ended_by is None:
             guarantee = Guarantee.PROVEN_GRANT if is_grant else Guarantee.BOUNDED
             self.say(guarantee, f"{what} is kept, which never was, or was lost")
@@ -303,14 +303,14 @@ class Judge:
         return may_be_merged or txid in self._cache.reported
 
     def closed(self) -> None:
-        """Nobody follows the edits now: nothing may be kept."""
+        """Judge that nothing is cached while no stream of edits is followed."""
         if any(_is_something(directory) for _, directory in self._cache.kept()):
             self.say(Guarantee.GAP_FLUSH, "something is kept, though nobody follows the edits")
 
-    # -- what the cache is told ----------------------------------------------------------------------------------------
+    # -- calls to the cache ----------------------------------------------------------------------------------
 
     def _flushed(self) -> None:
-        """Everything should be forgotten now."""
+        """Judge that a flush has forgotten everything."""
         cache = self._cache
         if any(_is_something(directory) for _, directory in cache.kept()):
             self.say(Guarantee.GAP_FLUSH, "something is left after a flush")
@@ -329,7 +329,7 @@ class Judge:
         return self._life != (active.address, active.started_ms, active.transition_ms)
 
     def _covered(self, as_of: float, txid: int) -> None:
-        """All that was acknowledged before must have been applied: nothing is claimed that is not so."""
+        """Judge that all changes acknowledged before `as_of` were applied."""
         if self._is_of_an_earlier_active():
             if as_of > self._cluster.active_since + _SLACK_S:
                 self.say(
@@ -354,7 +354,7 @@ class Judge:
 
 
 def _pairs(versions: list[Version]) -> Iterator[tuple[Version, Version]]:
-    """Give each version with the next one, the last first."""
+    """Yield each version with its successor, the last first."""
     for index in range(len(versions) - 1, 0, -1):
         yield versions[index - 1], versions[index]
 
@@ -372,9 +372,9 @@ def _is_closed(version: Version, reported: Reported) -> bool:
 
 
 def _shows_another(before: Version, after: Version, reported: Reported) -> bool:
-    """Whether what ended one version was about what was told. If not, the one before may go on.
+    """Whether the change that ended a version affects this reply. If not, the version still explains it.
 
-    A change that nobody has been told of yet may lie before one whose client has given up.
+    A change not yet acknowledged may precede one whose client has given up.
     """
     return _is_closed(before, reported) != _is_closed(after, reported) or _answers_another(
         before, after, reported
@@ -389,7 +389,7 @@ def _answers_another(before: Version, after: Version, reported: Reported) -> boo
 
 
 def _ended_by(versions: list[Version], is_true: Callable[[Version], bool]) -> Version | None:
-    """Return the first version after the last one of which something was true."""
+    """Return the version that ended the last one for which `is_true` holds."""
     for before, after in _pairs(versions):
         if is_true(before):
             return after
@@ -397,7 +397,7 @@ def _ended_by(versions: list[Version], is_true: Callable[[Version], bool]) -> Ve
 
 
 def _tells(event: Event) -> bool:
-    """Whether an event is about a change: the old rename API logs a rename of a path to itself."""
+    """Whether an event reports a change: the old rename API logs a rename of a path to itself."""
     return not (isinstance(event, Rename) and event.source == event.destination)
 
 

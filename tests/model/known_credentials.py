@@ -1,7 +1,7 @@
-"""Who is authenticated by what, as a NameNode with Kerberos decides it.
+"""Authentication by cookies and tokens, as a NameNode with Kerberos does it.
 
-Source: what WebHDFS of 3.4.1 and 3.5.0 was seen to answer. Beside that it still believes `user.name`, so that secured
-and other clients are told in one history.
+Source: replies of WebHDFS measured on 3.4.1 and 3.5.0. In addition it accepts `user.name`, so that one history can
+have secured and other clients.
 """
 
 import hashlib
@@ -22,12 +22,12 @@ INVALID_TOKEN: Final = remote_exception(
     "java.lang.SecurityException",
     "Failed to obtain user group information: org.apache.hadoop.security.token.SecretManager$InvalidToken: gone",
 )
-"""What a NameNode says to a token that was cancelled."""
+"""The NameNode's reply to a cancelled token."""
 
 NOT_ALLOWED: Final = remote_exception(
     "org.apache.hadoop.security.authorize.AuthorizationException", "not allowed"
 )
-"""What a NameNode says to who may not act for others."""
+"""The NameNode's reply to a user who may not act for others."""
 
 _MAY_ACT_FOR_OTHERS: Final = "knox"
 _OTHER_COOKIE: Final = b"hadoop-jwt="
@@ -35,12 +35,12 @@ _OTHER_COOKIE: Final = b"hadoop-jwt="
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks, as the NameNode sees it.
+    """The caller of a request, as the NameNode sees it.
 
     Attributes:
-        refusal: what it says instead of an answer.
-        is_by_credential: a credential said who asks.
-        sets: the value of `Set-Cookie`; None: there is none.
+        refusal: the reply instead of an answer.
+        is_by_credential: a credential identified the caller.
+        sets: the value of `Set-Cookie`; None: the reply has none.
     """
 
     user: str
@@ -50,26 +50,26 @@ class Asker:
 
 
 class KnownCredentials:
-    """The cookies and tokens that a NameNode has given out."""
+    """The cookies and tokens that a NameNode has issued."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._cookies: dict[bytes, tuple[str, float, bool]] = {}  # user, end, whether each reply renews it
+        self._cookies: dict[bytes, tuple[str, float, bool]] = {}  # user, expiry, whether each reply renews it
         self._tokens: dict[str, str] = {}  # owners by fingerprint
-        self._users: dict[str, str] = {}  # by the names of credentials that were accepted
+        self._users: dict[str, str] = {}  # by the caller names of accepted credentials
         self._given = 0
         self.reads_any_doas = (
             True  # whatever its case, as 3.5.0 does; 3.4.1 reads `doas` alone, and not Knox's `doAs`
         )
         self.of_the_service = cookie("nncache")
-        """What each reply to the service itself sets: who has it can be anybody."""
+        """The cookie that replies to the service itself set: its bearer can act as any user."""
 
     def date(self) -> bytes:
-        """Return what `Date` says now."""
+        """Return the value of `Date` for the current time."""
         return format_datetime(_BEGAN + timedelta(seconds=self._clock()), usegmt=True).encode()
 
     def cookie(self, user: str, *, lives_s: float = 3600.0, is_renewed: bool = False) -> bytes:
-        """Give a cookie out, name and value."""
+        """Issue a cookie; return its name and value."""
         self._given += 1
         ends_at = self._clock() + lives_s
         given = cookie(user, ends_ms=_ms(ends_at), signature=f"s{self._given}")
@@ -77,26 +77,26 @@ class KnownCredentials:
         return given
 
     def token(self, owner: str) -> str:
-        """Give a delegation token out."""
+        """Issue a delegation token."""
         self._given += 1
         given = token(owner, max_date_ms=_ms(self._clock() + 3600.0), password=f"p{self._given}".encode())
         self._tokens[_fingerprint(given)] = owner
         return given
 
     def cancel(self, given: str) -> None:
-        """Take a token back."""
+        """Cancel a token."""
         del self._tokens[_fingerprint(given)]
 
     def forged(self, user: str) -> bytes:
-        """Return a cookie that nobody has given out, name and value."""
+        """Return a cookie, name and value, that was never issued."""
         return cookie(user, ends_ms=_ms(self._clock() + 3600.0), signature="forged")
 
     def change_secret(self) -> None:
-        """Let no cookie be good any more."""
+        """Invalidate all cookies."""
         self._cookies.clear()
 
     def asker(self, target: str, headers: Iterable[Header], *, acts_for: str = "") -> Asker:
-        """Say who makes a request; `acts_for`: the service makes it, and is believed."""
+        """Return the caller of a request; `acts_for`: the service sends it, and its `doas` is trusted."""
         query: dict[str, str] = {}
         for parameter in target.partition("?")[2].split("&"):
             name, _, value = parameter.partition("=")
@@ -127,7 +127,7 @@ class KnownCredentials:
         return asker
 
     def user_of(self, caller: str) -> str:
-        """Return whom a name stands for by which the cache knows a caller."""
+        """Return the user behind a caller name of the cache."""
         first, *others = caller.split("\0")
         for part in others:
             if part.startswith("doas=") or (part.startswith("doAs=") and self.reads_any_doas):

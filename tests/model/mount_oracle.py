@@ -1,7 +1,7 @@
-"""Which namespace a request is about, by the rules of docs/federation.md alone.
+"""The namespace of a request, by the rules of docs/federation.md alone.
 
-Written apart from `hadoop/mounts.py`, `federation/routing.py` and what they read targets with: paths are lists of names
-here, each mount point is compared with each path, and the query is the standard library's to read.
+Written independently of `hadoop/mounts.py`, `federation/routing.py` and their parsers: paths are lists of names, each
+mount point is compared with each path, and the standard library parses the query.
 """
 
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ TABLES: Final[tuple[Mapping[str, str], ...]] = (
     {"/": LAKE, "/a/b/d": MAIN, "/c": MAIN},
     {"/a": MAIN, "/c": LAKE, "/d/e": LAKE},
 )
-"""Mount tables for the paths of `draws.py`; nothing is mounted at the root of the last."""
+"""Mount tables for the paths of `draws.py`; the last one mounts nothing at the root."""
 
 BESIDE: Final = ("/a/bx", "/a/b/dx", "/cf", "/cf/g", "/d", "/d/e", "/d/e/f", "/d/ex", "/a.b/f")
-"""Paths whose names begin as mount points do, or that lie above some, and those of another mount point."""
+"""Paths whose names start like mount points, paths above mount points, and paths below another one."""
 
 ACROSS: Final = (403, "java.io.IOException")
 NOT_MOUNTED: Final = (404, "java.io.FileNotFoundException")
@@ -36,37 +36,37 @@ _LEAVES_IN_PLACE: Final = frozenset(
         ("PUT", "SETSTORAGEPOLICY"),
     }
 )  # fmt: skip
-"""The writes of the model; of any other nothing is known, so it may take a mount point away."""
+"""The writes of the model. Any other write is unknown, so it may remove a mount point."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The proxy's own answer, which no NameNode is asked for."""
+    """A reply of the proxy itself, without a call to a NameNode."""
 
     status: int
     java_class: str
 
 
 Verdict: TypeAlias = str | Refusal
-"""The namespace that answers, or what the proxy says instead."""
+"""The namespace that answers, or the proxy's own refusal."""
 
 _Names: TypeAlias = tuple[str, ...]
 
 
 class MountOracle:
-    """Says what must become of each request of the model."""
+    """Determines how each request of the model must be handled."""
 
     def __init__(self, table: Mapping[str, str]) -> None:
         self._mounts = [(_names(point), namespace) for point, namespace in table.items()]
 
     def holder(self, path: str) -> str | None:
-        """Return the namespace of the longest mount point whose names the path begins with; None: there is none."""
+        """Return the namespace of the longest mount point that contains the path; None if there is none."""
         names = _names(path)
         fitting = [(len(point), each) for point, each in self._mounts if names[: len(point)] == point]
         return max(fitting)[1] if fitting else None
 
     def verdict(self, method: str, target: str) -> Verdict:
-        """Say what must become of a request."""
+        """Return the namespace that must answer a request, or the refusal."""
         spelled, _, query = target.removeprefix(_PREFIX).partition("?")
         path, asked = unquote(spelled), parse_qs(query)
         holder = self.holder(path)
@@ -87,7 +87,7 @@ class MountOracle:
         return holder
 
     def _is_above(self, path: str) -> bool:
-        """Whether a mount point lies below that path."""
+        """Whether a mount point lies below this path."""
         names = _names(path)
         return any(len(point) > len(names) and point[: len(names)] == names for point, _ in self._mounts)
 

@@ -1,8 +1,8 @@
-"""A namespace as a value: what each operation makes of it, which events tell of it, and what GETFILESTATUS says of it.
+"""A namespace as a value, with the steps, rights and statuses that operations need.
 
 Small and pure. Source: the measured tables of Hadoop 3.4.1 and 3.5.0 (operation -> transactions, events, statuses);
-`tests/contracts/test_model_namespace.py` holds it against a real NameNode. Without ACLs, snapshots and symlinks.
-The superuser may do everything; other users are told apart by name alone.
+`tests/contracts/test_model_namespace.py` compares it with a real NameNode. It has no ACLs, snapshots or symlinks. The
+superuser may do everything; other users differ by name alone.
 """
 
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ ALL: Final = 0o7
 WRITE: Final = 0o2
 EXECUTE: Final = 0o1
 _ACCESS: Final = {ALL: "ALL", WRITE: "WRITE", EXECUTE: "EXECUTE"}
-"""Rights by their bits, and how FsAction calls them."""
+"""Rights by their bits, with their names in FsAction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inode:
-    """What is known of a path. A directory's `children` is their number; times are the number of a transaction.
+    """A file or directory. `children` is the number of a directory's children; times are transaction numbers.
 
-    Its `policy` is 0 where it has that of the directory above it.
+    `policy` is 0 if the path inherits the storage policy of its parent.
     """
 
     kind: FileType
@@ -38,26 +38,26 @@ class Inode:
     mtime: int
     children: int = 0
     length: int = 0
-    replication: int = 0  # a directory's
+    replication: int = 0  # 0 for a directory
     policy: int = 0
     is_open: bool = False
 
 
 POLICIES: Final = {"HOT": 7, "WARM": 5, "ONE_SSD": 10, "ALL_SSD": 12}
-"""Storage policies by name (HdfsConstants.StoragePolicy): the number that a status gives.
+"""The ids of storage policies in a status, by name (HdfsConstants.StoragePolicy).
 
-Those with which a file can be written where there are disks only.
+Files can be written with each of these where all storage is disk.
 """
 
 Namespace = Mapping[str, Inode]
-"""All that exists, by path; never changed in place."""
+"""All inodes by path; never changed in place."""
 
 EMPTY: Final[Namespace] = {ROOT: Inode(FileType.DIRECTORY, SUPERUSER, 0o755, 16385, 0)}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One transaction: what there is after it, and the events that tell of it."""
+    """One transaction: the namespace after it, and the events that report it."""
 
     namespace: Namespace
     events: tuple[Event, ...]
@@ -76,7 +76,7 @@ FALSE: Final = NameNodeReply(200, b'{"boolean":false}')
 
 
 class RefusedError(Exception):
-    """The NameNode says no, and nothing was changed."""
+    """The NameNode refused an operation and changed nothing."""
 
     def __init__(self, answer: NameNodeReply) -> None:
         super().__init__(answer)
@@ -99,16 +99,16 @@ def is_below(path: str, top: str) -> bool:
 
 
 def allows(inode: Inode, user: str, access: int) -> bool:
-    """Whether owner or others have those rights; everybody's group is another one."""
+    """Whether a user has these rights as the owner or as others; no user belongs to the file's group."""
     rights = inode.mode >> 6 if inode.owner == user else inode.mode
     return user == SUPERUSER or rights & access == access
 
 
-# -- what it says ------------------------------------------------------------------------------------------------------
+# -- replies -----------------------------------------------------------------------------------------------
 
 
 def status_of(namespace: Namespace, user: str, path: str) -> NameNodeReply:
-    """Answer GETFILESTATUS: execute on every ancestor, nothing on the path itself (FSPermissionChecker)."""
+    """Return the reply to GETFILESTATUS: it needs execute on each ancestor only (FSPermissionChecker)."""
     refusal = stopped(namespace, user, path)
     if refusal is not None:
         return refusal
@@ -117,7 +117,7 @@ def status_of(namespace: Namespace, user: str, path: str) -> NameNodeReply:
 
 
 def stopped(namespace: Namespace, user: str, path: str) -> NameNodeReply | None:
-    """Return what a user is told who does not get as far as to that path; below a file is nothing."""
+    """Return the refusal for a user who cannot traverse to the path; None if they can or it is missing."""
     for each in above(path):
         inode = namespace.get(each)
         if inode is None:
@@ -130,7 +130,7 @@ def stopped(namespace: Namespace, user: str, path: str) -> NameNodeReply | None:
 
 
 def _policy(namespace: Namespace, path: str) -> int:
-    """Return the storage policy of what is there, or of the nearest directory above it that has one."""
+    """Return the storage policy of a path: its own, or that of the nearest ancestor with one."""
     return namespace[path].policy or next(
         (namespace[each].policy for each in reversed(above(path)) if namespace[each].policy), 0
     )
@@ -138,13 +138,13 @@ def _policy(namespace: Namespace, path: str) -> int:
 
 @lru_cache(4096)
 def missing(path: str) -> NameNodeReply:
-    """Say that a path does not exist."""
+    """Return the 404 for a path."""
     return NameNodeReply(404, render_missing(path))
 
 
 @lru_cache(4096)
 def denied(user: str, access: int, path: str, inode: Inode) -> NameNodeReply:
-    """Refuse; the words quote owner and mode."""
+    """Return the 403 for missing rights; its message quotes owner and mode."""
     return remote_exception(
         "org.apache.hadoop.security.AccessControlException",
         f"Permission denied: user={user}, access={_ACCESS[access]}, "
@@ -154,13 +154,13 @@ def denied(user: str, access: int, path: str, inode: Inode) -> NameNodeReply:
 
 @lru_cache(4096)
 def no_directory(path: str, simple: str) -> NameNodeReply:
-    """Refuse what goes through a file."""
+    """Return the 403 for a path through a file."""
     package = "org.apache.hadoop.security" if simple == "AccessControlException" else "org.apache.hadoop.fs"
     return remote_exception(f"{package}.{simple}", f"{path} (is not a directory)")
 
 
 def remote_exception(java_class: str, message: str, status: int = 403) -> NameNodeReply:
-    """Render a RemoteException."""
+    """Return a RemoteException as a reply."""
     simple = java_class.rpartition(".")[2]
     body = f'{{"RemoteException":{{"exception":"{simple}","javaClassName":"{java_class}","message":"{message}"}}}}'
     return NameNodeReply(status, body.encode())
@@ -178,5 +178,5 @@ def _status(inode: Inode, policy: int) -> NameNodeReply:
 
 
 def is_open(namespace: Namespace, path: str) -> bool:
-    """Whether somebody writes that file."""
+    """Whether a file is open for writing."""
     return path in namespace and namespace[path].is_open

@@ -1,7 +1,7 @@
-"""What each operation makes of a namespace, and which events tell of it.
+"""The effects of each operation on a namespace, and the events that report them.
 
-Each takes what there is, who asks, and the number of its first transaction; it gives a step for each transaction, or
-raises `RefusedError`. Checks come in the NameNode's own order, since the first that fails names the error.
+Each function takes namespace, user and first transaction number, and returns one step per transaction or raises
+`RefusedError`. Checks run in the NameNode's order: the first that fails sets the error.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,11 +43,11 @@ from tests.model.namespace import (
 )
 
 Operation = Callable[[Namespace, int], list[Step]]
-"""What is done to a namespace; the number is that of the first transaction."""
+"""A change of a namespace; the number is that of its first transaction."""
 
 
 def mkdirs(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Make a directory and those above it that are missing: a transaction for each."""
+    """Create a directory and its missing ancestors: one transaction each."""
     _come_to(before, user, path)
     inode = before.get(path)
     if inode is not None and inode.kind is FileType.FILE:
@@ -60,14 +60,14 @@ def mkdirs(before: Namespace, user: str, path: str, number: int) -> list[Step]:
 def _made(
     before: Namespace, user: str, paths: tuple[str, ...], number: int, *, as_above: bool = False
 ) -> list[Step]:
-    """Make those of the directories that are missing.
+    """Create those of the directories that are missing.
 
     Args:
-        before: what there is.
-        user: whose they become.
-        paths: the directories, the topmost first.
-        number: the first transaction's.
-        as_above: their modes are those of the directory above them, and their owner may write
+        before: the namespace.
+        user: their owner.
+        paths: the directories, topmost first.
+        number: of the first transaction.
+        as_above: they inherit the mode of their parent, with write and execute for the owner
             (`FSDirMkdirOp.createAncestorDirectories`).
     """
     now, steps, mode = before, list[Step](), 0o755
@@ -83,7 +83,7 @@ def _made(
 
 
 def create(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Make a file, or replace one, and leave it open."""
+    """Create or overwrite a file and leave it open."""
     _come_to(before, user, path)
     _may(before, user, WRITE, _ground(before, path))
     if path in before:
@@ -100,7 +100,7 @@ def create(before: Namespace, user: str, path: str, number: int) -> list[Step]:
 
 
 def append(before: Namespace, user: str, path: str, _number: int) -> list[Step]:
-    """Open a file again; nothing shows in its status."""
+    """Reopen a file; its status does not change."""
     _come_to(before, user, path)
     _no_directory(before, path)
     inode = _writable(before, user, path)
@@ -112,7 +112,7 @@ def append(before: Namespace, user: str, path: str, _number: int) -> list[Step]:
 
 
 def flush(before: Namespace, _user: str, path: str, _number: int) -> list[Step]:
-    """Write to an open file: its length grows, and no event tells."""
+    """Write to an open file: its length grows, and no event reports it."""
     inode = _file(before, path)
     if not inode.is_open:
         return []
@@ -120,7 +120,7 @@ def flush(before: Namespace, _user: str, path: str, _number: int) -> list[Step]:
 
 
 def close(before: Namespace, _user: str, path: str, number: int) -> list[Step]:
-    """Complete a file."""
+    """Close a file."""
     inode = _file(before, path)
     if not inode.is_open:
         return []
@@ -129,7 +129,7 @@ def close(before: Namespace, _user: str, path: str, number: int) -> list[Step]:
 
 
 def truncate(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Cut a file to nothing, on a block's boundary."""
+    """Truncate a file to length 0, which is a block boundary."""
     inode = _writable_file(before, user, path)
     if inode.is_open:
         raise RefusedError(
@@ -141,7 +141,7 @@ def truncate(before: Namespace, user: str, path: str, number: int) -> list[Step]
 
 
 def delete(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Remove a path with all below it: one transaction. Every directory that is not empty has to be all theirs."""
+    """Delete a subtree in one transaction; the user needs all rights on each directory that is not empty."""
     _come_to(before, user, path)
     _may_change_in(before, user, path)
     if path == ROOT or path not in before:
@@ -153,7 +153,7 @@ def delete(before: Namespace, user: str, path: str, number: int) -> list[Step]:
 
 
 def rename(before: Namespace, user: str, source: str, destination: str, number: int) -> list[Step]:
-    """Move a path with all below it; an existing directory takes it in under its own name (the old API)."""
+    """Rename a subtree; an existing directory receives it under its own name (the old API)."""
     _come_to(before, user, source)
     _come_to(before, user, destination)
     target = before.get(destination)
@@ -178,7 +178,7 @@ def rename(before: Namespace, user: str, source: str, destination: str, number: 
 
 
 def set_permission(before: Namespace, user: str, path: str, mode: int, _number: int) -> list[Step]:
-    """Change a mode; the same again is nothing."""
+    """Change a mode; an equal mode logs nothing."""
     inode = _owned(before, user, path)
     if inode.mode == mode:
         return []
@@ -186,7 +186,7 @@ def set_permission(before: Namespace, user: str, path: str, mode: int, _number: 
 
 
 def set_owner(before: Namespace, user: str, path: str, owner: str, _number: int) -> list[Step]:
-    """Give a path to somebody; only the superuser may."""
+    """Change an owner; only the superuser may."""
     inode = _owned(before, user, path)
     if inode.owner == owner:
         return []
@@ -196,7 +196,7 @@ def set_owner(before: Namespace, user: str, path: str, owner: str, _number: int)
 
 
 def set_times(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Set the time of modification."""
+    """Set the modification time."""
     inode = _writable(before, user, path)
     return [Step({**before, path: replace(inode, mtime=number)}, (_metadata(path, MetadataKind.TIMES),))]
 
@@ -207,7 +207,7 @@ def replication_of(number: int) -> int:
 
 
 def set_replication(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Set the replication of a file; of anything else it is left alone."""
+    """Set the replication of a file; return no step for any other path."""
     _come_to(before, user, path)
     inode = before.get(path)
     if inode is not None:
@@ -224,7 +224,7 @@ def policy_of(number: int) -> str:
 
 
 def set_storage_policy(before: Namespace, user: str, path: str, number: int) -> list[Step]:
-    """Set the storage policy of a path and of what is below it without one; no event tells."""
+    """Set the storage policy of a path and of descendants without their own; no event reports it."""
     inode = _writable(before, user, path)
     return [Step({**before, path: replace(inode, policy=POLICIES[policy_of(number)])}, ())]
 
@@ -233,7 +233,7 @@ _SAY_WHETHER: Final = {"DELETE", "RENAME", "SETREPLICATION"}
 
 
 def reply(op: str, steps: Sequence[object]) -> NameNodeReply:
-    """Return what WebHDFS says of an operation that was carried out in these steps, or in none."""
+    """Return the reply of WebHDFS to an operation that logged these steps, or none."""
     return FALSE if op in _SAY_WHETHER and not steps else TRUE
 
 
@@ -241,11 +241,11 @@ def _metadata(path: str, kind: MetadataKind) -> MetadataUpdate:
     return MetadataUpdate(path=path, kind=kind)
 
 
-# -- who may ---------------------------------------------------------------------------------------------------------
+# -- permission checks -------------------------------------------------------------------------------------
 
 
 def _come_to(namespace: Namespace, user: str, path: str) -> None:
-    """See that the user may get there."""
+    """Check that the user may traverse to the path."""
     refusal = stopped(namespace, user, path)
     if refusal is not None and refusal.status == 404:
         file = next(each for each in above(path) if namespace[each].kind is FileType.FILE)
@@ -255,19 +255,19 @@ def _come_to(namespace: Namespace, user: str, path: str) -> None:
 
 
 def _ground(namespace: Namespace, path: str) -> str:
-    """Return the nearest directory above a path that exists."""
+    """Return the nearest existing ancestor of a path."""
     return next(each for each in reversed(above(path)) if each in namespace)
 
 
 def _may(namespace: Namespace, user: str, access: int, path: str) -> None:
-    """See that the user has those rights on what is there."""
+    """Check that the user has these rights on an existing path."""
     inode = namespace[path]
     if not allows(inode, user, access):
         raise RefusedError(denied(user, access, path, inode))
 
 
 def _may_change_in(namespace: Namespace, user: str, path: str) -> None:
-    """See that the user may change what is in the path's directory, if that exists."""
+    """Check that the user may write to the path's parent directory, if it exists."""
     directory = parent(path) or ROOT
     if directory in namespace:
         _may(namespace, user, WRITE, directory)
@@ -325,7 +325,7 @@ def _without(before: Namespace, path: str, number: int) -> Namespace:
 
 
 def _touched(before: Namespace, path: str, number: int, *, more: int) -> Namespace:
-    """The directory of a path shows that something in it came, went or was replaced."""
+    """Update the parent directory after a child was created, deleted or replaced."""
     directory = parent(path) or ROOT
     inode = before[directory]
     return {**before, directory: replace(inode, mtime=number, children=inode.children + more)}

@@ -1,4 +1,4 @@
-"""What the front end's replies say, without a wire."""
+"""The replies of the front end as values, without a connection."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ from tests.model.upstream import ODD_ANSWERS, ClientRequest
 
 @dataclass
 class Remembered:
-    """The fast path, as far as it decides: hits by request, served while `is_good`, the cache's, says so."""
+    """The decisions of the fast path: hits by request, served while the cache's `is_good` confirms them."""
 
     is_good: Callable[[Hit, float], bool]
     hits: dict[bytes, tuple[Hit, bytes]] = field(default_factory=dict)
 
     def remember(self, head: bytes, hit: Hit, body: bytes, until: float, is_last: bool) -> None:
-        """Keep a hit."""
+        """Store a hit."""
         expires_at = min(hit.expires_at, until)
         kept = Hit(hit.entry, hit.grant, forget_epoch=hit.forget_epoch, expires_at=expires_at)
         self.hits[head] = kept, body
 
     def answer(self, request: ClientRequest) -> tuple[Headers, NameNodeReply] | None:
-        """Return the reply to a request that is remembered, if it is still good."""
+        """Return the reply to a known request if its hit is still valid."""
         remembered = self.hits.get(request.whole)
         if remembered is None or not self.is_good(remembered[0], clock()):
             return None
@@ -37,7 +37,7 @@ class Remembered:
 
 
 def unquoted(answer: NameNodeReply, path: str, spelled: str) -> NameNodeReply:
-    """Return what a 404 says, which quotes the path as it was spelled, of the path as it is kept."""
+    """Return a reply with the canonical path instead of the spelling that a 404 quotes."""
     if answer.status != HTTPStatus.NOT_FOUND or spelled == path or answer in ODD_ANSWERS:
         return answer
     is_own = answer.body == render_missing(spelled)
@@ -47,13 +47,13 @@ def unquoted(answer: NameNodeReply, path: str, spelled: str) -> NameNodeReply:
 
 
 def made(fields: Headers) -> bytes:
-    """Return the value of the one `Cache-Status`."""
+    """Return the value of the single `Cache-Status` field."""
     (made,) = (value for name, value in fields if name == b"Cache-Status")
     return made
 
 
 def parts(response: RawResponse) -> tuple[Headers, NameNodeReply]:
-    """Take apart what would go over the wire."""
+    """Split a response into its fields and the NameNode's reply."""
     fields, body = response._fields, response._whole  # noqa: SLF001 - there is no wire here
     assert body is not None
     return fields, NameNodeReply(response.status, body)

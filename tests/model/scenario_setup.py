@@ -1,4 +1,4 @@
-"""What scenarios begin with."""
+"""The starting state of scenarios."""
 
 from collections.abc import Callable
 from typing import Final
@@ -11,19 +11,19 @@ from tests.model.system import System
 from tests.model.writes import by
 
 SETTLED_S: Final = 1.3
-"""Events that nothing holds up have arrived, and are known to have."""
+"""Time in seconds after which undelayed events have arrived and are covered."""
 
 GAPS_S: Final = (0.0, 0.002, 0.03, SETTLED_S)
-"""How long a scenario may pause between two of its steps."""
+"""Possible pauses between two steps of a scenario, in seconds."""
 
 
 def behind(system: System, act: Callable[..., list[ns.Step]], path: str, *args: object) -> None:
-    """Change something behind the proxy's back, as who may do everything."""
+    """Change something behind the proxy's back, as the superuser."""
     system.cluster.try_write(by(SUPERUSER, act, path, *args))
 
 
 def in_sight(system: System, directory: str, mode: int) -> tuple[str, str]:
-    """Let one user own a directory and everybody come as far as that; return the owner and the other user."""
+    """Make a directory owned by one user that everyone can traverse to; return its owner and the other."""
     for each in (*ns.above(directory)[1:], directory):
         behind(system, operations.mkdirs, each)
         behind(system, operations.set_permission, each, 0o755)

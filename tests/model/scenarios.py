@@ -1,6 +1,6 @@
-"""Scenarios: acts of several steps that random ones rarely make up, each against one rule.
+"""Scenarios: acts of several steps that random draws rarely produce, each against one rule.
 
-A scenario runs beside whatever else happens; what clients are told in it is judged like all else.
+A scenario runs concurrently with the other acts; its replies are judged like all others.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from tests.model.writes import chmod
 
 
 async def hide(simulation: Simulation, number: int) -> None:
-    """Shut a directory, then change what is in it: an old right must not show what is new."""
+    """Close a directory, then change its contents: an old grant must not show the new contents."""
     draw, system = Draw(number), simulation.system
     path, gap_s, is_fresh = draw.file(), GAPS_S[draw.of(4)], draw.of(2)
     directory = parent(path) or ROOT
@@ -43,7 +43,7 @@ async def hide(simulation: Simulation, number: int) -> None:
 
 
 async def reveal(simulation: Simulation, number: int) -> None:
-    """Change what is in a shut directory, then open it: a new right must not show what is old, or closed no more."""
+    """Change a closed directory's contents, then open it: a new grant must not show old or reopened files."""
     draw, system = Draw(number), simulation.system
     path, gap_s, is_first = draw.file(), GAPS_S[draw.of(4)], draw.of(2)
     changes = (operations.set_times, operations.append)[draw.of(2)]
@@ -62,7 +62,7 @@ async def reveal(simulation: Simulation, number: int) -> None:
 
 
 async def answer_late(simulation: Simulation, number: int) -> None:
-    """Let an answer stay on its way for long, while no edits come: who asks late must not be given it."""
+    """Delay a reply while no edits arrive: a request that starts late must not get it."""
     draw, system = Draw(number), simulation.system
     path, user = draw.path(), draw.user()
     active, before_s = system.cluster.active, system.call_takes_s
@@ -81,11 +81,11 @@ async def answer_late(simulation: Simulation, number: int) -> None:
 
 
 async def change_filters(simulation: Simulation, number: int) -> None:
-    """Take a filter or its glob away while its paths are kept, change what it matched, and put it back."""
+    """Remove a filter or its glob while its paths are cached, change those paths, and put it back."""
     draw, system = Draw(number), simulation.system
     trouble = (
         12 * draw.of(60) + 9 + draw.of(2)
-    )  # the channel's trouble of taking a filter, or its glob, away and back
+    )  # the channel's fault that removes a filter, or its glob, and restores it
     is_watch_lost, gap_s = draw.of(2), GAPS_S[draw.of(4)]
 
     async def read_all() -> None:
@@ -108,7 +108,7 @@ async def change_filters(simulation: Simulation, number: int) -> None:
 
 
 async def miss_records(simulation: Simulation, number: int) -> None:
-    """Cut the proxy off from its channel for so long that the records of meanwhile are gone."""
+    """Disconnect the proxy from its channel until the records it missed are trimmed."""
     draw, system = Draw(number), simulation.system
     path, user = draw.path(), draw.user()
     await system.read(path, user)
@@ -123,7 +123,7 @@ async def miss_records(simulation: Simulation, number: int) -> None:
 
 
 async def shut_out(simulation: Simulation, number: int) -> None:
-    """Shut a directory through the proxy: whoever asks then is refused."""
+    """Close a directory through the proxy: later reads are refused."""
     draw, system = Draw(number), simulation.system
     path, gap_s = draw.file(), GAPS_S[draw.of(4)]
     directory = parent(path) or ROOT
@@ -137,7 +137,7 @@ async def shut_out(simulation: Simulation, number: int) -> None:
 
 
 async def shut_the_root(simulation: Simulation, number: int) -> None:
-    """Shut the root: everybody may see its own status, and what is in it only who may traverse it."""
+    """Close the root: everyone still sees its own status; only users who may traverse it see its contents."""
     draw, system = Draw(number), simulation.system
     gap_s, is_shut_through = GAPS_S[draw.of(4)], draw.of(2)
 
@@ -164,7 +164,7 @@ async def shut_the_root(simulation: Simulation, number: int) -> None:
 
 
 async def lose_what_was_seen(simulation: Simulation, number: int) -> None:
-    """Show what is not durable, and lose it in a crash."""
+    """Read changes that are not durable, and lose them in a crash."""
     draw, system = Draw(number), simulation.system
     path, kind = draw.file(), draw.of(3)
     cluster = system.cluster
@@ -177,7 +177,7 @@ async def lose_what_was_seen(simulation: Simulation, number: int) -> None:
     await asyncio.sleep(0.2)
     (cluster.restart if kind == 0 else cluster.fail_over)()
     if kind == 1:
-        cluster.fail_over()  # back again, before anybody has looked
+        cluster.fail_over()  # active again before any probe
     behind(system, operations.create, path)
     for _ in range(12):
         await system.read(path, USERS[number % 2])
@@ -185,7 +185,7 @@ async def lose_what_was_seen(simulation: Simulation, number: int) -> None:
 
 
 async def lead_elsewhere(simulation: Simulation, number: int) -> None:
-    """Let the RPC address lead to another healthy cluster for a while: its word says nothing of this one."""
+    """Connect the RPC address to another healthy cluster for a while: its edits prove nothing here."""
     draw, system = Draw(number), simulation.system
     path, user, longer = draw.path(), draw.user(), draw.of(3)
     simulation.features.add("another cluster")
@@ -207,7 +207,7 @@ async def lead_elsewhere(simulation: Simulation, number: int) -> None:
 
 
 async def answer_oddly(simulation: Simulation, number: int) -> None:
-    """Let a NameNode say what is no answer: a starting one, an overloaded one."""
+    """Answer as a starting or overloaded NameNode does: such a reply says nothing about the path."""
     draw, system = Draw(number), simulation.system
     path, odd = draw.path(), ODD_ANSWERS[draw.of(len(ODD_ANSWERS))]
     system.upstream.bad_znodes.append(odd)
@@ -217,7 +217,7 @@ async def answer_oddly(simulation: Simulation, number: int) -> None:
 
 
 async def spell(simulation: Simulation, number: int) -> None:
-    """Ask for a path in several spellings."""
+    """Read a path in several spellings."""
     draw, system = Draw(number), simulation.system
     path, user = draw.path(), draw.user()
     for spelled in (path.replace("/", "//"), path, f"{path}/", path.replace("/", "//")):
@@ -225,7 +225,7 @@ async def spell(simulation: Simulation, number: int) -> None:
 
 
 async def send_pages_late(simulation: Simulation, number: int) -> None:
-    """Let pages of edits be long on their way, and change something meanwhile."""
+    """Delay pages of edits, and change the namespace while they are in flight."""
     draw, system = Draw(number), simulation.system
     active, path = system.cluster.active, draw.file()
     active.page_takes_s = 0.4

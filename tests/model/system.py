@@ -1,7 +1,7 @@
 """A proxy in virtual time: the product's own front end, cache, consumer and stream before model NameNodes.
 
-What stands in for something real is the network to the NameNode (`tests/model/upstream.py`), the NameNode itself, and
-ZooKeeper's wire. Clients are tasks; each is judged at the moment when it is told its answer.
+Models replace the network to the NameNode (`tests/model/upstream.py`), the NameNode itself, and ZooKeeper's wire.
+Clients are tasks; each reply is judged when its client gets it.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ PROBE_S: Final = 1.0
 TWO_STEP_WINDOW_S: Final = 30.0
 
 PATIENCE_S: Final = 600.0
-"""After so long without new troubles every client has an answer."""
+"""The time in seconds, without new faults, after which every client has an answer."""
 
 LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
     "/a": (True, "alice", 0o755),
@@ -55,7 +55,7 @@ LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
 
 
 class System:
-    """All of it. Use it as an async context."""
+    """The whole system, as an async context manager."""
 
     upstream_class: type[ModelUpstream] = ModelUpstream
     queries_class: type[ModelQueries] = ModelQueries
@@ -72,20 +72,20 @@ class System:
         two_step_query_timeout_s: float = 10.0,
         **settings: Any,
     ) -> None:
-        """Put it together.
+        """Create the parts.
 
         Args:
-            chance: how long calls take, and how retries are spread.
-            channel: how changes are learnt.
-            layout: what there is in the beginning.
-            globs: what may be answered from memory.
-            poll_interval_s: between two polls of the edits while nothing happens.
-            has_standby: there is another NameNode that can take over.
-            two_step_query_timeout_s: how long a redirect waits to know what its second step can make.
+            chance: determines the duration of calls and the jitter of retries.
+            channel: the channel by which changes arrive.
+            layout: the initial namespace.
+            globs: the paths that may be answered from memory.
+            poll_interval_s: between two polls of the edits while nothing changes.
+            has_standby: a second NameNode can take over.
+            two_step_query_timeout_s: how long a redirect waits to know what its second step can create.
             settings: of the cache, where they differ from these.
         """
         self.chance = chance
-        self.call_takes_s = 0.001  # each half of a call to the NameNode, at most
+        self.call_takes_s = 0.001  # maximum for each half of a call to the NameNode
         self.cluster = Cluster(clock, layout, has_standby=has_standby)
         self.pool = FakePool(clock, *self.cluster.namenodes)
         cached = CacheSettings(**{"glob": globs, "two_step_window_s": TWO_STEP_WINDOW_S, **settings})
@@ -98,7 +98,7 @@ class System:
         self.consumer = Consumer(self.cache, self.channel.stream, clock, chance=chance.random)
         self.queries = self.queries_class(self.cluster, self._takes_s)
         self.fast_path = Remembered(self.cache.is_good)
-        self.door: Door = self  # through which its clients come
+        self.door: Door = self  # the entrance of its clients
         self._tasks = asyncio.TaskGroup()
         self.upstream = self.upstream_class(self.cluster, self.pool, clock, self._takes_s, self._tasks)
         self.judge.user_of = self.upstream.known_credentials.user_of
@@ -114,9 +114,9 @@ class System:
         self.front_end.answers.remember = self.fast_path.remember
         calls = DirectCalls(self.front_end, self.cache, cast("Any", self.upstream), clock)
         self._server = Server(self.front_end.handle, cast("Any", None), LimitSettings(), calls)
-        self._reads = 0  # of which every other one is begun without a task
+        self._reads = 0  # every second one starts without a task
         self._background: list[asyncio.Task[Any]] = []
-        self._clients: dict[asyncio.Task[Any], None] = {}  # in the order in which they came
+        self._clients: dict[asyncio.Task[Any], None] = {}  # in order of arrival
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -146,26 +146,26 @@ class System:
             await asyncio.sleep(PROBE_S)
 
     def of(self, _path: str) -> "System":
-        """Return what answers for a path: this one, unless there are others (`tests/model/federation.py`)."""
+        """Return the system of a path: this one, unless there are several (`tests/model/federation.py`)."""
         return self
 
     # -- clients -------------------------------------------------------------------------------------------------------
 
     def come(self, client: Any) -> asyncio.Task[Any]:
-        """Let a client do something."""
+        """Start a client's task."""
         task = self._tasks.create_task(client)
         self._clients[task] = None
         task.add_done_callback(self._clients.pop)
         return task
 
     def hang_up(self, number: int) -> None:
-        """Let one of the clients that wait leave."""
+        """Cancel one of the waiting clients, as if it had left."""
         waiting = [task for task in self._clients if not task.done()]
         if waiting:
             waiting[number % len(waiting)].cancel()
 
     async def clients_left(self) -> None:
-        """Wait until all have left; who never gets an answer is a finding."""
+        """Wait until all clients have left; a client without an answer is a violation."""
         deadline = clock() + PATIENCE_S
         while self._clients:
             _, waiting = await asyncio.wait(self._clients, timeout=max(0.0, deadline - clock()))
@@ -178,9 +178,9 @@ class System:
     async def read(
         self, path: str, user: str, *, refresh: bool = False, spelled: str | None = None
     ) -> Reported | None:
-        """Ask for a status as a client, and have the answer judged. None if there was none.
+        """Read a status as a client, and judge the answer. Return None if there was none.
 
-        The path may be spelled with more slashes than it needs: a 404 must quote it so.
+        The path may be spelled with extra slashes: a 404 must quote that spelling.
         """
         here = self.of(path)
         spelled = spelled or path
@@ -199,9 +199,9 @@ class System:
     async def read_with(
         self, path: str, query: str, headers: Headers, *, user: str | None
     ) -> Reported | None:
-        """Ask for a status with credentials; `user` is whom a NameNode would see asking, None if nobody is accepted.
+        """Read a status with credentials; `user` is the caller that a NameNode sees, None if it accepts none.
 
-        What comes from memory is judged: a NameNode's own answer is the store's of known credentials.
+        Only answers from memory are judged: the NameNode's own depend on the store of known credentials.
         """
         here = self.of(path)
         request = ClientRequest("GET", f"{PREFIX}{path}?op=GETFILESTATUS{query}", headers)
@@ -217,7 +217,7 @@ class System:
         return reported
 
     async def answer_to(self, request: ClientRequest, path: str, user: str, spelled: str) -> Reported | None:
-        """Send a read, by the fast path if that has it; None if there was no answer."""
+        """Send a read, through the fast path if it knows the request; return None if there was no answer."""
         started = clock()
         known = (request.door or self.door).fast_path.answer(request)
         if known is None:
@@ -242,7 +242,7 @@ class System:
         if writing is not None:
             if response is not None:
                 _end_silent(writing)
-            # Of an outcome that nobody knows, what is durable by then was known before the client had a reply.
+            # With an unknown outcome, only what is durable by now was in the edits before the client's reply.
             known = [made for made in writing.made if response or (writing.is_done and made.has_event)]
             excused = filters != here.channel.filters_changed or here.exceptions.is_disturbed(
                 path, began, writing.made
@@ -253,7 +253,7 @@ class System:
         return writing
 
     async def pester(self, method: str, target: str, user: str, answer: NameNodeReply) -> None:
-        """Send a call that changes nothing, of somebody who may change nothing there; nobody else may pay for it."""
+        """Send a call of a user who may change nothing there; it must cost other callers no hits."""
         here = self.of(target.partition("?")[0])
         token = unprivileged_calls.now.set(UnprivilegedCall(target, here.queries.given_up))
         first_steps = unprivileged_calls.is_first_step(target)  # from the writers' address
@@ -267,12 +267,12 @@ class System:
             unprivileged_calls.now.reset(token)
 
     async def call_that_changes_nothing(self, method: str, target: str, answer: NameNodeReply) -> None:
-        """Send a call that is answered so, and changes nothing in the namespace."""
+        """Send a call that gets this answer and changes nothing in the namespace."""
         here = self.of(target.partition("?")[0])
         await here.call(ClientRequest(method, f"{PREFIX}{target}", answer=answer), target)
 
     def _cost(self, change: Footprint) -> None:
-        """Something that was kept is gone for the sake of a call."""
+        """Judge the loss of an entry or grant that a call has caused."""
         is_fault = isinstance(change, EverythingUnknown) and change.reason.startswith("the cache")
         if (
             (unprivileged_call := unprivileged_calls.now.get())
@@ -292,9 +292,9 @@ class System:
         between: Callable[[], Awaitable[None]] | None = None,
         follows: Follows = Follows.REDIRECT,
     ) -> None:
-        """Create or append through the proxy; the second step goes past it, and tells the client of its end.
+        """Create or append through the proxy; the second step bypasses it, and the client sees it end.
 
-        It begins when half of `takes_s` is over and `between` was called, at the path to which the first one's reply
+        It starts after half of `takes_s` and the call of `between`, at the path to which the reply of the first step
         leads.
         """
         here = self.of(path)
@@ -321,8 +321,8 @@ class System:
         await asyncio.sleep(takes_s / 2)
         now = here.cluster.present.namespace.get(written)
         if opened.is_lost or inode is None or now is None or now.number != inode.number or not now.is_open:
-            return  # somebody else has it now
-        closed = here.cluster.try_write(by(SUPERUSER, operations.close, written))  # who has the lease may
+            return  # another writer owns the file
+        closed = here.cluster.try_write(by(SUPERUSER, operations.close, written))  # the lease holder may
         if closed is None:
             return
         await ended(closed)
@@ -340,27 +340,27 @@ class System:
             _report(made, is_excused=excused)
 
     def _begun(self, request: ClientRequest) -> RawResponse | None:
-        """Begin every other GET as a connection does; None: it is for the handler, with what was found out."""
+        """Start every second GET as a connection does; return None if the handler must answer it."""
         if request.method != "GET":
             return None
         self._reads += 1
         if self._reads % 2:
             return None
-        begun = self._server.begin(request)  # type: ignore[arg-type]  # as much as it looks at
+        begun = self._server.begin(request)  # type: ignore[arg-type]  # all that it uses
         assert not isinstance(begun, CallInFlight), "no connection is open at once"
         return begun
 
     async def call(self, request: ClientRequest, path: str) -> RawResponse | None:
-        """Send a request; None for a failure, which is judged."""
+        """Send a request; return None for a failure, which is judged."""
         failures = self.upstream.failures
         try:
             door = request.door or self.door
             response = self._begun(request) if door is self else None
             if response is None:
-                response = await door.front_end.handle(request)  # type: ignore[arg-type]  # as much as it looks at
+                response = await door.front_end.handle(request)  # type: ignore[arg-type]  # all that it uses
             if response is None:
                 response = await request.connection.answer()
-        except Exception as error:  # noqa: BLE001 - that is what is judged
+        except Exception as error:  # noqa: BLE001 - any failure is a violation
             self.judge.failed(path, f"raised {error!r}")
             return None
         assert isinstance(response, RawResponse)
@@ -373,7 +373,7 @@ class System:
 
 
 def _end_silent(writing: Writing) -> None:
-    """What no event tells is known to the cache when the call is over, however it was."""
+    """End the versions without events: the cache knows the change when the call ends, with any outcome."""
     for before, after in zip(writing.replaced, writing.made, strict=True):
         if not after.has_event:
             before.ended = min(before.ended, clock())
@@ -381,13 +381,13 @@ def _end_silent(writing: Writing) -> None:
 
 
 def _report(made: Sequence[Version], *, is_excused: bool) -> None:
-    """The client knows now that it has made these versions."""
+    """Mark these versions as acknowledged to the client."""
     for version in made:
         version.acknowledged_at, version.is_excused = clock(), is_excused
 
 
 def _led_to(response: RawResponse, follows: Follows) -> str:
-    """Return the path to which the first step's reply leads a client."""
+    """Return the path to which the reply of the first step leads a client."""
     fields, answer = parts(response)
     if follows is Follows.REDIRECT:
         location = next(value.decode() for name, value in fields if name == b"Location")

@@ -1,6 +1,6 @@
-"""Another door of the model's proxy, where it authenticates its clients itself.
+"""A second entrance to the model's proxy, where the proxy itself authenticates its clients.
 
-Behind it are the same cache and the same NameNodes; a ticket is the name of a principal and a number, good once.
+It uses the same cache and the same NameNodes. A ticket is a principal's name with a number, valid once.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ KEY: Final = b"k" * 32
 OLD_KEY: Final = b"o" * 32
 FOREIGN_KEY: Final = b"f" * 32
 GATE: Final = "10.0.0.1"
-"""The only host from which knox may act for others."""
+"""The only host from which knox may impersonate others."""
 
 _UNIX_TIME_OF_BOOT_S: Final = 1_790_000_000.0
 _RULES: Final = {"hadoop.proxyuser.knox.users": "alice,bob", "hadoop.proxyuser.knox.hosts": GATE}
@@ -44,14 +44,14 @@ class _AtOnce:
     def call(
         self, function: Callable[[], Accepted | RefusedToken], *, timeout_s: float | None, what: str
     ) -> "asyncio.Future[Accepted | RefusedToken]":
-        """Return what the function returns."""
+        """Call the function and return a future with its result."""
         future: asyncio.Future[Accepted | RefusedToken] = asyncio.get_running_loop().create_future()
         future.set_result(function())
         return future
 
 
 class Terminated:
-    """That door. Call `close` when it is not needed any more."""
+    """The second entrance, as an async context manager."""
 
     def __init__(self, system: System, *, validity_s: int = 3600) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="nncache-model-")
@@ -68,7 +68,7 @@ class Terminated:
         self.front_end = FrontEnd(
             system.cache, system.upstream, system.queries, system.consumer, ProxySettings(), clock
         )
-        system.cache.windows.on_recheck = asks_again  # only the first front end is written through
+        system.cache.windows.on_recheck = asks_again  # only the first front end has writes
         self.front_end.answers.remember = self.fast_path.remember
         self.front_end.admit = Terminator(
             handshakes,
@@ -94,12 +94,12 @@ class Terminated:
         return Accepted(f"{token.decode().partition(' ')[0]}@TEST", SERVICE, b"reply")
 
     def ticket(self, user: str) -> Header:
-        """Return a ticket that was not used yet."""
+        """Return an unused ticket."""
         self._given += 1
         return b"Authorization", b"Negotiate " + base64.b64encode(f"{user} {self._given}".encode())
 
     def cookie(self, user: str, *, lives_s: float = 3600.0, key: bytes = KEY) -> Header:
-        """Return a cookie that a key has signed."""
+        """Return a cookie signed with a key."""
         ends_s = _UNIX_TIME_OF_BOOT_S + clock() + lives_s
         session = LoginSession(user, f"{user}@TEST", int(ends_s * 1000))
         return b"Cookie", encode_cookie(session, Keys((key,)), is_secure=False)[1].split(b";")[0]

@@ -1,6 +1,6 @@
-"""Somebody tries to be another at a proxy that authenticates its clients itself.
+"""Attempts to be answered as another user at a proxy that authenticates its clients itself.
 
-In each of them alice has what she alone may see answered from memory; then another one is tried.
+In each scenario alice gets from memory what she alone may see; then another credential is tried.
 """
 
 import asyncio
@@ -31,15 +31,15 @@ from tests.model.upstream import ClientRequest
 DIRECTORY: Final = "/a/b"
 PATH: Final = "/a/b/f"
 CLOSED_S: Final = 5.0
-"""So long after the directory was closed to others, none of them may see anything of before."""
+"""The time in seconds after the directory was closed by which no one else may see its earlier contents."""
 COOKIE_S: Final = 8.0
 TICK_S: Final = 0.002
-"""What a cookie's end, which is in milliseconds, is not certain by."""
+"""The uncertainty of a cookie's expiry, which is in milliseconds."""
 
 
 @dataclass
 class Setting:
-    """Where all of them play."""
+    """The state in which each scenario starts."""
 
     system: System
     door: Terminated
@@ -47,7 +47,7 @@ class Setting:
     is_kept: bool
 
     async def ask(self, user: str | None, *fields: Header, query: str = "", remote: str = "10.0.0.9") -> None:
-        """Ask as whom the proxy must take the client for; None: for nobody."""
+        """Read as the user that the proxy must authenticate; None: the proxy must authenticate no one."""
         target = f"{PREFIX}{PATH}?op=GETFILESTATUS{query}"
         request = ClientRequest("GET", target, fields, remote, door=self.door)
         reported = await self.system.answer_to(request, PATH, user or "", PATH)
@@ -59,7 +59,7 @@ class Setting:
                 judge.failed(PATH, f"{user} was not let in: {reported}")
         elif user is None and (
             reported.is_from_memory or "delegation=" not in query
-        ):  # a token is for the NameNode
+        ):  # the NameNode checks a token
             judge.say(Guarantee.PROVEN_GRANT, f"nobody was let in with {fields}: {reported}")
         elif user is not None and reported.is_from_memory:
             judge.read(
@@ -71,14 +71,14 @@ class Setting:
     async def see(
         self, *fields: Header, query: str = "", remote: str = "10.0.0.9", ends_at: float = inf
     ) -> None:
-        """Have alice's answer kept, and answered from memory; who waits for a slow NameNode may see a cookie's end."""
+        """Fill the cache with alice's answer and read it; a cookie may expire during a slow call."""
         for _ in range(3):
             if clock() < ends_at - TICK_S:
                 await self.ask("alice", *fields, query=query, remote=remote)
             await sleep(self.gap_s)
 
     async def wait(self, *fields: Header, query: str = "", wait_s: int) -> Reported | None:
-        """Wait as alice for another answer than the present one; half of the connections let go meanwhile."""
+        """Wait as alice for a changed answer; some connections hold the request without its task."""
         target = f"{PREFIX}{PATH}?op=GETFILESTATUS{query}"
         inode = self.system.cluster.present.namespace.get(PATH)
         known: Headers = () if inode is None else ((b"If-None-Match", b"*"),)
@@ -90,7 +90,7 @@ class Setting:
     async def end_a_wait(
         self, end: Callable[[], Awaitable[None]], *fields: Header, query: str = "", wait_s: int = 20
     ) -> None:
-        """Have what lets alice in end while she waits: nothing comes from memory then."""
+        """End alice's credential while she waits: she must then get no answer from memory."""
         async with asyncio.TaskGroup() as tasks:
             waiting = tasks.create_task(self.wait(*fields, query=query, wait_s=wait_s))
             await sleep(self.gap_s + SETTLED_S)
@@ -106,13 +106,13 @@ class Setting:
 
 
 def _is_ours(field: Header) -> bool:
-    """Whether it is what the proxy tells a client of their ticket."""
+    """Whether the proxy itself adds this field for the client's ticket."""
     name, value = field
     return name == b"WWW-Authenticate" or (name == b"Set-Cookie" and b"&t=nncache&" in value)
 
 
 async def forge(s: Setting) -> None:
-    """Send cookies that others have signed, or none."""
+    """Cookies signed with another key, or no cookie, authenticate no one."""
     await s.see(s.door.cookie("alice"))
     await s.ask(None, s.door.cookie("alice", key=FOREIGN_KEY))
     await s.ask("bob", s.door.cookie("bob"), query="&user.name=alice")
@@ -121,7 +121,7 @@ async def forge(s: Setting) -> None:
 
 
 async def outlive(s: Setting) -> None:
-    """Use a cookie after its end: what is remembered of its request ends with it."""
+    """A remembered request expires with its cookie."""
     ends_at = clock() + COOKIE_S
     alice = s.door.cookie("alice", lives_s=COOKIE_S)
     await s.see(alice, ends_at=ends_at)
@@ -130,7 +130,7 @@ async def outlive(s: Setting) -> None:
 
 
 async def retire_a_key(s: Setting) -> None:
-    """Use a cookie whose key is retired."""
+    """A cookie is refused after its key is retired."""
     alice = s.door.cookie("alice", key=OLD_KEY)
     await s.see(alice)
     s.door.write_keys(KEY)
@@ -140,7 +140,7 @@ async def retire_a_key(s: Setting) -> None:
 
 
 async def act_for_alice(s: Setting) -> None:
-    """Let one without a rule act for her, and one with a rule from another host, whatever they say of theirs."""
+    """Impersonation needs a rule and a permitted host, which `X-Forwarded-For` does not change."""
     await s.see(s.door.cookie("alice"))
     await s.ask(None, s.door.cookie("mallory"), query="&doas=alice")
     await s.ask("alice", s.door.cookie("knox"), query="&doas=alice", remote=GATE)
@@ -149,14 +149,14 @@ async def act_for_alice(s: Setting) -> None:
 
 
 async def act_from_another_host(s: Setting) -> None:
-    """Let a proxy user repeat a request from a host of which the rule says nothing."""
+    """A proxy user may not repeat a request from a host that the rule does not permit."""
     knox = s.door.cookie("knox")
     await s.see(knox, query="&doas=alice", remote=GATE)
     await s.ask(None, knox, query="&doas=alice")
 
 
 async def negotiate(s: Setting) -> None:
-    """Send a ticket beside a cookie in another's name, and a ticket again."""
+    """A ticket takes precedence over a cookie, and a used ticket is refused."""
     await s.see(s.door.cookie("alice"))
     await s.ask("bob", s.door.cookie("alice", key=FOREIGN_KEY), s.door.ticket("bob"))
     await s.ask("alice", s.door.cookie("alice"), s.door.ticket("bob"))
@@ -166,7 +166,7 @@ async def negotiate(s: Setting) -> None:
 
 
 async def take_a_token(s: Setting) -> None:
-    """Ask by a token of one's own at once; then cancel it."""
+    """A token works immediately after it was issued, and not after it was cancelled."""
     await s.see(s.door.cookie("alice"))
     token = await _token(s)
     for _ in range(2):
@@ -177,7 +177,7 @@ async def take_a_token(s: Setting) -> None:
 
 
 async def wait_past_a_key(s: Setting) -> None:
-    """Wait by a cookie whose key is retired meanwhile."""
+    """A wait with a cookie ends without an answer from memory when its key is retired."""
     alice = s.door.cookie("alice", key=OLD_KEY)
     await s.see(alice)
 
@@ -189,7 +189,7 @@ async def wait_past_a_key(s: Setting) -> None:
 
 
 async def wait_past_a_cookie(s: Setting) -> None:
-    """Wait for longer than a cookie lives."""
+    """A wait with a cookie ends without an answer from memory when the cookie expires."""
     await s.see(s.door.cookie("alice"))
     lives_s = s.gap_s + SETTLED_S + 1.0
 
@@ -200,7 +200,7 @@ async def wait_past_a_cookie(s: Setting) -> None:
 
 
 async def _token(s: Setting) -> str:
-    """Give alice a token, through the proxy."""
+    """Issue a token to alice, through the proxy."""
     token = s.system.upstream.known_credentials.token("alice")
     body = json.dumps({"Token": {"urlString": token}}).encode()
     await _call(s, "GET", "/?op=GETDELEGATIONTOKEN", NameNodeReply(200, body))
@@ -208,7 +208,7 @@ async def _token(s: Setting) -> str:
 
 
 async def wait_past_a_token(s: Setting) -> None:
-    """Wait by a token that is cancelled meanwhile."""
+    """A wait with a token ends without an answer from memory when the token is cancelled."""
     await s.see(s.door.cookie("alice"))
     token = await _token(s)
 
@@ -220,7 +220,7 @@ async def wait_past_a_token(s: Setting) -> None:
 
 
 async def wait_beside_a_token(s: Setting) -> None:
-    """Wait by a cookie, and by a token that another proxy cancels: its refusal is not for the cookie."""
+    """A refusal of one caller's token, cancelled through another proxy, does not end a wait with a cookie."""
     await s.see(s.door.cookie("alice"))
     token = await _token(s)
     async with asyncio.TaskGroup() as tasks:
@@ -257,7 +257,7 @@ SCENARIOS: Final[tuple[Callable[[Setting], Awaitable[None]], ...]] = (
 
 
 async def terminate(simulation: Simulation, number: int) -> None:
-    """Try one of them."""
+    """Run one of the scenarios."""
     draw, system = Draw(number), simulation.system
     scenario, gap_s, is_kept = SCENARIOS[draw.of(len(SCENARIOS))], GAPS_S[draw.of(4)], bool(draw.of(2))
     simulation.features.add("termination")

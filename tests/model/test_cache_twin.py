@@ -1,6 +1,6 @@
-"""The cache against a naive twin: random questions, changes, delays and probes.
+"""The cache against a naive twin: random reads, changes, delays and probes.
 
-The twin knows nothing of trees or tickets. It gives each path a version and each directory a version of its rights
+The twin has no trees or tickets. It gives each path a version, and each directory a version of its rights
 (`footprints.py`).
 """
 
@@ -45,7 +45,7 @@ from tests.model.footprints import Versions, is_at_or_below, parent_of
 BELOW_ROOT = ("/a", "/a/b", "/a/b/f", "/a/b/g", "/e")
 PATHS = ("/", *BELOW_ROOT)
 ITSELF = ""
-"""Stands for the right to see the root's own status, which proves nothing about what is in the root."""
+"""The right to see the root's own status, which proves nothing about the root's children."""
 RIGHTS = (ITSELF, *PATHS)
 CALLERS = tuple(Caller(f"user={name}") for name in ("alice", "bob"))
 
@@ -66,13 +66,13 @@ changes: st.SearchStrategy[Change] = st.one_of(
 
 
 def holder(path: str) -> str:
-    """The right that shows a path's status: to traverse its directory."""
+    """The right that shows a path's status: to traverse its parent directory."""
     return ITSELF if path == "/" else parent_of(path)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question on its way, with what the NameNode saw when it answered."""
+    """A call in flight, with the versions that the NameNode saw when it answered."""
 
     ticket: Ticket
     status: int
@@ -80,7 +80,7 @@ class Asked:
 
 
 class Twin(RuleBasedStateMachine):
-    """A cache, and the versions of all paths and rights; what a right has proven is written down with its version."""
+    """A cache, and the versions of all paths and rights; each proven right is recorded with its version."""
 
     cache: MetadataCache
     versions: Versions
@@ -91,7 +91,7 @@ class Twin(RuleBasedStateMachine):
         return Asked(ticket, self.versions.statuses[path], self.versions.rights[holder(path)])
 
     def concluded(self, question: Asked, outcome: Outcome) -> bool:
-        """Give the cache the reply of then; return whether it proves a right."""
+        """Conclude a call with its reply; return whether the reply proves a right."""
         conclusion = self.cache.conclude(question.ticket, outcome)
         path = question.ticket.path
         if conclusion.is_shareable:
@@ -102,18 +102,18 @@ class Twin(RuleBasedStateMachine):
         return True
 
     def is_present(self, path: str, status: int, rights: int) -> bool:
-        """Whether nothing has changed since the path and its directory had these versions."""
+        """Whether the path and the right to its directory still have these versions."""
         return (status, rights) == (self.versions.statuses[path], self.versions.rights[holder(path)])
 
     @invariant()
     def parts_agree(self) -> None:
-        """The invariants of all parts hold after each step."""
+        """Check the invariants of all parts after each step."""
         if hasattr(self, "cache"):
             self.cache.check()
 
 
 class CacheTwin(Twin):
-    """Every answer from memory is one that the twin would give."""
+    """Every answer from memory equals the twin's."""
 
     asked = Bundle("asked")
 
@@ -140,17 +140,17 @@ class CacheTwin(Twin):
 
     @rule(seconds=st.floats(0.01, 4.0))
     def wait(self, seconds: float) -> None:
-        """Time passes."""
+        """Advance the clock."""
         self.now += seconds
 
     @rule()
     def probe(self) -> None:
-        """All that was acknowledged has been applied."""
+        """Cover all changes so far."""
         self.cache.cover(self.now, self.txid)
 
     @rule(target=asked, path=paths, caller=callers, refresh=st.booleans(), may_wait=st.booleans())
     def look_up(self, path: str, caller: Caller, *, refresh: bool, may_wait: bool) -> Asked | None:
-        """Ask; an answer from memory must be the present one, and for this caller."""
+        """Read a path; an answer from memory must be current, and this caller must have the right to it."""
         decision = self.cache.lookup(path, caller, self.now, refresh=refresh, may_wait=may_wait)
         match decision:
             case Serve(hit):
@@ -175,7 +175,7 @@ class CacheTwin(Twin):
         kind=st.sampled_from(["missing", "file", "directory", "unchanged", "open", "403", "error"]),
     )
     def answer(self, question: Asked | None, kind: str) -> None:
-        """The NameNode's reply to a question, of the time at which it was asked, arrives now."""
+        """Deliver the reply to a call now, with the versions from when it was sent."""
         if question is None:
             return
         ticket = question.ticket
@@ -185,7 +185,7 @@ class CacheTwin(Twin):
                 outcome: Outcome = self.known(404, version, EntryKind.MISSING)
             case "file" | "directory":
                 outcome = self.known(200, version, EntryKind(kind))
-            case "unchanged":  # as it was when that was asked
+            case "unchanged":  # as it was when isFileClosed was called
                 reply = self.known(200, version, EntryKind.FILE).reply
                 outcome = Unchanged(reply=reply, replied_at=self.now, term=self.term)
             case "open":
@@ -199,25 +199,25 @@ class CacheTwin(Twin):
 
     @rule(path=paths, caller=callers, kind=st.sampled_from(["missing", "file", "directory"]))
     def fill(self, path: str, caller: Caller, kind: str) -> None:
-        """Ask, and be answered at once; then all that was acknowledged is applied."""
+        """Read a path and get the reply immediately; then cover all changes."""
         self.answer(self.look_up(path, caller, refresh=False, may_wait=False), kind)
         self.probe()
 
     def known(self, status: int, version: bytes, kind: EntryKind) -> Known:
-        """A reply that carries the version of its path."""
+        """Return a reply that carries the version of its path."""
         reply = Reply(status, ((b"Version", version),), version)
         return Known(reply=reply, kind=kind, replied_at=self.now, term=self.term)
 
     @rule(change=changes, is_event=st.booleans())
     def change(self, change: Change, *, is_event: bool) -> None:
-        """A change is made and applied."""
+        """Make a change and apply it."""
         self.txid += 1
         self.versions.move(change)
         self.cache.apply(change, self.now, self.txid if is_event else None)
 
     @rule(path=places)
     def begin_two_step_write(self, path: str) -> None:
-        """A CREATE is redirected; until its window ends nothing of it is served."""
+        """Redirect a CREATE; until its window ends its path is not served."""
         self.cache.open_window(path, None, self.now)
         self.windows[path] = self.now + 20.0
         self.versions.move(Appeared(path))
@@ -231,7 +231,7 @@ class CacheTwin(Twin):
 
     @rule()
     def lose_the_stream(self) -> None:
-        """A gap: the stream is closed and opened again on another active NameNode."""
+        """Close the stream for a gap and open it on another active NameNode."""
         self.cache.close_stream("gap")
         self.term += 1
         self.versions.move(EverythingUnknown("gap"))
@@ -239,7 +239,7 @@ class CacheTwin(Twin):
 
     @rule()
     def serve_again(self) -> None:
-        """The fast path serves what it remembers only while it is still the present answer."""
+        """A remembered hit is served only while it is the current answer."""
         for hit, path, status, rights in self.hits:
             if self.cache.is_good(hit, self.now):
                 assert self.is_present(path, status, rights)
@@ -248,7 +248,7 @@ class CacheTwin(Twin):
 
     @rule(slice_=st.integers(1, 5))
     def reclaim(self, slice_: int) -> None:
-        """Take some of what was cut off apart."""
+        """Free some nodes of detached subtrees."""
         self.cache.reclaim(slice_)
 
 

@@ -1,4 +1,4 @@
-"""Two namespaces behind one proxy, in random histories; `test_histories.py` tells more of them."""
+"""Two namespaces behind one proxy, in random histories; `test_histories.py` runs more of them."""
 
 import pytest
 
@@ -9,7 +9,7 @@ WITH_ROOT, _, WITHOUT_ROOT = TABLES
 
 
 def test_a_seed_tells_the_same_again() -> None:
-    """What is found can be told again."""
+    """A seed reproduces its history, so a violation can be repeated."""
     seed = next(filter(is_federated, range(1, 2 * FEDERATED_EVERY)))
     reported = [tell_federated(seed, 30), tell_federated(seed, 30)]
     assert reported[0] == reported[1]
@@ -35,7 +35,7 @@ def test_a_seed_tells_the_same_again() -> None:
     ],
 )
 def test_the_oracle_keeps_the_rules_of_the_docs(method: str, target: str, verdict: Verdict) -> None:
-    """Those of docs/federation.md, with a namespace at the root."""
+    """The rules of docs/federation.md, with a namespace at the root."""
     assert MountOracle(WITH_ROOT).verdict(method, f"/webhdfs/v1{target}") == verdict
 
 
@@ -44,5 +44,5 @@ def test_the_oracle_keeps_the_rules_of_the_docs(method: str, target: str, verdic
     [("/a/x", "main"), ("/d/e", "lake"), ("/d", Refusal(*FIXED)), ("/cf", Refusal(*NOT_MOUNTED))],
 )
 def test_the_oracle_refuses_what_is_mounted_nowhere(path: str, verdict: Verdict) -> None:
-    """Without a namespace at the root."""
+    """A mount table without a namespace at the root."""
     assert MountOracle(WITHOUT_ROOT).verdict("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS") == verdict

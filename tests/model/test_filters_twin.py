@@ -1,4 +1,4 @@
-"""Filters that come and go, over a channel that tells of nothing else, against a twin that sees everything.
+"""Filters that are added and removed, on a channel that reports only their changes, against a full twin.
 
 The twin is that of `test_cache_twin.py`: each path has a version, each directory a version of its rights.
 """
@@ -33,7 +33,7 @@ CALLER = CALLERS[0]
 
 
 class FiltersTwin(Twin):
-    """Whatever was missed while its filter was not in force is not served afterwards."""
+    """A change that was not reported while its filter was absent never leaves an outdated answer."""
 
     asked = Bundle("asked")
 
@@ -44,14 +44,14 @@ class FiltersTwin(Twin):
         self.filters: dict[str, str] = {}
         self.versions = Versions(PATHS, RIGHTS)
         self.proven: dict[str, int] = {}
-        self.hits: dict[str, tuple[Hit, int, int]] = {}  # the latest of each path, with what it showed
+        self.hits: dict[str, tuple[Hit, int, int]] = {}  # latest hit of each path, with its versions
         self.cache = MetadataCache(CacheSettings(max_staleness_s=1e9))
         self.cache.open_stream(1)
         self.cache.cover(self.now, 0)
 
     @rule(glob=st.sampled_from(GLOBS))
     def add(self, glob: str) -> None:
-        """One comes, with an id of its own; few, so that not everything matches."""
+        """Add a filter with a new id; only MOST_FILTERS at a time, so that not every path matches."""
         if len(self.filters) == MOST_FILTERS:
             return
         self.added += 1
@@ -60,7 +60,7 @@ class FiltersTwin(Twin):
 
     @rule(data=st.data())
     def remove(self, data: st.DataObject) -> None:
-        """One goes; it may come again under another id before the cache hears of either."""
+        """Remove a filter; it may be added again under another id before the cache knows of either."""
         if not self.filters:
             return
         gone = data.draw(st.sampled_from(sorted(self.filters)))
@@ -68,20 +68,20 @@ class FiltersTwin(Twin):
         if data.draw(st.booleans()):
             self.added += 1
             self.filters[str(self.added)] = glob
-            for path in PATHS:  # in between anything may have happened of which nobody told
+            for path in PATHS:  # unreported changes may have happened in between
                 self.versions.statuses[path] += 1
         self.cache.set_filters(self.filters)
 
     @rule(change=changes)
     def change(self, change: Change) -> None:
-        """A change is made; the cache is told if it concerns its filters."""
+        """Make a change; the cache gets it only if it concerns its filters."""
         self.versions.move(change)
         if concerns(change, GlobSet(self.filters)):
             self.cache.apply(change, self.now, 1)
 
     @rule(target=asked, path=st.sampled_from(PATHS))
     def ask(self, path: str) -> Asked | None:
-        """Ask the NameNode, if the path may be kept."""
+        """Send a call to the NameNode if the path may be cached."""
         match self.cache.lookup(path, CALLER, self.now, refresh=True, may_wait=False):
             case Fetch(ticket):
                 return self.question(ticket)
@@ -90,7 +90,7 @@ class FiltersTwin(Twin):
 
     @rule(question=consumes(asked), kind=st.sampled_from(EntryKind))
     def answer(self, question: Asked | None, kind: EntryKind) -> None:
-        """The NameNode's reply to a question, of the time at which it was asked, arrives now."""
+        """Deliver the reply to a call now, with the versions from when it was sent."""
         if question is None:
             return
         version = str(question.status).encode()
@@ -101,12 +101,12 @@ class FiltersTwin(Twin):
 
     @rule(path=st.sampled_from(PATHS), kind=st.sampled_from(EntryKind))
     def fill(self, path: str, kind: EntryKind) -> None:
-        """Ask, and be answered at once."""
+        """Read a path and get the reply immediately."""
         self.answer(self.ask(path), kind)
 
     @invariant()
     def what_is_served_is_present(self) -> None:
-        """From memory comes the present answer or none, by a right that is still there, of a filter in force."""
+        """Only current answers are served, by a right that still exists, on paths that a filter matches."""
         for path in PATHS if hasattr(self, "cache") else ():
             decision = self.cache.lookup(path, CALLER, self.now, may_wait=False)
             assert isinstance(decision, Forward) != GlobSet(self.filters).matches(path)
@@ -120,7 +120,7 @@ class FiltersTwin(Twin):
 
     @invariant()
     def what_was_served_is_served_again_while_present(self) -> None:
-        """The fast path asks no filter."""
+        """The fast path serves only current answers, although it checks no filter."""
         for path, (hit, status, rights) in self.hits.items() if hasattr(self, "cache") else ():
             if self.cache.is_good(hit, self.now):
                 assert self.is_present(path, status, rights)

@@ -1,4 +1,4 @@
-"""The short form of `make model`: the whole system through random histories, seeded and of hypothesis's making."""
+"""The short form of `make model`: random histories of the whole system, from seeds and from hypothesis."""
 
 import asyncio
 import random
@@ -27,7 +27,7 @@ pauses = st.sampled_from(PAUSES_S)
 
 
 def test_seeded_histories_break_no_guarantee() -> None:
-    """All of them, after each step; and the histories are full enough to mean something."""
+    """Every guarantee holds after each step, and enough histories show the wanted features."""
     figures = tell_chunk(range(1, SEEDED + 1), steps=STEPS, channel=None)
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
     assert figures.shortfalls(histories=SEEDED, steps=STEPS) == []
@@ -35,14 +35,14 @@ def test_seeded_histories_break_no_guarantee() -> None:
 
 
 def test_a_seed_tells_the_same_again() -> None:
-    """What is found can be told again."""
+    """A seed reproduces its history, so a violation can be repeated."""
     assert draw(7, 20) == draw(7, 20)
     reported: list[History] = [tell(10, 30), tell(10, 30)]
     assert reported[0] == reported[1]
 
 
 class WholeSystem(RuleBasedStateMachine):
-    """Histories that hypothesis draws and shrinks: judged after each step as the seeded ones are."""
+    """Histories that hypothesis draws and shrinks, judged after each step."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class WholeSystem(RuleBasedStateMachine):
 
     @initialize(channel=st.sampled_from(ChannelName), per_path=st.booleans(), small=st.booleans())
     def begin(self, channel: ChannelName, *, per_path: bool, small: bool) -> None:
-        """Start everything."""
+        """Start the system."""
 
         async def make() -> Simulation:
             system = System(
@@ -67,7 +67,7 @@ class WholeSystem(RuleBasedStateMachine):
 
     @rule(act=acts, number=numbers, pause_s=pauses)
     def act(self, act: str, number: int, pause_s: float) -> None:
-        """Somebody asks; something is changed, opened, grows or is closed; something breaks, or is mended."""
+        """Run an act of any kind, then judge the system."""
         simulation = self.simulation
         assert simulation is not None
 
@@ -81,7 +81,7 @@ class WholeSystem(RuleBasedStateMachine):
         assert not simulation.system.judge.violations, simulation.system.judge.violations[0]
 
     def teardown(self) -> None:
-        """Mend everything, and see that every client has its answer."""
+        """End all faults; every client must have an answer."""
         if self.simulation is None:
             self.loop.close()
             return

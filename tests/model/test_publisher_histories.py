@@ -1,4 +1,4 @@
-"""Random histories of a publisher, against an auditor who knows what happened and nothing of publishers."""
+"""Random histories of a publisher, against an auditor that knows what happened, but no publisher code."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +21,7 @@ HISTORIES = st.lists(
 def test_whatever_happens_nothing_is_missed_unnoticed(
     rivals: bool, limited: bool, history: list[tuple[str, int, float]]
 ) -> None:
-    """P1, P2, P3 (GapFlush): each transaction of ZooKeeper is looked at, and at the end the world heals."""
+    """P1, P2, P3 (GapFlush): the auditor checks each ZooKeeper transaction; all faults end at the end."""
 
     async def story() -> None:
         await Simulation(rivals=rivals, limited=limited).tell(history)

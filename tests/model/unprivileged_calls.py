@@ -1,4 +1,4 @@
-"""Calls that must cost nobody anything: of somebody who may change nothing there."""
+"""Calls of a user who may change nothing there: they must cost no one else a hit."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from tests.model.upstream import ModelQueries
 
 @dataclass(frozen=True, slots=True)
 class UnprivilegedCall:
-    """A call of mallory's, on its way."""
+    """A call of mallory's in flight."""
 
     target: str  # path and query
-    given_up: int  # questions of the proxy, before it
+    given_up: int  # the proxy's queries without an answer, before the call
 
     def may_make(self, cluster: Cluster, queries: ModelQueries) -> bool:
-        """Whether they could carry the second step of a write out, now or a moment ago.
+        """Whether mallory could carry out the second step of a write, now or a moment ago.
 
-        Also where a question about that was given up, since its answer did not come in time.
+        Also if a query about that right got no answer in time.
         """
         path, _, query = self.target.partition("?")
         if "CREATE" not in query:
@@ -37,9 +37,9 @@ class UnprivilegedCall:
 
 
 now: Final[ContextVar[UnprivilegedCall | None]] = ContextVar("now", default=None)
-"""Whose call is on its way, in whatever task."""
+"""The unprivileged call that the current task serves."""
 
 
 def is_first_step(target: str) -> bool:
-    """Whether the target, a path and a query, begins a write of two steps."""
+    """Whether the target, a path and a query, starts a two-step write."""
     return "op=CREATE" in target and not target.startswith("/.reserved")

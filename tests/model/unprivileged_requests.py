@@ -1,6 +1,6 @@
-"""What somebody without a right may send: it must cost nobody else a hit.
+"""Requests of a user without rights: none may cost another user a hit.
 
-Every call is answered as a NameNode 3.5.0 was seen to answer it, and none of them changes anything.
+Each gets the reply that a NameNode 3.5.0 was seen to give, and none of them changes anything.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from tests.model.namespace import FALSE, NameNodeReply, remote_exception
 from tests.model.upstream import REDIRECT
 
 MALLORY: Final = "mallory"
-"""They own nothing; where all may write, so may they, and what that costs is not judged."""
+"""A user who owns nothing. Where all users may write, mallory may too, and that cost is not judged."""
 
 _DENIED: Final = remote_exception("org.apache.hadoop.security.AccessControlException", "no")
 _UNKNOWN: Final = remote_exception("java.lang.IllegalArgumentException", "no such operation", 400)
@@ -39,7 +39,7 @@ CALLS: Final = (
 
 
 async def pester(simulation: Simulation, number: int) -> None:
-    """Keep what is there, then send what changes nothing; the judge sees what it costs."""
+    """Fill the cache, then send calls that change nothing; the judge sees what they cost."""
     draw, system = Draw(number), simulation.system
     path, other = draw.path(), draw.path()
     chosen = [CALLS[draw.of(len(CALLS))] for _ in range(3)]

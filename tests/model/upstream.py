@@ -1,4 +1,4 @@
-"""The way to the model NameNodes, over HTTP and RPC: a call takes its time, and is answered midway."""
+"""The connection to the model NameNodes, over HTTP and RPC: a call takes time, and is answered halfway."""
 
 import asyncio
 import json
@@ -49,28 +49,28 @@ HEADERS: Final[Headers] = (
     (b"Set-Cookie", b'hadoop.auth="u=alice&p=alice&t=simple&e=1795300000000&s=c2ln"'),
     (b"Content-Type", b"application/json"),
 )
-"""As a NameNode sends them, without those that frame the message."""
+"""The fields of a NameNode's reply, without those that frame the message."""
 
 ODD_ANSWERS: Final = (
     remote_exception("org.apache.hadoop.ipc.RetriableException", "still starting"),
     remote_exception("java.io.FileNotFoundException", "Path is not a file: /a", 404),
     remote_exception("java.lang.RuntimeException", "out of memory", 500),
 )
-"""What a NameNode says now and then that says nothing of the path."""
+"""Replies that a NameNode gives occasionally and that say nothing about the path."""
 
 REDIRECT: Final = NameNodeReply(307, b"")
 """Stands for the reply to the first step of a write; see `redirect`."""
 
 _ASCII: Final = "".join(map(chr, range(0x21, 0x7F)))
 _ESCAPED: Final = re.compile(r"[^A-Za-z0-9_.!~'()*,;:$&+=@/\u0080-\U0010ffff-]|[\u0080-\u009f\s]")
-"""What Java's URI escapes of a path that it is made of."""
+"""The characters of a path that Java's URI escapes."""
 
 
 def redirect(target: str) -> tuple[NameNodeReply, Headers]:
-    """Return what a NameNode replies to the first step of a write, body and Location.
+    """Return a NameNode's reply to the first step of a write, and its Location field.
 
-    `NamenodeWebHdfsMethods`: the field is `URI.toASCIIString`, in form C, the JSON of `noredirect=true` is
-    `URI.toString`, as it is. `tests/contracts/test_model_namespace.py` holds it against a real one.
+    `NamenodeWebHdfsMethods`: the field is `URI.toASCIIString`, in form C; the JSON of `noredirect=true` is
+    `URI.toString`, unchanged. `tests/contracts/test_model_namespace.py` compares it with a real NameNode.
     """
     spelled, _, query = target.partition("?")
     path = _ESCAPED.sub(lambda found: quote(found[0]), unquote(spelled))
@@ -82,40 +82,40 @@ def redirect(target: str) -> tuple[NameNodeReply, Headers]:
 
 
 class Handles(Protocol):
-    """The front end, or several (`nncache.federation.mounted`)."""
+    """The front end, or that of several namespaces (`nncache.federation.mounted`)."""
 
     async def handle(self, request: Request) -> RawResponse | None:
         """Answer one request."""
 
 
 class AtOnce(Protocol):
-    """What answers requests that it has answered before."""
+    """A table of known requests with their replies."""
 
     def answer(self, request: "ClientRequest") -> tuple[Headers, NameNodeReply] | None:
-        """Return the reply to such a request; None if it is for the front end."""
+        """Return the reply to a known request; None if the front end must answer."""
 
 
 class Door(Protocol):
-    """One way into a proxy: of `system.py`, of `terminated.py`, or of `federated_door.py`."""
+    """An entrance to a proxy: of `system.py`, of `terminated.py`, or of `federated_door.py`."""
 
     @property
     def front_end(self) -> Handles:
-        """The ordinary path."""
+        """The handler of all requests."""
 
     @property
     def fast_path(self) -> AtOnce:
-        """The quick one."""
+        """The table of known requests."""
 
 
 @dataclass(eq=False)
 class ClientRequest:
-    """As much of a `Request` as the front end looks at.
+    """A client request, with the parts of `Request` that the front end uses.
 
     Attributes:
-        operation: what a write does when it arrives; None for a redirect, whose second step comes later.
-        writing: what it did, once it has.
-        answer: what a call is told that does nothing; by default that of a redirect.
-        door: where it comes in; None: the ordinary one.
+        operation: the change that a write makes on arrival; None for a redirect, whose second step is later.
+        writing: the outcome of that change.
+        answer: the reply to a call without a change; by default a redirect.
+        door: the entrance; None: the ordinary one.
         connection: its own.
     """
 
@@ -136,35 +136,35 @@ class ClientRequest:
     transport: object = None
 
     def __post_init__(self) -> None:
-        """Escape what every client does: all that is not ASCII."""
+        """Percent-encode all characters that are not ASCII, as every client does."""
         if not self.target.isascii():
             self.target = quote(self.target, safe=_ASCII)
         self.transport = self.connection.transport
 
     @property
     def names(self) -> frozenset[bytes]:
-        """Of its fields, in small letters."""
+        """The names of its fields, in lower case."""
         return frozenset(name.lower() for name, _ in self.fields)
 
     @property
     def whole(self) -> bytes:
-        """What a client sends."""
+        """The bytes that the client sends."""
         fields = b"".join(b"%b: %b\r\n" % each for each in self.fields)
         line = f"{self.method} {self.target} HTTP/1.1\r\n".encode()
         return b"".join((line, b"Host: nn\r\n", fields, b"\r\n"))
 
     @property
     def repeatable(self) -> bytes:
-        """It is one of HTTP/1.1, and its connection goes on."""
+        """The whole head: it is HTTP/1.1, and the connection is persistent."""
         return self.whole
 
     def first(self, _: bytes) -> str:
-        """Nothing that is looked up so is sent."""
+        """Return "": the model sends none of these fields."""
         return ""
 
 
 class ModelUpstream:
-    """Fetches and streams from the cluster, as `nncache.proxy.upstream.client.Upstream` is over real ones."""
+    """Fetches and streams from the model's cluster, like `nncache.proxy.upstream.client.Upstream`."""
 
     def __init__(
         self,
@@ -178,10 +178,10 @@ class ModelUpstream:
 
         Args:
             cluster: the NameNodes.
-            pool: who is active, for all that the proxy knows.
-            clock: seconds.
-            takes_s: how long each half of a call takes.
-            tasks: for settlings that outlive their request.
+            pool: the active NameNode as the proxy knows it.
+            clock: returns seconds.
+            takes_s: duration of each half of a call.
+            tasks: for outcomes that outlive their request.
         """
         self._cluster = cluster
         self._pool = pool
@@ -189,15 +189,15 @@ class ModelUpstream:
         self._takes_s = takes_s
         self._tasks = tasks
         self.fetches = 0
-        self.failures = 0  # calls that no NameNode has answered
+        self.failures = 0  # calls without a reply of a NameNode
         self.known_credentials = KnownCredentials(clock)
-        self.bad_znodes: list[NameNodeReply] = []  # what the next reads are answered, whatever they ask
+        self.bad_znodes: list[NameNodeReply] = []  # replies to the next reads, whatever their path
 
     def prepare(self, *_: object) -> None:
-        """No connection is open at once."""
+        """Do nothing: the model has no direct exchanges."""
 
     async def fetch(self, head: RequestHead, begun: Begun | None = None, /) -> UpstreamReply:
-        """Ask the NameNode that says that it is active, one after the other for a while (`failover.py`)."""
+        """Ask the NameNode that claims to be active; try each in turn until a deadline (`failover.py`)."""
         self.fetches += 1
         as_requested = unquote(head.target.partition("?")[0].removeprefix(PREFIX))
         deadline = self._clock() + FAILOVER_WAIT_S
@@ -229,7 +229,7 @@ class ModelUpstream:
     async def stream(
         self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate
     ) -> RawResponse:
-        """Carry a call out that is no plain read, or one that leaves no trace."""
+        """Carry out a call that is not a plain read, or one that leaves no trace."""
         client: Any = request
         assert isinstance(client, ClientRequest)
         try:
@@ -253,7 +253,7 @@ class ModelUpstream:
         return RawResponse(settled.status, "", (*settled.headers, *decorate(settled)), body=settled.body)
 
     async def _written(self, client: ClientRequest) -> SettledReply:
-        """Send a write, carry it out, and wait until it is durable. It is never repeated."""
+        """Send a write, apply it, and wait until it is durable. A write is never retried."""
         namenode = self._order()[0]
         term, wire = self._term_of(namenode), namenode.wire
         client.is_sent = True
@@ -288,7 +288,7 @@ class ModelUpstream:
         )
 
     def _fields(self, asker: Asker, head: RequestHead) -> Headers:
-        """Return the header fields of a reply; those of a credential's say who was authenticated, and when."""
+        """Return the header fields of a reply; for a credential they carry its date and cookie."""
         if head.acts_for:
             return without_service_fields((*HEADERS, (b"Set-Cookie", self.known_credentials.of_the_service)))
         if not asker.is_by_credential:
@@ -327,7 +327,7 @@ class ModelUpstream:
         async def captured() -> Exception | None:
             try:
                 await settle(reply)
-            except Exception as exc:  # noqa: BLE001 - raised again by the one who waits
+            except Exception as exc:  # noqa: BLE001 - raised again in the awaiting task
                 return exc
             return None
 
@@ -337,18 +337,18 @@ class ModelUpstream:
 
 
 class ModelQueries:
-    """What the proxy asks on its own account."""
+    """The proxy's own queries to the NameNodes."""
 
     def __init__(self, cluster: Cluster, takes_s: Callable[[], float]) -> None:
         self._cluster = cluster
         self._takes_s = takes_s
-        self.is_silent = False  # no answer comes
-        self.is_refused = False  # none but an error
-        self.given_up = 0  # questions whose asker did not wait for the answer
+        self.is_silent = False  # no answer arrives
+        self.is_refused = False  # every answer is an error
+        self.given_up = 0  # queries that were cancelled
         self.under_way = 0
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
-        """Say whether that NameNode says that the file is closed."""
+        """Return whether the NameNode reports the file as closed."""
         asked = await self._reach(namenode)
         inode = self._cluster.present.namespace.get(path)
         await self._take(self._takes_s())
@@ -357,14 +357,14 @@ class ModelQueries:
         return not inode.is_open
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say whether there is such a path."""
+        """Return whether the path exists."""
         await self._reach(self._cluster.active.address)
         exists = self._see(path, caller).status == 200
         await self._take(self._takes_s())
         return exists
 
     async def may_write(self, path: str, caller: RpcUser | None) -> WriteRight:
-        """Say what `checkAccess` says."""
+        """Return the result of `checkAccess`."""
         await self._reach(self._cluster.active.address)
         right = WriteRight.UNKNOWN if caller is None else self._right(path, caller.name)
         await self._take(self._takes_s())
@@ -386,14 +386,14 @@ class ModelQueries:
         return answer
 
     async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say whether there is such a directory."""
+        """Return whether the path is a directory."""
         await self._reach(self._cluster.active.address)
         is_directory = b'"DIRECTORY"' in self._see(path, caller).body
         await self._take(self._takes_s())
         return is_directory
 
     async def last_txid(self, namenode: NameNode) -> int:
-        """Say how far the log has come."""
+        """Return the last transaction in the NameNode's log."""
         asked = await self._reach(namenode)
         txid = asked.log.end
         await self._take(self._takes_s())
@@ -420,7 +420,7 @@ class ModelQueries:
 
 
 async def ended(writing: Writing) -> None:
-    """Wait until it is known whether the changes are durable."""
+    """Wait until the changes are durable or lost."""
     if not (writing.is_done or writing.is_lost):
         end = asyncio.Event()
         writing.on_end.append(end.set)

@@ -1,4 +1,4 @@
-"""A client that waits for another answer, in virtual time."""
+"""A client that waits for a changed answer, in virtual time."""
 
 from http import HTTPStatus
 
@@ -16,9 +16,9 @@ from tests.model.upstream import ClientRequest
 async def wait(
     system: System, path: str, user: str, wait_s: int, *, for_another: bool, is_kept: bool = False
 ) -> None:
-    """Ask for a status, and wait for another one than that, or for there to be one; both answers are judged.
+    """Read a status, then wait for a changed one, or for the path to exist; judge both answers.
 
-    `is_kept`: the connection lets go of the request while it is held.
+    `is_kept`: the connection holds the request without its task.
     """
     system = system.of(path)
     tag: Headers = ()
@@ -40,7 +40,7 @@ async def wait(
         own = tuple(each for each in parts(response)[0] if each[0] not in {b"ETag", b"Preference-Applied"})
         cache_status = made(own)
         is_shared = bool(fields) and b"fwd=" in cache_status and b"collapsed" in cache_status
-        is_shared &= all(name != b"Age" for name, _ in own)  # that of an ordinary question under way has one
+        is_shared &= all(name != b"Age" for name, _ in own)  # that of an ordinary call in flight has one
         system.judge.read(
             Reported(
                 path=path,

@@ -1,4 +1,4 @@
-"""The product's cache, watched: what it was told, what it kept when, and what it must not keep."""
+"""The product's cache under observation: the calls to it, and when it stored each entry and grant."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -24,34 +24,34 @@ from nncache.hadoop.paths import ROOT, name, parent
 
 
 class WatchedCache(MetadataCache):
-    """A cache that writes down its own story, and fails when the test wants it to.
+    """A cache that records its own history, and fails on demand.
 
     Attributes:
-        position: the last transaction that it was told, in this life of the stream.
-        kept_at: for each entry and grant the position at which it was kept.
-        faults: how many of the next calls of a method raise, by its name.
-        on_flush: called when it should have forgotten everything.
-        on_cover: called with what it is told before it is told.
-        on_open: called when a life of the stream begins.
-        on_fetch: called when somebody is told to ask.
-        on_conclude: called with what became of a reply.
-        on_shared: called with a reply that is kept, or shared with others as if it were.
-        on_contradicted: called when an entry is still there after a reply that must not be kept in its place.
-        on_cost: called when a call through the proxy has cost something that was kept.
-        on_overtaken: called when the reply to an earlier question has replaced that to a later one.
+        position: the last transaction that it received since the stream opened.
+        kept_at: the position at which each entry and grant was stored.
+        faults: number of the next calls of a method that raise, by its name.
+        on_flush: called when it must have forgotten everything.
+        on_cover: called with the arguments of `cover` before they take effect.
+        on_open: called when the stream opens.
+        on_fetch: called when a lookup decides to fetch.
+        on_conclude: called with the conclusion of a reply.
+        on_shared: called with a reply that is stored, or shared with others as if it were.
+        on_contradicted: called when an entry survives a reply that must replace it and not be cached.
+        on_cost: called when a call through the proxy has removed an entry or a grant.
+        on_overtaken: called when the reply to an earlier call has replaced the reply to a later one.
     """
 
     def __init__(self, settings: CacheSettings) -> None:
         super().__init__(settings)
         self.position = -1
         self.at_first_sight = (
-            False  # what is applied may never be in the log: only coverage moves the position
+            False  # an applied change may never be in the log, so only coverage advances the position
         )
         self.kept_at: dict[Entry | Grant, int] = {}
-        self.reported: set[int] = set()  # transactions, in this life
+        self.reported: set[int] = set()  # transactions since the stream opened
         self.outstanding: set[Ticket] = set()
         self.faults: Counter[str] = Counter()
-        self.failed = 0  # how often it did
+        self.failed = 0  # number of injected failures so far
         self.on_flush: Callable[[], None] = _nothing
         self.on_open: Callable[[], None] = _nothing
         self.on_cover: Callable[[float, int], None] = _nothing
@@ -65,7 +65,7 @@ class WatchedCache(MetadataCache):
     def lookup(
         self, path: str, caller: Caller, now: float, *, refresh: bool = False, may_wait: bool = True
     ) -> Decision:
-        """Decide."""
+        """Look up, and report a decision to fetch."""
         self._fail("lookup")
         decision = super().lookup(path, caller, now, refresh=refresh, may_wait=may_wait)
         if isinstance(decision, Fetch):
@@ -74,7 +74,7 @@ class WatchedCache(MetadataCache):
         return decision
 
     def conclude(self, ticket: Ticket, outcome: Outcome) -> Conclusion:
-        """End a fetch."""
+        """Conclude, and report what happened to the entry."""
         self.outstanding.discard(ticket)
         self._fail("conclude")
         before = self._entry_of(ticket.path)
@@ -95,7 +95,7 @@ class WatchedCache(MetadataCache):
         return None if directory is None else directory.entries.get(name(path))
 
     def _note_kept(self, ticket: Ticket) -> None:
-        """Remember at which position the reply, and what it proves, was kept, wherever in the tree that is."""
+        """Record the position at which the entry and grants of a reply were stored, anywhere in the tree."""
         directory = self.store.tree.find(parent(ticket.path) or ROOT)
         if directory is None:
             return
@@ -109,7 +109,7 @@ class WatchedCache(MetadataCache):
                 self.kept_at.setdefault(kept, self.position)
 
     def apply(self, change: Footprint, now: float, txid: int | None = None) -> None:
-        """Forget."""
+        """Apply, and record the transaction or the cost."""
         self._fail("apply")
         before = self.store.forget_epoch
         super().apply(change, now, txid)
@@ -121,7 +121,7 @@ class WatchedCache(MetadataCache):
                 self.position = max(self.position, txid)
 
     def cover(self, as_of: float, txid: int, seen_as_of: float | None = None) -> None:
-        """Take note of coverage."""
+        """Report and record coverage."""
         self.on_cover(as_of, txid)
         super().cover(as_of, txid, seen_as_of)
         self.position = max(self.position, txid)
@@ -134,29 +134,29 @@ class WatchedCache(MetadataCache):
         topmost_missing: str | None = None,
         writer: Writer = ANYBODY,
     ) -> None:
-        """Forward a path."""
+        """Open a window."""
         self._fail("open_window")
         super().open_window(path, last_txid, now, topmost_missing, writer)
 
     def set_filters(self, globs: Mapping[str, str]) -> None:
-        """Keep from here on what matches these."""
+        """Set the filters."""
         self._fail("set_filters")
         super().set_filters(globs)
 
     def open_stream(self, term: int) -> None:
-        """Begin."""
+        """Open the stream; everything must be forgotten."""
         super().open_stream(term)
         self._flushed()
         self.position = -1
         self.on_open()
 
     def close_stream(self, reason: str) -> None:
-        """Forget all."""
+        """Close the stream; everything must be forgotten."""
         super().close_stream(reason)
         self._flushed()
 
     def kept(self) -> Iterator[tuple[str, Directory]]:
-        """Give all directories in which something may be kept, by path."""
+        """Yield each directory that may have entries or grants, with its path."""
         stack = [("", self.store.tree.root)]
         while stack:
             path, directory = stack.pop()
@@ -164,7 +164,7 @@ class WatchedCache(MetadataCache):
             stack.extend((f"{path}/{name}", child) for name, child in directory.children.items())
 
     def unspoiled(self) -> list[Ticket]:
-        """Return the questions under way whose answers may still be kept."""
+        """Return the tickets of calls in flight whose replies may still be stored."""
         return [
             ticket
             for ticket in self.outstanding

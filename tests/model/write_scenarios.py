@@ -1,4 +1,4 @@
-"""Scenarios about writes through the proxy, above all those whose second step passes it by."""
+"""Scenarios of writes through the proxy, mostly two-step writes, whose second step bypasses it."""
 
 import asyncio
 from dataclasses import replace
@@ -14,11 +14,11 @@ from tests.model.system import System
 from tests.model.writes import CREATE, chmod
 
 _PLACES: Final = (("/a", "/a/b/f"), ("/a/b", "/a/b/d/f"), ("/c", "/c/f"), ("/c", "/c/f"))
-"""Directories, and a file in each whose own directory may be missing."""
+"""Directories, each with a file below it whose parent may be missing."""
 
 
 async def overwrite(simulation: Simulation, number: int) -> None:
-    """Write a file in two steps just after it was written behind the proxy's back, and read it meanwhile."""
+    """Write a file in two steps just after it was written behind the proxy's back, with concurrent reads."""
     draw, system = Draw(number), simulation.system
     path, takes_s, gap_s, kind = (
         draw.file(),
@@ -47,7 +47,7 @@ async def overwrite(simulation: Simulation, number: int) -> None:
         await asyncio.sleep(SETTLED_S)
     await asyncio.sleep(gap_s)
     await read_all()
-    if kind == 2:  # else it is to be made, or open already
+    if kind == 2:  # in the other cases it is missing or already open
         behind(system, operations.create, path)
     if kind in {1, 2}:
         behind(system, operations.close, path)
@@ -58,13 +58,13 @@ async def overwrite(simulation: Simulation, number: int) -> None:
 
 
 async def write_side_by_side(simulation: Simulation, number: int) -> None:
-    """Write two files in two steps at the same time."""
+    """Write two files in two steps concurrently."""
     for each in (number, number // 7):
         simulation.system.come(overwrite(simulation, each))
 
 
 async def cut_a_write(simulation: Simulation, number: int) -> None:
-    """Cut the connection under a write: nobody knows what came of it."""
+    """Cut the connection during a write: its outcome is unknown."""
     draw, system = Draw(number), simulation.system
     write = replace(draw.write(), user=SUPERUSER)
     user, paths = USERS[number % 2], [path for path in PATHS if f"{path}/".startswith(f"{write.path}/")]
@@ -84,7 +84,7 @@ async def cut_a_write(simulation: Simulation, number: int) -> None:
 
 
 async def move_in(simulation: Simulation, number: int) -> None:
-    """Rename a file from where nothing is kept to where it is known that there is none."""
+    """Rename a file from a path that no filter matches to a path whose absence is cached."""
     draw, system = Draw(number), simulation.system
     path, user = draw.file(), draw.user()
     behind(system, operations.mkdirs, "/x")
@@ -100,10 +100,10 @@ async def move_in(simulation: Simulation, number: int) -> None:
 
 
 async def give_the_right(simulation: Simulation, number: int) -> None:
-    """Begin a write without the right to it, and give the right between its two steps.
+    """Start a write without the right to it, and give the right through the proxy between its two steps.
 
-    Through the proxy: who sees the answer to that may write, and the write must be seen. Before it comes a change that
-    gives nothing, at the same time or earlier.
+    A user who sees that reply may write, and the write must be seen. A change that gives no right precedes it,
+    concurrently or before.
     """
     draw, system = Draw(number), simulation.system
     (directory, path), before, takes_s = _PLACES[draw.of(4)], draw.of(3), (0.0, 0.0, 0.02, 0.5)[draw.of(4)]
@@ -113,13 +113,13 @@ async def give_the_right(simulation: Simulation, number: int) -> None:
         earlier = system.come(system.write(chmod(directory, 0o745, owner))) if before else None
         if earlier is not None and before == 2:
             await asyncio.wait((earlier,))
-        if is_broken:  # our own fault empties the cache, and gives no less right
+        if is_broken:  # a fault of the proxy empties the cache; the right is given nevertheless
             system.cache.faults["apply"] += 1
             simulation.features.add("fault of the cache")
         await system.write(chmod(directory, 0o777, owner))
         if earlier is not None:
             await asyncio.wait((earlier,))
-        await system.read(path, owner)  # proves the right again; what is kept may be old from here on
+        await system.read(path, owner)  # proves the right again; the entry may become stale from here on
 
     simulation.features.add("permission change")
     await _read_what_is_missing(system, directory, path, owner)
@@ -129,7 +129,7 @@ async def give_the_right(simulation: Simulation, number: int) -> None:
 
 
 async def give_the_right_meanwhile(simulation: Simulation, number: int) -> None:
-    """Begin a write without the right to it, and give the right, through the proxy, while that is being found out."""
+    """Start a write without the right, and give it through the proxy while the proxy queries that right."""
     draw, system = Draw(number), simulation.system
     (directory, path), later_s, takes_s = _PLACES[draw.of(4)], 0.002 * draw.of(10), (0.03, 0.1)[draw.of(2)]
     owner, other = USERS
@@ -137,7 +137,7 @@ async def give_the_right_meanwhile(simulation: Simulation, number: int) -> None:
     async def give() -> None:
         await asyncio.sleep(later_s)
         await system.write(chmod(directory, 0o777, owner))
-        await system.read(path, owner)  # proves the right again; what is kept may be old from here on
+        await system.read(path, owner)  # proves the right again; the entry may become stale from here on
 
     simulation.features.add("permission change")
     await _read_what_is_missing(system, directory, path, owner)
@@ -151,10 +151,10 @@ async def give_the_right_meanwhile(simulation: Simulation, number: int) -> None:
 
 
 async def give_the_right_unseen(simulation: Simulation, number: int) -> None:
-    """Give the right to a write, by a change of which no event tells: it is purged before anybody has read it.
+    """Give the right to a write by a change whose event is purged before it is read.
 
-    The stream ends and begins again, and that is all that the proxy knows of. The first step of the write came before,
-    or comes after that; that its caller had no right was known a moment earlier.
+    The proxy knows only that the stream ended and began again. The first step of the write comes before or after
+    that; the proxy knew a moment earlier that its caller had no right.
     """
     draw, system = Draw(number), simulation.system
     (directory, path), is_through, is_begun = _PLACES[draw.of(4)], draw.of(2), draw.of(3)
@@ -164,7 +164,7 @@ async def give_the_right_unseen(simulation: Simulation, number: int) -> None:
     async def give() -> None:
         before_s, system.call_takes_s = system.call_takes_s, 0.02
         giving = system.come(system.write(chmod(directory, 0o777, owner))) if is_through else None
-        await asyncio.sleep(0.02)  # it is carried out, and its answer on its way
+        await asyncio.sleep(0.02)  # it is applied, and its reply is in flight
         system.call_takes_s = before_s
         if giving is None:
             behind(system, operations.set_permission, directory, 0o777)
@@ -174,7 +174,7 @@ async def give_the_right_unseen(simulation: Simulation, number: int) -> None:
         if giving is not None:
             await asyncio.wait((giving,))
         await asyncio.sleep(settled_s)
-        await system.read(path, owner)  # what is kept may be old from here on
+        await system.read(path, owner)  # the entry may become stale from here on
 
     simulation.features.add("permission change")
     await _read_what_is_missing(system, directory, path, owner)
@@ -189,7 +189,7 @@ async def give_the_right_unseen(simulation: Simulation, number: int) -> None:
 
 
 async def _read_what_is_missing(system: System, directory: str, path: str, owner: str) -> None:
-    """Let the owner of a directory read a path in it that is missing, as its own parent may be."""
+    """Read a missing path as the owner of a directory above it; the path's own parent may be missing too."""
     in_sight(system, directory, 0o755)
     behind(system, operations.delete, path if directory == parent(path) else parent(path) or ROOT)
     await asyncio.sleep(SETTLED_S)

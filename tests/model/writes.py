@@ -1,4 +1,4 @@
-"""Changes: who makes each, how WebHDFS spells it, and what it does to a namespace."""
+"""Changes: the user, the WebHDFS request, and the effect on a namespace."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from tests.model.operations import Operation
 
 
 def by(user: str, act: Callable[..., list[Step]], path: str, *arguments: object) -> Operation:
-    """Return what a user does to a path: one of `operations`, with its own arguments."""
+    """Return the change that a user makes to a path: one of `operations`, with its own arguments."""
 
     def operation(now: Namespace, txid: int) -> list[Step]:
         return act(now, user, path, *arguments, txid)
@@ -30,22 +30,22 @@ class Write:
 
 
 def touch(path: str, user: str = SUPERUSER) -> Write:
-    """Set the time of modification."""
+    """Set the modification time."""
     return Write("PUT", path, "op=SETTIMES", by(user, operations.set_times, path), user)
 
 
 def delete(path: str, user: str = SUPERUSER) -> Write:
-    """Remove it."""
+    """Delete a subtree."""
     return Write("DELETE", path, "op=DELETE&recursive=true", by(user, operations.delete, path), user)
 
 
 def mkdirs(path: str, user: str = SUPERUSER) -> Write:
-    """Make a directory, and those above it."""
+    """Create a directory and its missing ancestors."""
     return Write("PUT", path, "op=MKDIRS", by(user, operations.mkdirs, path), user)
 
 
 def rename(path: str, to: str, user: str = SUPERUSER) -> Write:
-    """Move it."""
+    """Rename a path."""
     return Write("PUT", path, f"op=RENAME&destination={to}", by(user, operations.rename, path, to), user)
 
 
@@ -56,7 +56,7 @@ def chmod(path: str, mode: int, user: str = SUPERUSER) -> Write:
 
 
 def chown(path: str, owner: str) -> Write:
-    """Give it to somebody."""
+    """Change an owner."""
     return Write("PUT", path, f"op=SETOWNER&owner={owner}", by(SUPERUSER, operations.set_owner, path, owner))
 
 
@@ -66,22 +66,22 @@ def replicate(path: str, user: str = SUPERUSER) -> Write:
 
 
 def truncate(path: str, user: str = SUPERUSER) -> Write:
-    """Cut it to nothing."""
+    """Truncate a file to length 0."""
     return Write("POST", path, "op=TRUNCATE&newlength=0", by(user, operations.truncate, path), user)
 
 
 def set_policy(path: str) -> Write:
-    """Set a storage policy: no event tells."""
+    """Set a storage policy: no event reports it."""
     query = "op=SETSTORAGEPOLICY&storagepolicy=HOT"
     return Write("PUT", path, query, by(SUPERUSER, operations.set_storage_policy, path))
 
 
 @dataclass(frozen=True, slots=True)
 class TwoSteps:
-    """A write whose second step never passes the proxy.
+    """A write whose second step bypasses the proxy.
 
     Attributes:
-        opens: what the second step does first, as that user, to that path, in that transaction.
+        opens: the first change of the second step: namespace, user, path, transaction.
     """
 
     method: str
@@ -90,7 +90,7 @@ class TwoSteps:
     user: str = SUPERUSER
 
     def by(self, user: str) -> "TwoSteps":
-        """Return the same of another user."""
+        """Return the same write by another user."""
         return replace(self, user=user)
 
 

@@ -1,4 +1,4 @@
-"""`make overload`: every attack of the list on a real cluster, and what it does to other clients."""
+"""`make overload`: run every attack of the table on a real cluster, and show its effect on other clients."""
 
 import time
 from dataclasses import replace
@@ -23,7 +23,7 @@ REQUESTS = "requests"
 
 
 NO_GROUPS = {"hadoop.security.group.mapping": "org.apache.hadoop.security.NullGroupsMapping"}
-"""Else the NameNode starts a program for each name that it has not met, and is what the attackers wait for."""
+"""Without this the NameNode starts a program for each new user name, and attackers wait for that."""
 
 
 @click.command()
@@ -34,7 +34,7 @@ NO_GROUPS = {"hadoop.security.group.mapping": "org.apache.hadoop.security.NullGr
 @click.option("--recovery", default=15.0, show_default=True, help="Seconds for which hits may come back.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build/overload"), show_default=True)
 def main(only: tuple[str, ...], recovery: float, out: Path, *, quick: bool) -> None:
-    """Attack a proxy and show what it does to other clients; exit non-zero where something falls short."""
+    """Attack a proxy and show the effect on other clients; exit non-zero if a requirement is not met."""
     chosen = [attack for attack in ATTACKS if not only or attack.name in only]
     results = Results()
     began = time.monotonic()

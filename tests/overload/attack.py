@@ -1,4 +1,4 @@
-"""What an attack is: what is sent or broken, at which kind of proxy, and what must hold."""
+"""The form of an attack: what is sent or broken, at which kind of proxy, and what must hold."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
@@ -10,20 +10,20 @@ from tests.overload.real_cluster import RealCluster, Setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """Where the attackers send; "host:port" each. A plain value: it goes to another process."""
+    """The targets of the attackers, each "host:port". A plain value: it is sent to another process."""
 
     proxy: str
     admin: str
     namenode: str
     rpc: str
-    filters_path: str  # of the ZooKeeper channel; else empty
-    registry: dict[str, str]  # settings of the service registry, where the proxy serves one; else empty
+    filters_path: str  # on the ZooKeeper channel, otherwise empty
+    registry: dict[str, str]  # settings of the service registry that the proxy serves, otherwise empty
     seconds: float
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was sent so far, which shows that the attack took place."""
+    """Counts what was sent so far, as evidence of the attack."""
 
     requests: int = 0
     connections: int = 0
@@ -39,37 +39,37 @@ class Tally:
 
 
 Body = Callable[[Aim, Tally], Awaitable[None]]
-"""What the attackers do until they are cancelled; a function of a module, since another process imports it."""
+"""The attackers' work until they are cancelled; a function of a module, since another process imports it."""
 
 Trouble = Callable[[RealCluster], AbstractContextManager[None]]
-"""What is broken for the time of the attack."""
+"""A fault for the duration of the attack."""
 
 
 class Forwards(Enum):
-    """What may become of others' calls that only the NameNode can answer."""
+    """The permitted fate of others' calls that only the NameNode can answer."""
 
     ANSWERED = "answered"
     REFUSED_CLEARLY = "answered or 503 with Retry-After"
-    MAY_WAIT = "may wait for as long as the attack lasts"  # nobody could answer them
+    MAY_WAIT = "may wait for as long as the attack lasts"  # no one could answer them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What must hold under an attack, beside no wrong answer and the bound of memory."""
+    """The requirements under an attack, in addition to no wrong answer and the memory bound."""
 
     hits_go_on: bool = True
-    newcomers: bool = True  # new connections are served as well
+    newcomers: bool = True  # new connections get hits as well
     forwards: Forwards = Forwards.ANSWERED
-    more_calls_s: float | None = None  # statuses and listings at the NameNode, beyond those when quiet
-    forward_p99_s: float = 1.0  # of others' forwarded calls, however quick the quiet time was
-    stalls: int | None = None  # turns of the event loop of more than 0.1 s; None: any number
-    recovery_s: float = 5.0  # hits are back for good, so long after the end
-    why: str = ""  # where it is less than everything: the design that says so
+    more_calls_s: float | None = None  # calls beyond those before the attack
+    forward_p99_s: float = 1.0  # of others' forwarded calls, even if they were faster before the attack
+    stalls: int | None = None  # iterations of the event loop of more than 0.1 s; None: any number
+    recovery_s: float = 5.0  # seconds after the end by which hits have returned for good
+    why: str = ""  # the design that justifies lower requirements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """One attack of the list."""
+    """One attack of the table."""
 
     name: str
     finding: str  # of the review of attacks, or item 9 of the issue
@@ -78,8 +78,8 @@ class Attack:
     trouble: Trouble | None = None
     setting: Setting = field(default_factory=Setting)
     expected: Expected = field(default_factory=Expected)
-    connections: int = 0  # that the attackers hold open, where they are hundreds
-    head_bytes: int = 0  # of the largest head that each of these has under way, where heads are large
+    connections: int = 0  # held open by the attackers, if there are hundreds
+    head_bytes: int = 0  # the largest incomplete head on each of them, if heads are large
     needs_large: bool = False  # `places.LARGE`
     seconds: float = 12.0
     quick_seconds: float = 5.0

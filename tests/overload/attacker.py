@@ -1,4 +1,4 @@
-"""The body of one attack in a process of its own, niced, for a bounded time."""
+"""The work of one attack in a process of its own, niced, for a limited time."""
 
 import asyncio
 import os
@@ -16,14 +16,14 @@ _NICE: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What the attackers did, and the fault of theirs that ended it early, if one did."""
+    """What the attackers sent, and the error that ended the attack early, if any."""
 
     tally: Tally
     fault: str = ""
 
 
 def attack(body: Body, aim: Aim, parent: Connection) -> None:
-    """Say that the process is there, wait for a word, attack, and say what was done."""
+    """Report readiness, wait for the start, attack, and report the outcome."""
     os.nice(_NICE)
     tally, fault = Tally(), ""
     parent.send(None)
@@ -38,6 +38,6 @@ def attack(body: Body, aim: Aim, parent: Connection) -> None:
 
     try:
         uvloop.run(bounded())
-    except Exception:  # noqa: BLE001 - told to the parent, whatever it is
+    except Exception:  # noqa: BLE001 - reported to the parent, whatever it is
         fault = traceback.format_exc()
     parent.send(Done(tally, fault))

@@ -1,4 +1,4 @@
-"""What one attack on one product came to."""
+"""The figures of one attack."""
 
 from dataclasses import dataclass, field
 
@@ -12,15 +12,15 @@ class Figures:
     Attributes:
         done: what the attackers sent, in words.
         quiet: what each kind of client saw just before, by the value of its `Kind`.
-        during: the same for requests that were due while the attack lasted.
-        wrong: wrong answers, until hits were back.
-        idle_bytes, peak_bytes, bound_bytes: resident memory when started and at most; by the settings.
-        cpu_share: of one core, that the proxy used during the attack.
-        quiet_calls_s, calls_s: statuses and listings a second at the NameNode, by its own counters, just before and
-            during the attack, the attackers' own included; None: it did not say.
-        recovery_s: from the end of the attack until the pollers had nothing but hits; None: not within `watched_s`.
-        stalls: times that its event loop was held for over 0.1 s, as the proxy says; None: it does not say.
-        ended: how the proxy's process ended under the attack; empty: it lives.
+        during: the same for requests that were due during the attack.
+        wrong: wrong answers until hits had returned.
+        idle_bytes, peak_bytes, bound_bytes: resident memory after the start, at its peak, and by the settings.
+        cpu_share: of one core, used by the proxy during the attack.
+        quiet_calls_s, calls_s: status and listing calls a second that the NameNode counted before and during the
+            attack, the attackers' own included; None: it did not reply.
+        recovery_s: from the end of the attack until the pollers had only hits; None: not within `watched_s`.
+        stalls: blockings of the event loop for over 0.1 s, by the proxy's counter; None: it has none.
+        ended: how the proxy's process ended during the attack; empty: it runs.
         fault: of the harness; empty: none.
     """
 
@@ -44,12 +44,12 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestCost:
-    """What one request of at most 64 KB costs an otherwise idle proxy.
+    """The cost of one request of at most 64 KB on an otherwise idle proxy.
 
     Attributes:
         cpu_s: of the event loop's thread, the median of the repetitions.
-        grown_bytes: by which resident memory grew at most while it was answered.
-        status: of the reply; 0: none came.
+        grown_bytes: the largest growth of resident memory during the request.
+        status: of the reply; 0: there was none.
     """
 
     shape: str
@@ -62,8 +62,8 @@ class RequestCost:
 
 @dataclass(slots=True)
 class Results:
-    """All that one run measured, and which attacks could not be run."""
+    """All measurements of one run, and the attacks that could not be run."""
 
     figures: list[Figures] = field(default_factory=list)
     costs: list[RequestCost] = field(default_factory=list)
-    not_run: list[tuple[str, str]] = field(default_factory=list)  # attack, why
+    not_run: list[tuple[str, str]] = field(default_factory=list)  # attack, reason

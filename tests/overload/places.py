@@ -1,4 +1,4 @@
-"""The namespace in which everything happens, and who comes from which address."""
+"""The namespace of all attacks, and the clients' addresses."""
 
 from typing import Final
 
@@ -12,18 +12,18 @@ PRESENT: Final = tuple(f"{POLLED_DIRECTORY}/done-{number:02}" for number in rang
 FLIPPED: Final = f"{POLLED_DIRECTORY}/now-and-then"
 
 SHAPED: Final = "/top/a"
-"""What the requests of `tests.hostile.shapes` are about."""
+"""The path in the requests of `tests.hostile.shapes`."""
 
 OUTSIDE: Final = "/data/small"
-"""A directory of a few entries that concerns no filter."""
+"""A directory with a few entries that no filter concerns."""
 
 LARGE: Final = "/data/large"
-"""A directory whose listing fills every buffer on its way: `LARGE_ENTRIES` of the longest names that HDFS allows."""
+"""A directory whose listing fills every buffer on the way: `LARGE_ENTRIES` names of HDFS's maximum length."""
 LARGE_ENTRIES: Final = 16_000
 
 OPEN_TO_ALL: Final = "/data/carol"
 PRIVATE_HOMES: Final = ("bob", "carol", "dave")
-"""Each has a home of mode 700 that holds `mine`."""
+"""Each of these users has a home of mode 700 that contains `mine`."""
 
 POLLERS: Final = tuple(f"127.0.1.{number}" for number in range(1, 13))
 FORWARDERS: Final = tuple(f"127.0.2.{number}" for number in range(1, 7))

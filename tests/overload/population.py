@@ -1,6 +1,6 @@
-"""Well-behaved clients, as a process of their own: open loop, each from its own address.
+"""Well-behaved clients in a process of their own: open loop, each from its own address.
 
-What they ask is cheap and bounded: about 300 requests a second in all.
+Their requests are cheap and limited: about 300 a second in total.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ from tests.overload.samples import Kind, Sample, SampleResult
 from tests.real.beside import child, received
 
 BOUND_S = 3.0
-"""The guarantee Bounded: `max_staleness_s`, by default."""
+"""The guarantee Bounded: the default of `max_staleness_s`."""
 
 PATIENCE_S: Final = 10.0
-"""A client that has no reply by then gives up."""
+"""Seconds after which a client without a reply gives up."""
 
 FLIP_EVERY_S: Final = 4.0
-"""More than the bound, so that an answer can be shown to be too old either way."""
+"""More than the bound, so that an outdated answer can be detected after either change."""
 
 _POLL_EVERY_S: Final = 0.05
 _SELDOM_S: Final = 0.2
@@ -40,15 +40,15 @@ _TAKE_TIMEOUT_S: Final = 30.0
 class Flip:
     """One change of the path. Times are `time.monotonic()`; it took effect between the two."""
 
-    is_there: bool  # from now on
+    is_there: bool  # after this change
     sent: float
     acknowledged: float = math.inf
 
 
 def explains(flips: list[Flip], saw_it: bool, sent: float, ended: float, bound_s: float = BOUND_S) -> bool:
-    """Whether an answer was true at some moment from `bound_s` before it was asked until it came.
+    """Whether an answer was true at some moment from `bound_s` before its request until its arrival.
 
-    `flips` alternate. What was there before the first of them is not known: no answer from then is held to be wrong.
+    `flips` alternate. The state before the first is unknown: no answer from that time counts as wrong.
     """
     if not flips or sent - bound_s <= flips[0].acknowledged:
         return True
@@ -62,14 +62,14 @@ def explains(flips: list[Flip], saw_it: bool, sent: float, ended: float, bound_s
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request, and the status that is right; None: the path comes and goes."""
+    """A request with its correct status; None: the path is created and deleted in turn."""
 
     request: bytes
     status: int | None
 
 
 def polled(user: str, below: str = "/") -> list[Question]:
-    """Return the questions of one poller about paths below a directory."""
+    """Return one poller's requests for paths below a directory."""
     answers = [(path, 404) for path in places.ABSENT] + [(path, 200) for path in places.PRESENT]
     return [
         Question(webhdfs("GET", path, "GETFILESTATUS", user), status)
@@ -79,12 +79,12 @@ def polled(user: str, below: str = "/") -> list[Question]:
 
 
 def forwarded(user: str) -> list[Question]:
-    """Return questions that only the NameNode can answer."""
+    """Return requests that only the NameNode can answer."""
     return [Question(webhdfs("GET", places.OUTSIDE, op, user), 200) for op in ("GETFILESTATUS", "LISTSTATUS")]
 
 
 def outcome_of(answer: Reply, right: int) -> SampleResult:
-    """Judge an answer by the status that is right."""
+    """Judge a reply by the correct status."""
     if answer.status == right:
         return SampleResult.HIT if answer.is_hit else SampleResult.ANSWERED
     if answer.status in {200, 404}:
@@ -96,7 +96,7 @@ def outcome_of(answer: Reply, right: int) -> SampleResult:
 
 @dataclass(slots=True)
 class _Crowd:
-    """All clients of one process, and what they saw since it was last asked for."""
+    """All clients of one process, and their samples since the parent last fetched them."""
 
     proxy: str
     namenode: str
@@ -105,14 +105,14 @@ class _Crowd:
     flips: list[Flip] = field(default_factory=list)
 
     async def live(self, parent: Connection) -> None:
-        """Ask, and send the parent what was seen whenever it wants that, until it ends this process or itself."""
+        """Send requests, and send the parent the samples on request, until the parent ends."""
         ending = asyncio.Event()
 
         def hear() -> None:
             try:
                 parent.recv()
             except EOFError:
-                ending.set()  # the parent has gone
+                ending.set()  # the parent has ended
                 return
             parent.send(self.samples)
             self.samples = []
@@ -120,7 +120,7 @@ class _Crowd:
         asyncio.get_running_loop().add_reader(parent.fileno(), hear)
         os.set_blocking(
             parent.fileno(), True
-        )  # uvloop has made it non-blocking, which sending much at once is not
+        )  # uvloop has made it non-blocking, which does not suit large messages
         async with asyncio.TaskGroup() as tasks:
             clients = [tasks.create_task(work) for work in self._work()]
             await ending.wait()
@@ -176,7 +176,7 @@ class _Crowd:
         return outcome
 
     async def _flip(self) -> None:
-        """Make and delete the path behind the proxy's back, for ever."""
+        """Create and delete the path behind the proxy's back, for ever."""
         client = HttpClient(self.namenode, "127.0.0.1")
         for is_there in itertools.cycle((False, True)):
             change = ("PUT", "MKDIRS") if is_there else ("DELETE", "DELETE")
@@ -194,16 +194,16 @@ def _live(crowd: _Crowd, parent: Connection) -> None:
 
 @dataclass(slots=True)
 class Population:
-    """The process of the well-behaved clients, and what they saw so far."""
+    """The process of the well-behaved clients, and their samples so far."""
 
     _pipe: Connection
     samples: list[Sample] = field(default_factory=list)
 
     def take(self) -> list[Sample]:
-        """Return all that was seen so far.
+        """Return all samples so far.
 
         Raises:
-            AssertionError: the process does not say.
+            AssertionError: the process does not answer.
         """
         self._pipe.send(None)
         self.samples += received(self._pipe, _TAKE_TIMEOUT_S, "the clients' process does not answer")
@@ -212,6 +212,6 @@ class Population:
 
 @contextmanager
 def population(proxy: str, namenode: str, superuser: str) -> Iterator[Population]:
-    """Let them ask until the block ends."""
+    """Run the clients until the block ends."""
     with child(_live, _Crowd(proxy, namenode, superuser)) as pipe:
         yield Population(pipe)

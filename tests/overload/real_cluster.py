@@ -1,4 +1,4 @@
-"""One cluster, and in front of it the proxy that is attacked."""
+"""One cluster, with the attacked proxy in front of it."""
 
 import shutil
 import subprocess
@@ -22,19 +22,19 @@ from tests.real.proc import MIB, status_bytes
 from tests.real.stand import Channel, proxied
 
 TABLE_BYTES: Final = 48 * MIB
-"""Small, so that an attack of seconds can show whether they hold."""
+"""Small enough for an attack of seconds to show whether the limits hold."""
 
 CONNECTION_BYTES: Final = 20 * 1024
-"""Of one client connection with a call under way (docs/sizing.md)."""
+"""Memory of one client connection with a call in flight (docs/sizing.md)."""
 
 WORKING_BYTES: Final = 40 * MIB
-"""Beside that: buffers of calls under way, the allocator's slack, and what waits for the collector.
+"""Memory in addition: buffers of calls in flight, the allocator's slack, and garbage not yet collected.
 
-Calls of 60 KB over 8 connections take 33 to 43 MiB in all, and no more however many they are.
+Calls of 60 KB over 8 connections use 33 to 43 MiB in total, and no more however many they are.
 """
 
 TOLERANCE: Final = 1.2
-"""Of the bound of memory."""
+"""Factor on the memory bound."""
 
 _NNCACHE: Final = str(Path(sys.executable).with_name("nncache"))
 _LOG_BYTES: Final = 256 * 1024
@@ -42,16 +42,16 @@ _LOG_BYTES: Final = 256 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What kind of proxy is attacked.
+    """The kind of proxy that is attacked.
 
     Attributes:
-        user: whom the proxy acts as; None: the superuser.
-        table_bytes: of the cache, its quick answers included.
+        user: the user that the proxy acts as; None: the superuser.
+        table_bytes: of the cache, the fast path included.
         max_files: RLIMIT_NOFILE of the proxy, hard and soft.
         has_relay: the proxy reaches the NameNode's RPC port through `RealCluster.relay`.
         has_small_log: its log is on a small file system of its own, `RealCluster.log_place`.
         has_registry: it serves a service registry of its own; direct channel only.
-        filters_of_carol: further filters, which are hers; ZooKeeper only.
+        filters_of_carol: number of additional filters that carol owns; ZooKeeper only.
     """
 
     channel: Channel = Channel.DIRECT
@@ -67,7 +67,7 @@ class Setting:
 
 @dataclass(slots=True)
 class RealCluster:
-    """A running proxy and what troubles need to reach."""
+    """A running proxy, and the parts that troubles affect."""
 
     cluster: Cluster
     setting: Setting
@@ -76,12 +76,12 @@ class RealCluster:
     relay: Relay | None
     log_place: Path | None
     registry: Mapping[str, str]  # settings of its service registry; empty: it has none
-    idle_bytes: int  # resident when it had just started
+    idle_bytes: int  # resident memory just after the start
 
     def bound_bytes(self, connections: int = 0, head_bytes: int = 0) -> int:
-        """Return how much memory it may take: as when idle, its table, and what works on so many connections.
+        """Return its memory bound: idle memory, its table, working memory, and these connections.
 
-        A connection with a call under way also keeps the call's head, which has at most so many bytes.
+        A connection with a call in flight also keeps the call's head, of `head_bytes` at most.
         """
         under_way = connections * (CONNECTION_BYTES + head_bytes)
         return self.idle_bytes + self.setting.table_bytes + WORKING_BYTES + under_way
@@ -93,24 +93,24 @@ class RealCluster:
 
 @dataclass(slots=True)
 class Site:
-    """The cluster with its namespace; stands are put on it one after another."""
+    """The cluster with its namespace; proxies run in front of it one after another."""
 
     cluster: Cluster
     _has_large: bool = field(default=False)
 
     def prepare(self) -> None:
-        """Make what `tests.overload.places` names, but for the large directory."""
+        """Create the paths of `tests.overload.places`, except the large directory."""
         on_hdfs(self.cluster, _prepare)
 
     def prepare_large(self) -> None:
-        """Make the large directory, once."""
+        """Create the large directory, once."""
         if not self._has_large:
             on_hdfs(self.cluster, _prepare_large)
             self._has_large = True
 
     @contextmanager
     def real_cluster(self, setting: Setting) -> Iterator[RealCluster]:
-        """Run a proxy of that kind whose cache is open."""
+        """Run a proxy of this kind; its gate is open when the block starts."""
         flags: dict[str, Any] = {"max_cache_bytes": setting.table_bytes, **setting.flags}
         if setting.user is not None:
             flags["user"] = setting.user
@@ -186,7 +186,7 @@ def _program(setting: Setting, log_place: Path | None) -> tuple[str, ...]:
 
 
 def _found(program: str) -> str:
-    """Return where a program is, since a server is started by its full path."""
+    """Return a program's full path: servers are started by it."""
     found = shutil.which(program)
     assert found is not None, f"{program} is missing"
     return found
@@ -194,7 +194,7 @@ def _found(program: str) -> str:
 
 @contextmanager
 def _small_place() -> Iterator[Path]:
-    """Mount a small file system; where that is not allowed, yield a directory whose log is /dev/full."""
+    """Mount a small file system; if that is not permitted, yield a directory whose log is /dev/full."""
     with tempfile.TemporaryDirectory(prefix="nncache-log-") as name:
         place = Path(name)
         mounting = ("mount", "-t", "tmpfs", "-o", f"size={_LOG_BYTES}", "tmpfs", name)

@@ -1,4 +1,4 @@
-"""The tables of a run, as Markdown, and all figures as JSON."""
+"""The tables of a run as Markdown, and all figures as JSON."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ _HEADER = (
 
 
 def markdown(results: Results, attacks: Mapping[str, Attack]) -> str:
-    """Return both tables, and what was done and expected."""
+    """Return both tables, with the attacks and their requirements."""
     parts = ["## Others under each attack", "", *table(_HEADER, _attack_rows(results, attacks)), ""]
     parts += ["What each attack does, and what less than everything is expected:", ""]
     for figures in results.figures:
@@ -47,7 +47,7 @@ def markdown(results: Results, attacks: Mapping[str, Attack]) -> str:
 
 
 def all_shortfalls(results: Results, attacks: Mapping[str, Attack]) -> list[str]:
-    """Say what falls short, each with the name of the attack or shape."""
+    """Return each requirement that is not met, with the name of the attack or shape."""
     return [
         *(
             f"{figures.attack}: {what}"

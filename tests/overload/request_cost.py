@@ -1,7 +1,7 @@
-"""What one request costs an otherwise idle proxy, in CPU and memory.
+"""The cost of one request on an otherwise idle proxy, in CPU and memory.
 
-CPU is the event loop's thread's own, from /proc: it does not depend on what else the machine does. What the
-loop uses without any request (it polls the NameNode's edits) is measured just before and taken off.
+CPU is that of the event loop's thread, from /proc: it does not depend on other work of the machine. The loop's own
+use without requests (it polls the NameNode's edits) is measured just before and subtracted.
 """
 
 import asyncio
@@ -18,23 +18,23 @@ from tests.overload.real_cluster import Setting, Site
 from tests.real.proc import forget_peak, loop_cpu_s, status_bytes
 
 _RARE_POLLS: Final = {"poll_interval_s": 0.5}
-"""Of the edits: what is taken off is small then."""
+"""Rare polls of the edits, so that the subtracted part is small."""
 
 _BYTES: Final = 64_700
-"""Of a request, nearly: the proxy takes 65,536 at most."""
+"""Approximate size of a request: the proxy accepts 65,536 bytes."""
 
 _REPETITIONS: Final = 5
 _IDLE_S: Final = 3.0
 _SETTLE_S: Final = 0.1
-"""After the reply, for what the request left to be done."""
+"""Seconds after the reply for work that the request left behind."""
 
 _PATIENCE_S: Final = 60.0
 _SLOW_S: Final = 1.0
-"""A request that took so much is not repeated: its cost is clear."""
+"""A request that takes this many CPU seconds is not repeated: its cost is clear."""
 
 
 def request_costs(site: Site) -> Iterator[RequestCost]:
-    """Yield the cost of each shape on a proxy that has some entries and nothing else to do."""
+    """Yield the cost of each shape on a proxy with some entries and no other load."""
     with site.real_cluster(Setting(flags=_RARE_POLLS)) as real_cluster:
         address, pid = real_cluster.proxy.address, real_cluster.proxy.process.running_pid
         asyncio.run(_fill(address))
@@ -44,7 +44,7 @@ def request_costs(site: Site) -> Iterator[RequestCost]:
 
 
 def _idle_share(pid: int) -> float:
-    time.sleep(_IDLE_S)  # for what the start has left to be done
+    time.sleep(_IDLE_S)  # for work that the start left behind
     began, used = time.monotonic(), loop_cpu_s(pid)
     time.sleep(_IDLE_S)
     return (loop_cpu_s(pid) - used) / (time.monotonic() - began)
@@ -80,7 +80,7 @@ async def _cost(address: str, pid: int, shape: str, data: bytes, idle_share: flo
 
 
 async def _status(address: str, data: bytes) -> int:
-    """Return the status of the reply; 0 where none came."""
+    """Return the status of the reply; 0 if there was none."""
     client = HttpClient(address, places.ATTACKER)
     try:
         async with asyncio.timeout(_PATIENCE_S):

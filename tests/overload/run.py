@@ -1,4 +1,4 @@
-"""Run one attack, and measure what it does to others."""
+"""Run one attack, and measure its effect on other clients."""
 
 import http.client
 import json
@@ -22,7 +22,7 @@ from tests.real.proc import cpu_s, sleep_until, watched_memory
 
 _WARM_UP_S: Final = 40.0
 _WARM_S: Final = 1.5
-"""The pollers have nothing but hits for so long before the measuring begins: once round their paths."""
+"""Seconds of nothing but hits for the pollers before measuring starts: one round of their paths."""
 
 _QUIET_S: Final = 4.0
 _ASK_EVERY_S: Final = 0.5
@@ -31,21 +31,21 @@ _END_S: Final = 15.0
 _STALLS: Final = "nncache_event_loop_stalls_total"
 _BEAN: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
 _COUNTED: Final = ("FileInfoOps", "GetListingOps")
-"""Of NameNodeMetrics (Hadoop 3.5.0); WebHDFS calls are counted like RPC calls."""
+"""Counters of NameNodeMetrics (Hadoop 3.5.0); WebHDFS calls count like RPC calls."""
 
 _JMX_TIMEOUT_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The number of calls at a moment (`time.monotonic()`); None: the NameNode did not say."""
+    """The number of calls at a moment (`time.monotonic()`); None: the NameNode did not reply."""
 
     at: float
     calls: int | None
 
     @classmethod
     def now(cls, http: str) -> Self:
-        """Ask the NameNode at this address."""
+        """Query the NameNode at this address."""
         try:
             with urllib.request.urlopen(f"http://{http}/jmx?qry={_BEAN}", timeout=_JMX_TIMEOUT_S) as reply:
                 (bean,) = json.load(reply)["beans"]
@@ -63,11 +63,11 @@ class Counted:
 def run_attack(site: Site, attack: Attack, *, seconds: float, recovery_s: float) -> Figures:
     """Start a proxy, attack it, and return the figures.
 
-    `recovery_s` is how long the return of hits is watched for.
+    For `recovery_s` after the attack the return of hits is observed.
 
     Raises:
         StartError: the proxy does not start with the settings of the attack.
-        AssertionError: the pollers do not get hits even before the attack.
+        AssertionError: the pollers get no hits even before the attack.
     """
     if attack.needs_large:
         site.prepare_large()
@@ -145,7 +145,7 @@ def _attack(real_cluster: RealCluster, attack: Attack, pipe: Connection | None, 
 
 
 def _await_hits(population: Population, since: float, within_s: float, quiet_s: float) -> float | None:
-    """Wait until the pollers have nothing but hits, and return since when; None: not in time."""
+    """Wait until the pollers get only hits, and return the time of the last miss; None: not in time."""
     while True:
         time.sleep(_ASK_EVERY_S)
         recovered = recovered_at(population.take(), since, quiet_s=quiet_s)
@@ -162,7 +162,7 @@ def _outcomes(samples: list[Sample]) -> dict[str, int]:
 
 
 def _stalls(real_cluster: RealCluster) -> float | None:
-    """Ask the proxy how often its event loop was held, where it counts that."""
+    """Return the proxy's count of event loop stalls; None if it has none."""
     try:
         return real_cluster.proxy.metrics().get(_STALLS)
     except (OSError, http.client.HTTPException):

@@ -1,4 +1,4 @@
-"""What the well-behaved clients saw, one sample for each request."""
+"""What the well-behaved clients saw, one sample per request."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -11,33 +11,31 @@ _LATE_S: Final = 1.0
 
 
 class Kind(Enum):
-    """Who asked."""
+    """The kinds of clients."""
 
-    POLLER = "pollers"  # a filtered path over a connection that is kept: should be a hit
-    NEWCOMER = "newcomers"  # the same over a connection of its own
+    POLLER = "pollers"  # a filtered path over a persistent connection: should be a hit
+    NEWCOMER = "newcomers"  # the same over a new connection
     FORWARDED = "forwarded"  # a path outside the filters: the NameNode answers
-    WITNESS = "witness"  # the path that comes and goes
+    WITNESS = "witness"  # the path that is created and deleted in turn
 
 
 class SampleResult(Enum):
-    """What became of a request."""
+    """The outcome of a request."""
 
     HIT = "hit"
     ANSWERED = "answered by the NameNode"
     REFUSED = "refused with a time to come back"  # 503 or 429, with Retry-After
-    FAILED = "failed"  # any other answer that is neither right nor wrong
+    FAILED = "failed"  # any other reply that is neither correct nor wrong
     SILENT = "no answer"  # a connection refused or cut, or no reply within the client's patience
     WRONG = "wrong"
-    DELAYED = (
-        "delayed"  # not sent: the request before it was still waiting; has a latency, counts as nothing else
-    )
+    DELAYED = "delayed"  # unsent, for the previous request still waited; only its latency counts
 
 
 class Sample(NamedTuple):
     """One request. Times are `time.monotonic()`.
 
-    Latencies count from `due`, when the request should have been sent, so that a client that is held up does not
-    hide the requests that it could not send.
+    Latencies count from `due`, when the request should have been sent, so that a blocked client does not hide the
+    requests that it could not send.
     """
 
     kind: Kind
@@ -48,7 +46,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleCounts:
-    """What one kind of client saw in one phase. Shares are of the requests sent; seconds."""
+    """What one kind of client saw in one phase. Shares are of the requests sent; times in seconds."""
 
     sent: int
     hits: float
@@ -62,7 +60,7 @@ class SampleCounts:
 
 
 def summed_up(samples: Iterable[Sample], kinds: Collection[Kind], since: float, until: float) -> SampleCounts:
-    """Sum up what these kinds of clients saw of the requests that were due in [since, until)."""
+    """Sum up the samples of these kinds of clients that were due in [since, until)."""
     chosen = [sample for sample in samples if sample.kind in kinds and since <= sample.due < until]
     outcomes = [sample.outcome for sample in chosen if sample.outcome is not SampleResult.DELAYED]
     latencies = [sample.ended - sample.due for sample in chosen]
@@ -88,10 +86,10 @@ def _is_a_little_late(sample: Sample) -> bool:
 
 
 def recovered_at(samples: Iterable[Sample], since: float, *, quiet_s: float = 1.0) -> float | None:
-    """Return when the pollers' answers had become hits for good: none that was due later is anything else.
+    """Return the time of the last miss of the pollers, after which all answers were hits.
 
-    None: not within the samples, of which at least the last `quiet_s` must be hits. A request that could not be sent
-    for the one before it is a miss if that took longer than `_LATE_S`.
+    None: the samples do not show it; at least the last `quiet_s` of them must be hits. A request that could not be
+    sent because of the previous one is a miss if that took longer than `_LATE_S`.
     """
     due = sorted(
         (sample.due, sample.outcome is SampleResult.HIT or _is_a_little_late(sample))

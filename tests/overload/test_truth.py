@@ -1,4 +1,4 @@
-"""An answer about the path that comes and goes is wrong only if nothing within the bound explains it."""
+"""An answer about the changing path is wrong only if no state within the bound explains it."""
 
 import math
 
@@ -28,23 +28,23 @@ FLIPS = [
     ],
 )
 def test_an_answer_needs_a_moment_that_explains_it(saw_it: bool, asked: float, is_right: bool) -> None:
-    """From the bound before it was asked until it came."""
+    """Its state must have existed between the bound before the request and the reply."""
     assert explains(FLIPS, saw_it, asked, asked + 0.1, bound_s=3.0) is is_right
 
 
 def test_a_change_under_way_explains_both() -> None:
-    """What is not acknowledged may have happened or not."""
+    """An unacknowledged change may or may not have happened."""
     flips = [*FLIPS, Flip(is_there=True, sent=40.0, acknowledged=math.inf)]
     assert explains(flips, True, 90.0, 90.1, bound_s=3.0)
     assert explains(flips, False, 90.0, 90.1, bound_s=3.0)
 
 
 def test_a_slow_answer_may_be_true_at_its_end() -> None:
-    """It was asked before the change, and answered after it."""
+    """Its request precedes the change, and its reply follows it."""
     assert explains(FLIPS, True, 8.0, 10.2, bound_s=3.0)
 
 
 def test_what_was_before_the_first_change_is_not_judged() -> None:
-    """Nobody knows it."""
+    """The state before the first change is unknown."""
     assert explains([], True, 1.0, 1.1)
     assert explains(FLIPS, True, 2.0, 2.1, bound_s=3.0)

@@ -1,4 +1,4 @@
-"""Each verdict falls when its figure does, and only then: the figures are planted."""
+"""Each requirement fails if and only if its figure is bad: the figures are made up."""
 
 from dataclasses import replace
 from typing import Any
@@ -35,7 +35,7 @@ ALL = Expected()
 
 
 def test_a_held_event_loop_is_a_shortfall_where_it_must_not_be() -> None:
-    """As the proxy itself counts; one that does not say has not shown it."""
+    """The proxy's own counter decides; without a counter the requirement is not met."""
     assert shortfalls(replace(GOOD, stalls=3.0), ALL) == []
     free = Expected(stalls=0)
     assert shortfalls(replace(GOOD, stalls=0.0), free) == []
@@ -44,12 +44,12 @@ def test_a_held_event_loop_is_a_shortfall_where_it_must_not_be() -> None:
 
 
 def seen_by(kind: Kind, **figures: Any) -> Figures:
-    """Return good figures but for these of one kind of client."""
+    """Return good figures, except for these of one kind of client."""
     return replace(GOOD, during={**GOOD.during, kind.value: replace(QUIET, **figures)})
 
 
 def test_good_figures_pass() -> None:
-    """At the limit is within it."""
+    """A figure exactly at its limit passes."""
     assert shortfalls(GOOD, ALL) == []
     assert shortfalls(seen_by(Kind.POLLER, hits=0.99, p99_s=0.25), ALL) == []
 
@@ -72,13 +72,13 @@ def test_good_figures_pass() -> None:
     ],
 )
 def test_each_shortfall_is_named(figures: Figures, says: str) -> None:
-    """One figure too bad: one line."""
+    """One bad figure gives one line."""
     (line,) = shortfalls(figures, ALL)
     assert says in line
 
 
 def test_a_busy_machine_is_allowed_for() -> None:
-    """What was slow when it was quiet may be slower under attack, not without end."""
+    """A latency that was high before the attack may grow under it, up to a factor."""
     slow = {Kind.POLLER.value: replace(QUIET, p99_s=0.1)}
     figures = seen_by(Kind.POLLER, p99_s=0.9)
     assert shortfalls(replace(figures, quiet={**GOOD.quiet, **slow}), ALL) == []
@@ -86,7 +86,7 @@ def test_a_busy_machine_is_allowed_for() -> None:
 
 
 def test_what_cannot_be_had_is_not_demanded() -> None:
-    """Each expectation lifts what it names, and nothing else."""
+    """Each expectation lifts the requirement that it names, and no other."""
     no_hits = seen_by(Kind.POLLER, hits=0.1)
     assert shortfalls(no_hits, Expected(hits_go_on=False)) == []
     assert shortfalls(seen_by(Kind.NEWCOMER, hits=0.1), Expected(newcomers=False)) == []
@@ -99,7 +99,7 @@ def test_what_cannot_be_had_is_not_demanded() -> None:
 
 
 def test_what_the_namenode_is_spared_counts_where_it_is_expected() -> None:
-    """Beyond the quiet time's calls; a NameNode that does not say is no proof."""
+    """Calls beyond those before the attack count; without the NameNode's counters nothing is proven."""
     bounded = Expected(more_calls_s=50.0, why="x")
     assert shortfalls(GOOD, bounded) == []
     assert shortfalls(replace(GOOD, calls_s=91.0), bounded) == ["51 calls/s more at the NameNode, not 50"]
@@ -108,7 +108,7 @@ def test_what_the_namenode_is_spared_counts_where_it_is_expected() -> None:
 
 
 def test_a_request_may_cost_fifty_milliseconds_of_cpu() -> None:
-    """No more."""
+    """More than 50 ms is a shortfall."""
     cost = RequestCost(
         shape="deep", request_bytes=65_000, status=403, cpu_s=0.05, grown_bytes=0, repetitions=5
     )
@@ -120,7 +120,7 @@ COST = RequestCost(shape="deep", request_bytes=65_000, status=403, cpu_s=1.0, gr
 
 
 def test_the_tables_show_each_figure_that_falls_short() -> None:
-    """Of attacks and of single requests, in the tables and in the list that decides."""
+    """The tables and the deciding list both show shortfalls of attacks and of single requests."""
     results = Results([replace(GOOD, wrong=3)], [COST])
     text = markdown(results, BY_NAME)
     assert "| deep | 100.0 % |" in text
@@ -133,14 +133,14 @@ def test_the_tables_show_each_figure_that_falls_short() -> None:
 
 
 def test_an_attack_that_could_not_be_run_falls_short() -> None:
-    """It is not taken for one that was withstood."""
+    """It does not count as an attack that was withstood."""
     results = Results(not_run=[("deep", "it did not start")])
     assert all_shortfalls(results, BY_NAME) == ["deep: not run: it did not start"]
     assert "`deep` could not be run: it did not start" in markdown(results, BY_NAME)
 
 
 def test_each_attack_has_a_name_of_its_own() -> None:
-    """`--only` finds it, and what is not demanded has its reason."""
+    """`--only` finds it, and each lowered requirement has its reason."""
     assert len(BY_NAME) == len(ATTACKS)
     assert all(attack.body or attack.trouble for attack in ATTACKS)
     assert [

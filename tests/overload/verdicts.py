@@ -1,6 +1,6 @@
-"""What must hold, and where figures fall short of it.
+"""The requirements, and the figures that do not meet them.
 
-Latencies are held against the quiet time just before, since the machine may be busy with something else.
+Latencies are compared with those just before the attack, since the machine may have other load.
 """
 
 from typing import Final
@@ -15,17 +15,17 @@ from tests.real.proc import MIB
 MIN_HITS: Final = 0.99
 MAX_FAILED: Final = 0.01
 MAX_SLOWER: Final = 10.0
-"""Times the quiet p99."""
+"""Factor on the p99 before the attack."""
 
 HIT_P99_S: Final = 0.25
 NEWCOMER_P99_S: Final = 1.0
-"""What is good enough, however quick the quiet time was."""
+"""A latency below this is good enough, even if it was lower before the attack."""
 
 MAX_REQUEST_CPU_S: Final = 0.050
 
 
 def shortfalls(figures: Figures, expected: Expected) -> list[str]:
-    """Say in what one attack's figures fall short; empty when they don't."""
+    """Return each requirement that one attack's figures do not meet."""
     if figures.fault:
         return [f"the harness failed: {figures.fault.strip().splitlines()[-1]}"]
     short = []
@@ -87,7 +87,7 @@ def _of_latency(who: str, seen: SampleCounts, quiet: SampleCounts, good_s: float
 
 
 def cost_shortfalls(cost: RequestCost) -> list[str]:
-    """Say in what one request's cost falls short."""
+    """Return the requirement that one request's cost does not meet."""
     if cost.cpu_s > MAX_REQUEST_CPU_S:
         return [f"{1000 * cost.cpu_s:.0f} ms of CPU, not {1000 * MAX_REQUEST_CPU_S:.0f} ms at most"]
     return []

@@ -1,4 +1,4 @@
-"""`make races`: fills, writes and whoever learns of changes, held at every place where they wait."""
+"""`make races`: hold fills, writes and event consumers at every place where they wait."""
 
 import os
 import sys
@@ -14,10 +14,10 @@ from tests.races import fills, model, parts, real
 from tests.races.figures import Figures
 
 _WHOLE_SHARE = 0.04
-"""Of the races in the model: those of the whole system, which take ten times as long as fills alone."""
+"""The share of races in the model with the whole system, which take ten times as long as fills alone."""
 
 _SHAKEN_SHARE = 0.04
-"""Of the races on the real stack; they take longer."""
+"""The share of races on the real stack with a slow or unavailable NameNode; they take longer."""
 
 
 @click.command()
@@ -33,7 +33,7 @@ _SHAKEN_SHARE = 0.04
 )
 @click.option("--places", "shows_places", is_flag=True, help="Show the races held at each place.")
 def main(*, model_races: int, real_races: int, seed: int, jobs: int, hadoop: str, shows_places: bool) -> None:
-    """Force races in the model and on the real stack; fail if one is lost, or if they prove too little."""
+    """Force races in the model and on the real stack; fail on a violation, or if too little is proven."""
     console = Console(stderr=True)
     all_parts, shortfalls = Figures("all"), list[str]()
     with Progress(
@@ -57,7 +57,7 @@ def main(*, model_races: int, real_races: int, seed: int, jobs: int, hadoop: str
     if shows_places:
         for line in all_parts.by_place(real.PLACES.all):
             click.echo(line)
-    if model_races and real_races:  # either alone does not reach all of them
+    if model_races and real_races:  # neither alone reaches all places
         shortfalls += all_parts.unvisited(real.PLACES.all)
     held = sum(1 for place in real.PLACES.all if all_parts.held[place])
     click.echo(f"held at {held} of {len(real.PLACES.all)} places; the others are exempted or named below")

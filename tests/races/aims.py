@@ -1,4 +1,4 @@
-"""Which stand a race is held at: all of them are aimed at in turn."""
+"""The choice of the wait point at which a race is held: each is aimed at in turn."""
 
 import random
 from collections import Counter
@@ -13,25 +13,25 @@ from tests.races.exemptions import OFF_THE_PATH
 from tests.races.steering import Arrival, Hold, Throw, Verdict, WaitPoint
 
 _EXPLORED_SHARE: Final = 0.15
-"""Of the races that are held anywhere, so that stands that nobody knows are found."""
+"""The share of races that are held at any wait point, to find unknown ones."""
 
 _ASKING_SHARE: Final = 0.4
-"""Of the reads: the question itself is held, so that its reply comes late; there are few such stands among all."""
+"""The share of reads held in the call itself, so that its reply is late: few wait points are in it."""
 
 _UNHELD_SHARE: Final = 0.3
-"""Of the others, a stand that no race was held at yet: some are reached so seldom that their turn alone may not do."""
+"""The share of the others aimed at a wait point that never held a race: some are reached very rarely."""
 
 _FURTHEST: Final = 12
-"""Arrivals counted when a race is held anywhere."""
+"""The maximum number of arrivals to pass before a race without an aim is held."""
 
 _ANY: Final[tuple[Callable[[str], Exception], ...]] = (RuntimeError, ConnectionResetError, TimeoutError)
 
 _NO_ERRORS: Final = frozenset({"self._connecting", "self._filter_lock"})
-"""asyncio's own locks: waiting for one raises nothing, and they would not survive it."""
+"""asyncio's own locks: a wait for one raises no error, and they would not survive one."""
 
 
 def error_at(wait_point: WaitPoint, chance: random.Random) -> Exception | None:
-    """Return an error such as whatever is waited for there can raise, or a fault of ours; None: none can."""
+    """Return an error that a wait there can raise, or a fault of the proxy; None if none can occur."""
     innermost = wait_point.innermost
     if innermost.text in _NO_ERRORS:
         return None
@@ -52,12 +52,12 @@ def error_at(wait_point: WaitPoint, chance: random.Random) -> Exception | None:
 
 
 def is_off_the_path(wait_point: WaitPoint) -> bool:
-    """Whether no race is held there, for a reason that `off_the_path.txt` gives."""
+    """Whether no race is held there, for a reason in `off_the_path.txt`."""
     return wait_point.innermost.key in OFF_THE_PATH
 
 
 def refusal() -> RemoteCallError:
-    """Return what a NameNode says to whoever may not know."""
+    """Return a NameNode's reply to a user without the right."""
     remote = RemoteException(
         "AccessControlException", "org.apache.hadoop.security.AccessControlException", "thrown by a race"
     )
@@ -66,12 +66,12 @@ def refusal() -> RemoteCallError:
 
 @dataclass(slots=True)
 class Book:
-    """What is known of the stands of one kind of errand.
+    """The wait points of one kind of errand.
 
     Attributes:
-        known: how often each was seen.
-        held: how often a race was held there.
-        tried: how often one was aimed at.
+        known: arrivals at each.
+        held: races held at each.
+        tried: races aimed at each.
     """
 
     known: Counter[WaitPoint] = field(default_factory=Counter)
@@ -79,7 +79,7 @@ class Book:
     tried: Counter[WaitPoint] = field(default_factory=Counter)
 
     def choose(self, chance: random.Random) -> WaitPoint | None:
-        """Return a stand that was aimed at least; None: hold it anywhere."""
+        """Return the wait point with the fewest aims; None: hold the race at any."""
         if not self.known or chance.random() < _EXPLORED_SHARE:
             return None
         asking = [wait_point for wait_point in self.known if wait_point.places[0].qualname == "Flights._run"]
@@ -99,14 +99,14 @@ class Book:
         )
 
     def is_rare(self, wait_point: WaitPoint) -> bool:
-        """Whether aiming at it is mostly in vain: something has to go wrong before anybody stands there."""
+        """Whether most aims at it fail: a task waits there only after a fault."""
         return self.tried[wait_point] > 2 * self.held[wait_point]
 
 
 class Aim:
     """Where one race is to be held: at a given place, or at its nth arrival.
 
-    It may stumble on its way there: something fails before, so that stands behind a failure are reached, too.
+    The task may stumble on its way: an error is thrown earlier, to reach wait points after a failure as well.
     """
 
     def __init__(
@@ -120,10 +120,10 @@ class Aim:
         trips_at: str = "",
     ) -> None:
         self.hold = Hold()
-        self._is_one_task = is_one_task  # it stumbles only in a task like the one that is aimed at
-        self._is_refused = is_refused  # isFileClosed is, the first time
-        self._only = only  # what it must wait for, if anything in particular: "QUALNAME: CALLEE"
-        self._trips_at = trips_at  # where an error is thrown the first time, "QUALNAME: CALLEE"
+        self._is_one_task = is_one_task  # it stumbles only in a task like the target's
+        self._is_refused = is_refused  # isFileClosed is refused the first time
+        self._only = only  # "QUALNAME: CALLEE" of the waits that count; empty: all
+        self._trips_at = trips_at  # "QUALNAME: CALLEE" of the wait where an error is thrown the first time
         self._book = book
         self._chance = chance
         self.wait_point = None if only else book.choose(chance)
@@ -136,7 +136,7 @@ class Aim:
             book.tried[self.wait_point] += 1
 
     def meets(self, arrival: Arrival) -> Verdict:
-        """Return the hold if this is where the race is to be held; at most once."""
+        """Return the hold if the race is to be held at this arrival; at most once."""
         wait_point = arrival.wait_point
         self._book.known[wait_point] += 1
         if self.hold.is_over or self.hold.reached.done():
@@ -151,7 +151,7 @@ class Aim:
         if self._only:
             return any(place.in_function in self._only for place in wait_point.places)
         if not self._book.held[wait_point]:
-            return True  # who knows when the next will come
+            return True  # the next arrival may be far away
         return self._countdown <= 0 if self.wait_point is None else wait_point is self.wait_point
 
     def _stumble(self, wait_point: WaitPoint) -> Throw | None:
@@ -179,13 +179,13 @@ class Aim:
 
 
 class Errand:
-    """The label of all tasks that work for one client connection, or of those that work for nobody."""
+    """The label of all tasks of one client connection, or of all tasks of no client."""
 
     def __init__(self) -> None:
         self.aims: list[Aim] = []
 
     def arrive(self, arrival: Arrival) -> Verdict:
-        """Decide for the steering."""
+        """Return the steering's verdict on an arrival."""
         for aim in self.aims:
             verdict = aim.meets(arrival)
             if verdict is not None:

@@ -1,4 +1,4 @@
-"""The changes that a race makes at the NameNode, each on paths of its own."""
+"""The changes that a race makes at the NameNode, each on its own paths."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -13,34 +13,34 @@ from tests.http_client import Reply
 from tests.races.client import Client
 
 GLOBS: Final = tuple("/races" + "/*" * depth for depth in range(2, 7))
-"""Filters that match all paths of all runs, and of no lane the directory above."""
+"""Filters that match all paths of all runs, but not the directory above the lanes."""
 
 CONTENT: Final = b"0123456789"
 LONG_BODY_BYTES: Final = 8_000_000
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error: a write that met a fault may get one
-    """The write was not carried out, or nobody knows."""
+    """The write was not carried out, or its outcome is unknown."""
 
 
 class Before(StrEnum):
-    """What is at the path when a race begins."""
+    """The state of the path when a race begins."""
 
     MISSING = "missing"
     PARENT_MISSING = "parent missing"
     DIRECTORY = "directory"
     FILE = "file"
-    ELSEWHERE = "elsewhere"  # the path's parent has another name still
-    LOCKED = "locked"  # nobody may traverse
+    ELSEWHERE = "elsewhere"  # the path's parent still has another name
+    LOCKED = "locked"  # only the superuser may traverse it
 
 
 @dataclass(slots=True)
 class Plot:
-    """Where one race takes place.
+    """The paths of one race.
 
     Attributes:
         top: its own directory.
-        file: where its file is, if it has one; it is used again.
+        file: the path of its file, if it has one; the file is reused.
     """
 
     top: str
@@ -49,22 +49,22 @@ class Plot:
 
     @property
     def parent(self) -> str:
-        """The directory of the path that is asked for."""
+        """The parent directory of the path that is read."""
         return f"{self.top}/d"
 
     @property
     def aside(self) -> str:
-        """Another name for that directory."""
+        """Another name of that directory."""
         return f"{self.top}/e"
 
     @property
     def path(self) -> str:
-        """The path that is asked for."""
+        """The path that is read."""
         return f"{self.parent}/{self.name}"
 
 
 class Hdfs:
-    """Calls as the superuser, or as somebody else, through whichever client."""
+    """Calls as the superuser or as another user, through any client."""
 
     def __init__(self, superuser: str) -> None:
         self.superuser = superuser
@@ -75,14 +75,14 @@ class Hdfs:
         return f"{PREFIX}{quote(path)}?op={op}&user.name={self.superuser}{query}"
 
     def status(self, path: str, user: str) -> str:
-        """Return the target of a question for a status, as a poller asks it."""
+        """Return the target of a status request, as a poller sends it."""
         return f"{PREFIX}{quote(path)}?op=GETFILESTATUS&user.name={user}"
 
     async def change(self, via: Client, op: str, path: str, **parameters: object) -> None:
         """Make a change of one step.
 
         Raises:
-            Refused: it was not made, as far as one can tell.
+            Refused: the reply reports no success.
         """
         method = "DELETE" if op == "DELETE" else "PUT"
         reply = await via.ask(method, self.target(path, op, **parameters))
@@ -90,7 +90,7 @@ class Hdfs:
             raise Refused(f"{op} {path}: {reply.status} {reply.body[:200]!r}")
 
     async def begin(self, via: Client, op: str, path: str) -> str:
-        """Take the first of two steps; return where to take the second."""
+        """Send the first of two steps; return the URL of the second."""
         method = "POST" if op == "APPEND" else "PUT"
         reply = await via.ask(method, self.target(path, op, noredirect="true"))
         if reply.status != 200:
@@ -98,11 +98,11 @@ class Hdfs:
         return str(json.loads(reply.body)["Location"])
 
     async def write(self, via: Client, op: str, path: str) -> None:
-        """Create or append to a file, both steps."""
+        """Create or append to a file, in both steps."""
         await self.end(op, await self.begin(via, op, path))
 
     async def end(self, op: str, location: str) -> Reply:
-        """Take the second step, at the DataNode."""
+        """Send the second step to the DataNode."""
         address, _, target = location.removeprefix("http://").partition("/")
         with Client(address) as datanode:
             method = "POST" if op == "APPEND" else "PUT"
@@ -162,7 +162,7 @@ async def _move_parent_away(hdfs: Hdfs, plot: Plot, via: Client) -> None:
 async def _create_with_body(
     hdfs: Hdfs, plot: Plot, via: Client, *, is_chunked: bool = False, is_withheld: bool = False
 ) -> None:
-    """No WebHDFS operation of a NameNode needs a body; it comes along all the same, or waits to be asked for."""
+    """Send an MKDIRS with a body, which no NameNode needs; it is sent anyway, or announced with Expect."""
     try:
         reply = await via.ask(
             "PUT",
@@ -173,7 +173,7 @@ async def _create_with_body(
             is_withheld=is_withheld,
         )
     finally:
-        via.hang_up()  # who answers before the body was read ends the connection, now or in a moment
+        via.hang_up()  # a server that replies before it has read the body closes the connection, now or soon
     if reply.status != 200:
         raise Refused(f"MKDIRS {plot.path}: {reply.status} {reply.body[:200]!r}")
 
@@ -200,7 +200,7 @@ CHANGES: Final = (
     Change("touch", Before.DIRECTORY, _on_path("SETTIMES", modificationtime=1_000_000_000_000)),
     Change("append", Before.FILE, _append, is_two_step=True),
 )
-"""Without anything in the way they succeed."""
+"""Changes that succeed if nothing interferes."""
 
 BODIES: Final = (
     Change("create, with a body", Before.MISSING, _create_with_body),
@@ -211,23 +211,23 @@ BODIES: Final = (
         partial(_create_with_body, is_withheld=True),
     ),
 )
-"""With these the NameNode may cut the connection off before its answer was read."""
+"""Changes after which the NameNode may close the connection before its reply is read."""
 
 WITH_BODIES: Final = (*CHANGES, *BODIES * 5)
 
 
 class Ground:
-    """Prepares plots below a directory of its own, straight at the NameNode."""
+    """Prepares plots below a directory of its own, directly at the NameNode."""
 
     def __init__(self, hdfs: Hdfs, namenode: Client, root: str) -> None:
         self._hdfs = hdfs
         self._namenode = namenode
         self.root = root
         self._plots = 0
-        self._spare: str | None = None  # a file that nobody asks for
+        self._spare: str | None = None  # a file that no race reads
 
     async def prepare(self, change: Change) -> Plot:
-        """Lay out a plot as the change needs it."""
+        """Create a plot in the state that the change needs."""
         self._plots += 1
         plot = Plot(f"{self.root}/{self._plots}", f"f{self._plots}")
         hdfs, namenode = self._hdfs, self._namenode
@@ -259,7 +259,7 @@ class Ground:
         return spare
 
     async def clear(self, plot: Plot) -> None:
-        """Keep the plot's file for the next; leave the rest. Its outcome may be unknown."""
+        """Keep the plot's file for the next race, if it can be renamed; leave the rest."""
         if plot.file is None or self._spare is not None:
             return
         aside = f"{self.root}-files/{self._plots}-again"

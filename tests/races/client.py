@@ -1,4 +1,4 @@
-"""The clients of the races, on the loop under test."""
+"""The clients of the races, on the event loop under test."""
 
 import asyncio
 import socket
@@ -7,21 +7,21 @@ from typing import Final
 from tests.http_client import HttpClient, Reply
 
 TIMEOUT_S: Final = 20.0
-"""What hangs longer hangs."""
+"""Seconds after which a call counts as hung."""
 
 _CHUNK_BYTES: Final = 40_000
 _FREE_BUFFER_BYTES: Final = 1 << 20
 
 
 class GoneError(Exception):
-    """The connection ended before a whole reply came."""
+    """The connection ended before a whole reply arrived."""
 
 
 class Client(HttpClient):
-    """A connection that is made again where the server has closed it while it was idle."""
+    """A connection that reconnects if the server closed it while it was idle."""
 
     async def connect(self) -> asyncio.StreamReader:
-        """Connect, if there is no connection, or one that has ended."""
+        """Connect if there is no connection, or if it has ended."""
         if self._reader is not None and self._reader.at_eof():
             self.hang_up()
         return await super().connect()
@@ -36,7 +36,7 @@ class Client(HttpClient):
         is_chunked: bool = False,
         is_withheld: bool = False,
     ) -> Reply:
-        """Send a request and return the reply; a body that is withheld is announced, and never sent.
+        """Send a request and return the reply; a withheld body is announced and never sent.
 
         Raises:
             GoneError: the connection ended first.
@@ -61,11 +61,11 @@ class Client(HttpClient):
                 raise
 
     def begin(self, method: str, target: str, *, headers: str = "", version: str = "1.1") -> None:
-        """Send a request's head on the connection that is there."""
+        """Send a request's head on the existing connection."""
         self.write(f"{method} {target} HTTP/{version}\r\nHost: {self.address}\r\n{headers}\r\n".encode())
 
     def take_freely(self) -> None:
-        """Give up a small receive buffer, so that how long the rest takes is not up to the machine."""
+        """Enlarge a small receive buffer, so that the time for the rest does not depend on the machine."""
         if self._sock is not None:
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _FREE_BUFFER_BYTES)
 

@@ -1,7 +1,7 @@
-"""Places of the listed modules at which no race is held, by `Place.key`; the files say why.
+"""Places of the listed modules where no race is held, by `Place.key`; the files give the reasons.
 
-A key of a place that is not there fails the run, and so does one that says that nobody waits at a place where somebody
-did. In the files a reason stands above the keys that it is for, each of them behind "- ".
+A key without a place fails the run, and so does a key of a place that "never waits" where a task did wait.
+In the files a reason precedes its keys, each of which follows "- ".
 """
 
 from pathlib import Path

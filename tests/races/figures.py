@@ -1,4 +1,4 @@
-"""What a run of forced races did, and whether that is enough to prove anything."""
+"""The sums of a run of forced races, and whether they suffice as evidence."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -10,26 +10,26 @@ from tests.races.places import Place
 from tests.sums import add_to
 
 MIN_DECISIVE_SHARE: Final = 0.25
-"""Of the fills that were held: the reply was kept, or would have been but for a spoiled ticket."""
+"""The smallest acceptable share of held fills whose reply was cached, or would have been unspoiled."""
 
 SHOWN: Final = 20
-"""Violations shown."""
+"""Maximum number of violations shown."""
 
 
 @dataclass
 class Figures:
-    """One part of a run; parts are added up with `add`.
+    """One part of a run; `add` sums several parts.
 
     Attributes:
         part: its name, such as "model" or "real, direct".
-        races: forced ones: a task was held, and something happened there.
-        held: how many of these at each place (at all places of the stand in which it was held).
-        stood: how often a task waited at each place, held or not.
-        disturbances: races by what happened there.
-        fills: races in which a read was held that had asked the NameNode.
-        kept: of these, the cache took the reply.
-        spoiled: of these, it would have, had not a change spoiled the ticket.
-        violations: one line each: what was wrong, and how to see it again.
+        races: forced races: a task was held, and something happened during that time.
+        held: number of races at each place (each place of the wait point where the task was held).
+        stood: number of times that a task waited at each place, held or not.
+        disturbances: races by what happened during the hold.
+        fills: races that held a read which had called the NameNode.
+        kept: fills whose reply was cached.
+        spoiled: fills whose reply would have been cached, had no change spoiled the ticket.
+        violations: one line each: the fault, and how to reproduce it.
     """
 
     part: str
@@ -44,16 +44,16 @@ class Figures:
     seconds: float = 0.0
 
     def add(self, other: "Figures") -> None:
-        """Take the figures of another part, or of another process, on top of these."""
+        """Add the figures of another part or process."""
         add_to(self, other)
 
     @property
     def decisive_share(self) -> float:
-        """Share of the held fills in which the reply was, or would have been, kept."""
+        """Share of the held fills whose reply was, or would have been, cached."""
         return (self.kept + self.spoiled) / self.fills if self.fills else 0.0
 
     def lines(self) -> list[str]:
-        """Return the figures for a reader."""
+        """Return the report, one item a line."""
         share = f"{self.decisive_share:.1%}"
         what = ", ".join(f"{name} {times:,}" for name, times in self.disturbances.most_common())
         return [
@@ -64,7 +64,7 @@ class Figures:
         ]
 
     def shortfalls(self, *, races: int) -> list[str]:
-        """Say what is wrong, or too little."""
+        """Return each requirement that the run does not meet."""
         short = [f"{self.part}: {violation}" for violation in self.violations[:SHOWN]]
         if self.races < races:
             short.append(f"{self.part}: {self.races:,} races instead of {races:,}")
@@ -76,7 +76,7 @@ class Figures:
         return short
 
     def unvisited(self, places: Iterable[Place]) -> list[str]:
-        """Say which of these places no race was held at, and what of the exemptions is not true."""
+        """Return the places where no race was held, and the exemptions that are wrong."""
         wanted = sorted(places)
         known = {place.key for place in wanted}
         short = [
@@ -93,5 +93,5 @@ class Figures:
         return short
 
     def by_place(self, places: Iterable[Place]) -> list[str]:
-        """Return a line for each place: races held there, and how often a task waited there."""
+        """Return a line for each place: races held there, and waits there."""
         return [f"  {self.held[place]:>9,} {self.stood[place]:>11,}  {place}" for place in sorted(places)]

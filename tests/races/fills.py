@@ -1,9 +1,8 @@
 """Fills alone, raced by the million: the product's reads, flights and cache, with changes made by hand.
 
-`tests/races/model.py` races the whole system, at a few milliseconds each. Here is nothing but a fill: a question, the
-NameNode's answer, whether the file is closed, the landing; and at each of the moments at which it waits something
-happens. Each race has a path of its own. The truth is a count of versions for each path and of rights for each
-directory.
+`tests/races/model.py` races the whole system, at a few milliseconds each. This file has only a fill: the call,
+the NameNode's reply, isFileClosed, the conclusion; at each moment at which it waits something happens. Each race
+has its own path. The truth is a count of versions for each path and of rights for each directory.
 """
 
 import asyncio
@@ -34,14 +33,14 @@ PART: Final = "model, fills alone"
 USERS: Final = ("alice", "bob")
 _NODE: Final = NameNode("nn1:9870", "nn1:8020")
 _RACES_PER_SIMULATION: Final = 2_000
-"""Races in one simulation; then a new one begins, so that nothing grows without end."""
+"""Races in one simulation; then a new one starts, to bound its memory."""
 
 
 class Track(Simulation):
-    """Where one race follows the other."""
+    """A sequence of races."""
 
     async def race(self, number: int) -> None:
-        """Hold one fill at one moment, let something happen, let it go, and judge."""
+        """Hold one fill at one moment, let something happen, release the fill, and judge."""
         lap, what = divmod(number, len(HAPPENINGS) * len(Moment))
         name, happening = HAPPENINGS[what % len(HAPPENINGS)]
         moment = list(Moment)[what // len(HAPPENINGS)]
@@ -78,7 +77,7 @@ class Track(Simulation):
         await self._rest()
 
     async def _go_on(self, path: str, moment: Moment, happening: Happening) -> None:
-        """Let the first fill go as far as that moment, and let it happen there."""
+        """Advance the first fill to that moment, and let the happening occur then."""
         await _let_tasks_run()
         if moment is Moment.ASKED:
             happening(self, path)
@@ -100,13 +99,13 @@ class Track(Simulation):
     def _happen_under(
         self, happening: Happening, path: str, answers: list[tuple[asyncio.Future[Any], Any]]
     ) -> None:
-        """Let it happen while answers are on their way; those can still fail."""
+        """Let the happening occur while replies are in flight; they can still fail."""
         self.fetching.calls += [(future, ()) for future, _ in answers]
         happening(self, path)
         self.fetching.calls = [call for call in self.fetching.calls if call[1]]
 
     def _reply(self, head: RequestHead, term: int) -> UpstreamReply:
-        """Say what the NameNode says now."""
+        """Return the NameNode's present reply."""
         path, user = (value.decode() for _, value in head.headers)
         answer = self._answer(path, user)
         return UpstreamReply(
@@ -127,7 +126,7 @@ class Track(Simulation):
         return NameNodeReply(200, inode)
 
     async def _rest(self) -> None:
-        """Let everything end: what is asked is answered as things are, coverage comes, clients leave."""
+        """Finish everything: answer all calls by the present state, cover, and wait for the clients."""
         for _ in range(30):
             await _let_tasks_run()
             _give([(future, self._reply(*args)) for future, args in self.fetching.waiting()])
@@ -172,7 +171,7 @@ class Track(Simulation):
             self._say(f"ProvenGrant: {path} is served to {user}, who was not proven to see it then")
 
     def _judge(self, path: str) -> None:
-        """At rest: whatever is served is true, before and after all changes are known; nothing is left over."""
+        """Judge the state at rest: every served answer is true, before and after all changes are known."""
         figures = self.figures
         self._look(path)
         self.tell_all()
@@ -213,13 +212,13 @@ def _give(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
 
 
 async def _let_tasks_run() -> None:
-    """Let whoever can go on do so."""
+    """Run the tasks that are ready."""
     for _ in range(4):
         await asyncio.sleep(0)
 
 
 def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Figures:
-    """Make so many races; `progress` is told how many there have been."""
+    """Run this number of races; call `progress` with the number so far."""
     began, figures = time.monotonic(), Figures(PART)
     simulations = range((races + _RACES_PER_SIMULATION - 1) // _RACES_PER_SIMULATION)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as processes:
@@ -233,7 +232,7 @@ def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Fi
 
 
 def tell(seed: int, number: int) -> Figures:
-    """Make the races of one world."""
+    """Run the races of one simulation."""
     figures = Figures(PART)
 
     async def story() -> None:

@@ -1,4 +1,4 @@
-"""What happens to a fill, and when."""
+"""The events during a fill, and their moments."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from tests.races.fills_simulation import Simulation
 
 
 class Moment(Enum):
-    """Where the fill is held."""
+    """The moment at which the fill is held."""
 
     ASKED = "asked, not answered yet"
     ANSWERED = "answered, the reply is on its way"
@@ -33,11 +33,11 @@ class Moment(Enum):
 
 
 Happening = Callable[["Simulation", str], None]
-"""Something that happens to the path of a race."""
+"""An event that concerns the path of a race."""
 
 
 def change(make: Callable[[str], Change], how: str) -> Happening:
-    """A change: known "at once" by its event, by the proxy's own "write", or "later"."""
+    """Return a change: known "at once" by its event, by the proxy's own "write", or "later"."""
 
     def happen(simulation: Simulation, path: str) -> None:
         made = make(path)

@@ -1,4 +1,4 @@
-"""Reads, flights and cache as the product has them, all else in the hands of a race."""
+"""Reads, flights and cache as in the product; a race controls everything else."""
 
 import asyncio
 import random
@@ -23,24 +23,24 @@ _NODE: Final = NameNode("nn1:9870", "nn1:8020")
 
 @dataclass
 class Held:
-    """Calls that wait until the race lets them go."""
+    """Calls that wait until the race releases them."""
 
     calls: list[tuple[asyncio.Future[Any], tuple[Any, ...]]] = field(default_factory=list)
 
     async def __call__(self, *arguments: Any) -> Any:
-        """Wait."""
+        """Wait for the release."""
         future = asyncio.get_running_loop().create_future()
         self.calls.append((future, arguments))
         return await future
 
     def waiting(self) -> list[tuple[asyncio.Future[Any], tuple[Any, ...]]]:
-        """Take those that wait."""
+        """Remove and return the waiting calls."""
         calls, self.calls = self.calls, []
         return [call for call in calls if not call[0].done()]
 
 
 class Simulation:
-    """Reads, flights and cache, with the NameNode's answers in the race's hands."""
+    """Reads, flights and cache; the race controls the NameNode's replies."""
 
     def __init__(self, chance: random.Random, figures: Figures, name: str) -> None:
         self.chance = chance
@@ -48,7 +48,7 @@ class Simulation:
         self.name = name
         self.now, self.txid, self.term = 100.0, 0, 1
         self.truth = Truth()
-        self.unknown: list[Change] = []  # made, and not told yet
+        self.unknown: list[Change] = []  # made, but not known to the cache yet
         self.cache = MetadataCache(
             CacheSettings(
                 glob=("/*/*", "/*/*/*", "/*/*/*/*"),
@@ -59,7 +59,7 @@ class Simulation:
         )
         self.fetching, self.asking_closed, self.covering = Held(), Held(), Held()
         self.tasks = asyncio.TaskGroup()
-        queries: Any = self  # nothing is asked of it but `isFileClosed`
+        queries: Any = self  # its only query is `isFileClosed`
         self.flights = Flights(self.tasks, self.cache, self.fetch, queries, self.clock, query_timeout_s=1e6)
         self.reads = Reads(self.cache, self.flights, self, self.clock, join_wait_s=1e6)
         self.clients: list[tuple[asyncio.Task[ReadAnswer], str, str]] = []
@@ -68,7 +68,7 @@ class Simulation:
         self.cache.open_stream(self.term)
         self.cover()
 
-    # -- what the product asks of its surroundings
+    # -- calls of the product to its surroundings
 
     def clock(self) -> float:
         """Return the time."""
@@ -80,36 +80,36 @@ class Simulation:
         return reply
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:
-        """Ask it whether a file is closed."""
+        """Ask the NameNode whether a file is closed."""
         return bool(await self.asking_closed(path))
 
     def request_probe(self) -> None:
-        """The race decides when coverage comes."""
+        """Do nothing: the race decides when coverage arrives."""
 
     async def wait_covered(self, timeout_s: float) -> bool:
-        """Wait for it."""
+        """Wait for coverage."""
         return bool(await self.covering())
 
-    # -- what happens
+    # -- happenings
 
     def tell(self, made: Change, *, is_event: bool) -> None:
-        """Let the cache know of a change."""
+        """Apply a change to the cache."""
         self.txid += 1
         self.cache.apply(made, self.now, self.txid if is_event else None)
 
     def tell_all(self) -> None:
-        """Let it know of all."""
+        """Apply all unknown changes to the cache."""
         unknown, self.unknown = self.unknown, []
         for made in unknown:
             self.tell(made, is_event=True)
 
     def cover(self) -> None:
-        """Everything up to now has been applied, as far as it has been."""
+        """Apply all unknown changes and cover."""
         self.tell_all()
         self.cache.cover(self.now, self.txid)
 
     def lose_stream(self, *, is_other: bool = False) -> None:
-        """A gap; or another NameNode is active, where other things may be true."""
+        """Lose the stream to a gap; with `is_other` another NameNode becomes active, with another state."""
         self.unknown.clear()
         self.cache.close_stream("race")
         if is_other:
@@ -119,25 +119,25 @@ class Simulation:
         self.cache.cover(self.now, self.txid)
 
     def change_filters(self) -> None:
-        """Let the same globs be those of other filters: what was changed meanwhile was not told."""
+        """Replace the filters by others with the same globs; changes made in between were not reported."""
         globs = ("/*/*", "/*/*/*", "/*/*/*/*")
         self.truth.change(EverythingUnknown("race"))
         self.txid += 1
         self.cache.set_filters({f"{glob} {self.txid}": glob for glob in globs})
 
     def wait(self, seconds: float) -> None:
-        """Let time pass; nothing is proven fresh meanwhile."""
+        """Advance the clock without coverage."""
         self.now += seconds
 
     def begin_window(self, path: str) -> None:
-        """A CREATE is redirected; it is carried out at once, and no event tells yet."""
+        """Redirect a CREATE; the second step runs immediately, and its event is not there yet."""
         self.cache.open_window(path, self.txid, self.now)
         self.windows.append(path)
         self.truth.change(Appeared(path))
         self.truth.change(Opened(path))
 
     def ask(self, path: str, user: str, *, refresh: bool = False) -> None:
-        """Let a client ask."""
+        """Start a client's read."""
         target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}"
         plain = StatusRequest(path=path, as_requested=path, user_name=user, doas=None, delegation=None)
         head = RequestHead("GET", target, ((b"X-Path", path.encode()), (b"X-User", user.encode())))
@@ -145,17 +145,17 @@ class Simulation:
         self.clients.append((self.tasks.create_task(self.reads.answer(read)), path, user))
 
     def leave(self) -> None:
-        """Let the first client hang up."""
+        """Cancel the first client."""
         self.clients[0][0].cancel()
 
     def fail(self, error: Exception) -> None:
-        """Let whatever is asked of the NameNode fail."""
+        """Fail all waiting calls to the NameNode."""
         for held in (self.fetching, self.asking_closed):
             for future, _ in held.waiting():
                 future.set_exception(error)
 
     def evict(self) -> None:
-        """Take all memory for others."""
+        """Fill the memory with other paths."""
         for number in range(5):
             decision = self.cache.lookup(f"/o/{number}", Caller("user=carol"), self.now, may_wait=False)
             if isinstance(decision, Fetch):

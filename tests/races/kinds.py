@@ -1,6 +1,6 @@
 """The kinds of race on the real stack.
 
-Each returns False if the task never stood where it was to be held: that was no race.
+Each returns False if no task waited at the place where it was to be held: that was no race.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from tests.races.lane import Fate, How, Kind, Lane, is_met
 
 _FATES: Final = (Fate.GO_ON,) * 5 + (Fate.CANCELLED, Fate.FAILED, Fate.LEFT)
 _HOWS: Final = (How.THROUGH, How.KNOWN, How.KNOWN, How.BEHIND)
-_REACHED_S: Final = 0.5  # an aim at a task of the background that is not met by then is given up
+_REACHED_S: Final = 0.5  # after this an aim at a background task is given up
 _RARE_REACHED_S: Final = 3.0
 _CONDITIONS: Final = {"": 6, "Cache-Control: no-cache\r\n": 2, "Prefer: wait=1\r\n": 2}
 _ORDINARY_SHARE: Final = 0.6  # of the reads without conditions
@@ -40,16 +40,16 @@ _OF_LONG_REPLIES: Final = (
 )
 _ANYTHING: Final[frozenset[str]] = frozenset()
 NAMED: Final = frozenset({_SETTLING}).union(*_OF_BODIES, *_OF_LONG_REPLIES)
-"""What races here aim at by name."""
+"""The places that races aim at by name."""
 
 _READS_AFTER_S: Final = 1.0
-_TIDIED_UP_S: Final = 0.05  # a body is stopped after its reply has gone out
+_TIDIED_UP_S: Final = 0.05  # a body is stopped after its reply was sent
 _PASSED_S: Final = 60.0  # only a hang takes longer
-_LONG_HOLD_S: Final = 1.0  # so that much piles up behind it
+_LONG_HOLD_S: Final = 1.0  # long enough for changes to queue up
 
 
 async def race(lane: Lane) -> bool:
-    """Make one race of some kind."""
+    """Run one race of a random kind."""
     shared, chance = lane.shared, lane.chance
     kind = chance.choices(list(shared.weights), list(shared.weights.values()))[0]
     if kind is Kind.APPLY and shared.applying.locked():
@@ -99,12 +99,12 @@ async def _fill(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
 
 
 async def _join(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
-    """Hold a read that waits for another's question: of the same caller, or of one who may see the directory."""
+    """Hold a read that joined another's call: of the same caller, or of one who may see the directory."""
     shared, chance = lane.shared, lane.chance
     user = judge.users[0]
     other = judge.users[-1]
     how = chance.choice(_HOWS)
-    if other != user:  # the grant: proven by a neighbour, and known to be so still
+    if other != user:  # the grant, proven by a neighbour and confirmed as current
         beside = shared.hdfs.status(f"{plot.parent}/beside", other)
         await lane.checker.ask("GET", beside)
         await shared.proxy.covered(shared.proxy.clock(), _REACHED_S)
@@ -171,7 +171,7 @@ async def _write(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
 
 
 async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
-    """Hold a long reply on its way through to a client that takes its time."""
+    """Hold a long reply in transit to a slow client."""
     shared = lane.shared
     await judge.look()
     only = lane.chance.choice(_OF_LONG_REPLIES) if lane.chance.random() < _PARTICULAR_SHARE else _ANYTHING
@@ -192,7 +192,7 @@ async def _pass(lane: Lane, plot: Plot, change: Change, judge: Judge) -> bool:
             await _see_the_end(judge, how, at_once=is_made)
         replies, end = await receiving
     if fate is Fate.LEFT:
-        replies.clear()  # whoever leaves can't say what was whole
+        replies.clear()  # a client that left proves nothing about completeness
     lane.is_calm = lane.is_calm and not aim.has_stumbled
     for reply, listing in zip(replies, asked, strict=False):
         is_answer = reply.status < 500 and (lane.is_calm or not reply.is_own)
@@ -242,18 +242,18 @@ _RACES: Final = {Kind.FILL: _fill, Kind.JOIN: _join, Kind.WRITE: _write, Kind.PA
 
 
 async def _see_the_end(judge: Judge, how: How, *, at_once: bool) -> None:
-    """See that all who ask are told the truth once the change is known to be applied, if it is known to be made."""
+    """Judge that every reader gets the true answer once the change is applied, if it was made."""
     if how is How.THROUGH or await judge.applied(judge.proxy.clock(), "afterwards"):
         await judge.agree("afterwards", at_once=at_once)
 
 
 def _odd(text: str) -> str:
-    """Return a field that was never seen: a request without one has no task (`nncache.proxy.decide.direct_calls`)."""
+    """Return a new field: a request without one gets no task (`nncache.proxy.decide.direct_calls`)."""
     return f"X-Race: {text}\r\n"
 
 
 def _way(lane: Lane, plot: Plot) -> str:
-    """Return the fields with which a read takes the ordinary way, or none, with which it may take a quick one."""
+    """Return the fields that send a read to the handler, or "", which allows the fast path."""
     return _odd(plot.path) if lane.chance.random() < _ORDINARY_SHARE else ""
 
 
@@ -269,7 +269,7 @@ async def _answer(lane: Lane, client: Client, user: str, judge: Judge, headers: 
 
 
 async def _stand_in_the_way(lane: Lane, user: str, plot: Plot) -> None:
-    """Take one of the few connections to a slow NameNode for a while."""
+    """Occupy one of the few connections to a slow NameNode for a while."""
     with Client(lane.shared.proxy.address) as client, contextlib.suppress(GoneError, TimeoutError):
         await client.ask(
             "GET", lane.shared.hdfs.status(plot.top, user), headers="Cache-Control: no-cache\r\n"
@@ -277,11 +277,11 @@ async def _stand_in_the_way(lane: Lane, user: str, plot: Plot) -> None:
 
 
 async def _received(client: Client, number: int) -> tuple[list[Reply], Exception | None]:
-    """Return the replies to what was sent before, having taken one's time; fewer if they break off, and why."""
+    """Return the replies to earlier requests, after a pause; fewer if the connection breaks, and why."""
     await asyncio.sleep(_READS_AFTER_S)
     replies: list[Reply] = []
     try:
-        if number == 1:  # of several replies, those behind the first are to wait for the reader as well
+        if number == 1:  # with several replies, the later ones must wait for the reader as well
             client.take_freely()
         async with asyncio.timeout(_PASSED_S):
             for _ in range(number):

@@ -1,6 +1,6 @@
-"""One lane of races on the real stack: connections and paths of its own.
+"""One lane of races on the real stack, with its own connections and paths.
 
-Several lanes run side by side, each one race after another; `tests/races/kinds.py` has the kinds of race.
+Several lanes run concurrently, each with one race at a time; `tests/races/kinds.py` has the kinds of race.
 """
 
 import asyncio
@@ -21,23 +21,23 @@ from tests.races.judging import Judge
 from tests.races.proxied import Proxied
 from tests.races.steering import CANCEL, Cancel, Throw
 
-_APPLYING: Final = 4  # races at a time in which whoever learns of changes is held, or is to be
-_ASKED_SHARE: Final = 0.3  # of the changes that are known while a task is held: somebody asks right then
-_KNOWN_S: Final = 2.0  # a change is waited for so long while a task is held
+_APPLYING: Final = 4  # concurrent races that hold, or are to hold, an event consumer
+_ASKED_SHARE: Final = 0.3  # of the changes known during a hold: someone reads right then
+_KNOWN_S: Final = 2.0  # the maximum wait for a change during a hold
 
 
 class Kind(StrEnum):
     """The kinds of race."""
 
     FILL = "fill"  # a read is held, and its path changes
-    JOIN = "join"  # so is one that waits for another's question
+    JOIN = "join"  # a read that joined another's call is held, and its path changes
     WRITE = "write"  # a write through the proxy is held, and its path is read
-    PASS = "pass"  # a long reply is held while it is passed on
-    APPLY = "apply"  # whoever learns of changes is held; a path changes and is read
+    PASS = "pass"  # a long reply is held in transit
+    APPLY = "apply"  # an event consumer is held; a path changes and is read
 
 
 class How(StrEnum):
-    """How the change is made."""
+    """The way in which the change is made."""
 
     THROUGH = "through the proxy"
     KNOWN = "behind its back, applied before it goes on"
@@ -45,7 +45,7 @@ class How(StrEnum):
 
 
 class Fate(StrEnum):
-    """What becomes of the task that is held."""
+    """The fate of the held task."""
 
     GO_ON = "goes on"
     CANCELLED = "cancelled"
@@ -55,7 +55,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A directory that does not change, and what the NameNode says of it."""
+    """A directory that does not change, with the NameNode's reply."""
 
     path: str
     status_and_body: tuple[int, bytes]
@@ -63,32 +63,32 @@ class Listing:
 
 @dataclass
 class Shared:
-    """What all lanes of a run share.
+    """The state that all lanes of a run share.
 
     Attributes:
-        weights: how often each kind of race is made.
-        users: who reads.
-        is_shaken: the NameNode is slow or away at times, so calls may fail through nobody's fault.
-        listings: of a directory whose listing is long, and of one whose listing just goes out in one piece.
+        weights: the frequency of each kind of race.
+        users: the readers.
+        is_shaken: the NameNode is slow or unavailable at times, so calls may fail without any fault.
+        listings: of a directory with a long listing, and of one whose listing just fits into one write.
     """
 
     proxy: Proxied
     hdfs: Hdfs
-    namenode: str  # "daemons.host:port" of its WebHDFS, past any proxy and relay
+    namenode: str  # "host:port" of its WebHDFS, past any proxy and relay
     figures: Figures
     changes: tuple[Change, ...]
     weights: Mapping[Kind, int]
     users: tuple[str, ...]
     is_shaken: bool = False
     listings: tuple[Listing, ...] = ()
-    errands: dict[int, Errand] = field(default_factory=dict)  # by the port of the client
-    background: Errand = field(default_factory=Errand)  # of the tasks that work for no client
+    errands: dict[int, Errand] = field(default_factory=dict)  # by the client's port
+    background: Errand = field(default_factory=Errand)  # of the tasks of no client
     books: dict[Kind, Book] = field(default_factory=lambda: {kind: Book() for kind in Kind})
     applying: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_APPLYING))
 
 
 class Lane:
-    """Connections, a ground, and what every kind of race does with them."""
+    """Connections, a ground, and the steps that every kind of race uses."""
 
     def __init__(self, shared: Shared, root: str, seed: str) -> None:
         self.shared = shared
@@ -99,23 +99,23 @@ class Lane:
         self.reading, self.joining, self.writing, self.passing = (Errand() for _ in range(4))
         self.ground = Ground(shared.hdfs, self.namenode, root)
         self.seed = seed
-        self.number = 0  # of the present race
-        self.is_calm = True  # nothing was done to what was held last
-        self.held_at = ""  # the place and what was done there, for whoever looks for a fault
-        self.happened = ""  # how the change was made, and how long after the redirect or the reply
+        self.number = 0  # of the current race
+        self.is_calm = True  # nothing was done to the task held last
+        self.held_at = ""  # the place and the fate, to help find a fault
+        self.happened = ""  # how the change was made, and how long it took
 
     @property
     def errands(self) -> tuple[Errand, ...]:
-        """Those of its clients that races are held for."""
+        """The errands of its clients that races are held for."""
         return self.reading, self.joining, self.writing, self.passing
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         for client in (self.namenode, self.reader, self.second, self.writer, self.checker, self.slow):
             client.hang_up()
 
     async def begin(self, change: Change) -> tuple[Plot, Judge]:
-        """Lay out the next race."""
+        """Prepare the next race."""
         self.number += 1
         self.is_calm, self.held_at, self.happened = True, "", ""
         for client, errand in (
@@ -128,7 +128,7 @@ class Lane:
         await self.checker.connect()
         self.shared.errands.pop(self.checker.port, None)  # a port that another client had
         plot = await self.ground.prepare(change)
-        # Else it is the preparation's own events that spoil what the race is about.
+        # Otherwise events of the preparation would spoil the race's ticket.
         await self.shared.proxy.covered(self.shared.proxy.clock(), _KNOWN_S)
         users = tuple(self.chance.sample(self.shared.users, self.chance.choice((1, 1, 2))))
         shared = self.shared
@@ -137,16 +137,16 @@ class Lane:
         return plot, judge
 
     async def end(self, plot: Plot) -> None:
-        """Clear up after a race."""
+        """Clean up after a race."""
         for errand in self.errands:
             errand.aims = []
-        if not self.is_calm:  # what was done to it may have ended a connection at the other side
+        if not self.is_calm:  # the fate of the held task may have ended a connection at the other side
             for client in (self.reader, self.second, self.writer, self.slow):
                 client.hang_up()
         await self.ground.clear(plot)
 
     async def _connect(self, client: Client, errand: Errand) -> None:
-        """See that a connection is there, and known by its port: another one, if the proxy has closed an idle one."""
+        """Connect, and register the connection's port: the proxy may have closed an idle connection."""
         before = client.port
         await client.connect()
         if client.port == before:
@@ -157,14 +157,14 @@ class Lane:
         errands[client.port] = errand
 
     async def warm(self, judge: Judge) -> None:
-        """Have the path in memory in some of the races, for its reader or for somebody else."""
+        """Cache the path in some races, by its reader or by another user."""
         if self.chance.random() < 0.4:
             await judge.read(self.chance.choice(judge.users))
 
     async def make(self, change: Change, plot: Plot, how: How, judge: Judge) -> bool:
-        """Make the change while a task is held; what is known of it then must show at once.
+        """Make the change while a task is held; once known, it must show immediately.
 
-        False if nobody knows whether it was made.
+        Return False if its outcome is unknown.
         """
         via = self.writer if how is How.THROUGH else self.namenode
         began = self.shared.proxy.clock()
@@ -177,17 +177,17 @@ class Lane:
         acked_at = self.shared.proxy.clock()
         self.happened = f"{how} in {acked_at - began:.3f} s"
         await judge.look()
-        # The one that is held may be in the way of whoever learns of changes: then it is let go first.
+        # The held task may block the event consumer: then it is released first.
         is_known = how is How.THROUGH
         if how is How.KNOWN:
             is_known = await self.shared.proxy.covered(acked_at, _KNOWN_S)
-        # Mostly nobody asks: an answer that is newer than the one that is held would keep a late fill from showing.
+        # Mostly without a read: an answer newer than the held one would hide a late fill.
         if is_known and self.chance.random() < _ASKED_SHARE:
             await judge.agree(f"a change {how} is known, a task still held", users=judge.users[:1])
         return True
 
     async def written(self, change: Change, plot: Plot, via: Client) -> bool:
-        """Make a change; False if nobody knows what came of it."""
+        """Make a change; return False if its outcome is unknown."""
         try:
             await change.act(self.shared.hdfs, plot, via)
         except (Refused, GoneError, TimeoutError):
@@ -195,7 +195,7 @@ class Lane:
         return True
 
     def release(self, aim: Aim, fate: Fate, client: Client | None) -> Fate:
-        """Let a held task meet its fate; return the one that it met."""
+        """Release a held task to its fate; return the fate that it met."""
         wait_point = aim.hold.reached.result().wait_point
         error = error_at(wait_point, self.chance)
         if fate is Fate.FAILED and error is None:
@@ -217,7 +217,7 @@ class Lane:
         return fate
 
     def judge_reply(self, reply: Reply | None, user: str, judge: Judge, change: Change) -> None:
-        """Judge what a held read was told in the end."""
+        """Judge the final reply to a held read."""
         if reply is None or reply.status >= 500:
             if self.is_calm and not self.shared.is_shaken:
                 judge.wrong.append(f"a read that nothing happened to got {reply} (FailToNameNode)")
@@ -227,7 +227,7 @@ class Lane:
         judge.judge_early(reply, user, "the read that was held", is_two_step=change.is_two_step)
 
     async def count_fill(self, flight: Flight | None, judge: Judge) -> None:
-        """Take note of what became of the reply that a held read waited for."""
+        """Count the conclusion of the reply that a held read waited for."""
         if flight is None:
             return
         result = await flight.result(10.0)
@@ -251,7 +251,7 @@ class Lane:
 
 
 async def is_met(aim: Aim, work: asyncio.Task[Any], *, beyond_s: float = 0.0) -> bool:
-    """Wait until the aim is met, or the work has ended without; `beyond_s` more for what comes after its end."""
+    """Wait until the aim is met or the work has ended; after its end wait `beyond_s` more."""
     await asyncio.wait((aim.hold.reached, work), return_when=asyncio.FIRST_COMPLETED)
     if beyond_s and not aim.hold.reached.done():
         await asyncio.wait((aim.hold.reached,), timeout=beyond_s)

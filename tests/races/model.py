@@ -1,6 +1,6 @@
-"""Forced races in the model: all of a plan, then again with other latencies.
+"""Forced races in the model: all of a plan, then all again with other latencies.
 
-python -m tests.races.model --seed 1 --world 7    # tell one world again
+python -m tests.races.model --seed 1 --world 7    # repeats one simulation
 """
 
 import gc
@@ -44,17 +44,17 @@ _REACHED: Final = (
     "invalidation.edits.poller",
     "invalidation.edits.confirmed_namenode",
 )
-"""Modules whose places the model reaches; those of the ZooKeeper channel it reaches in part."""
+"""Modules whose places the model reaches; it reaches some places of the ZooKeeper channel as well."""
 
 PLACES: Final = Places({*_REACHED, *(module for module in APPLY if module.startswith("invalidation."))})
-"""Those that the model has; what talks to sockets is raced on the real stack."""
+"""The places of the model; code that uses sockets is raced on the real stack."""
 
 _LANES: Final = 24
 _LANES_OF_ZOOKEEPER: Final = 4
-"""Its records say few changes before they are collapsed."""
+"""Few lanes: a record of this channel holds few changes before they are merged."""
 
 _ROUNDS: Final = 40
-"""Of a world."""
+"""Rounds of a simulation."""
 
 _TROUBLED_SHARE: Final = 0.6
 _THROWN_SHARE: Final = 0.2
@@ -64,7 +64,7 @@ _OFTEN: Final = (
     *(each for each in TROUBLED for _ in range(8) if each.name == "befall the channel"),
 )
 _STRIDE: Final = 1_000_003
-"""A prime that divides no number of races here, so that going through them in steps of it meets each once."""
+"""A prime that divides no number of races here, so that steps of this length meet each race once."""
 
 _STARTS: Final = tuple(start for start in STARTS if not start.is_for_all)
 _CLOSED, _SILENT, _REFUSED = ((start,) for start in STARTS if start.is_for_all)
@@ -74,12 +74,12 @@ _CHANGES: Final = tuple(each for each in MEANWHILES if each.at_once is not None)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What the rounds of a world are about.
+    """What the rounds of a simulation race.
 
     Attributes:
-        weight: of so many of 40 worlds.
-        is_applying: the way of a change into the cache is held, not what works for a client.
-        meanwhiles: what happens; where it is a trouble, the same in all lanes.
+        weight: its number of simulations among 40.
+        is_applying: a change on its way into the cache is held, instead of a client's task.
+        meanwhiles: what happens during a hold; a trouble is the same in all lanes.
     """
 
     weight: int
@@ -90,7 +90,7 @@ class Kind:
 
     @property
     def lanes(self) -> int:
-        """How many races there are in a round."""
+        """Number of races in a round."""
         return _LANES if self.channel is ChannelName.DIRECT else _LANES_OF_ZOOKEEPER
 
 
@@ -110,7 +110,7 @@ _KINDS_IN_ORDER: Final = random.Random(1).sample(KINDS, 40, counts=[kind.weight 
 
 
 def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Figures:
-    """Make at least so many races; `progress` is told how many there have been."""
+    """Run at least this number of races; call `progress` with the number so far."""
     began = time.monotonic()
     figures = Figures(PART)
     numbers = itertools.count()
@@ -128,14 +128,14 @@ def run(races: int, seed: int, jobs: int, progress: Callable[[int], None]) -> Fi
 
 
 def begin() -> None:
-    """Begin a process that tells races: no log, and garbage is collected rarely."""
+    """Prepare a process that runs races: no log, and rare garbage collection."""
     be_quiet()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
 
 def tell(seed: int, number: int, *, rounds: int = _ROUNDS) -> Figures:
-    """Tell one world of a seed: its rounds go on in the plan where the world before of its kind stopped."""
+    """Run one simulation of a seed: it continues the plan where the previous one of its kind ended."""
     lap, position = divmod(number, len(_KINDS_IN_ORDER))
     kind = _KINDS_IN_ORDER[position]
     first = (lap * kind.weight + _KINDS_IN_ORDER[:position].count(kind)) * _ROUNDS
@@ -154,7 +154,7 @@ def tell(seed: int, number: int, *, rounds: int = _ROUNDS) -> Figures:
 
     with pytest.MonkeyPatch.context() as patched:
         if number % 2:
-            patched.setattr(follower, "MAX_QUEUED", 1)  # so that the queue is full at times
+            patched.setattr(follower, "MAX_QUEUED", 1)  # so that the queue fills up at times
         steering = steered(reported)
     figures = simulation.figures
     for wait_point, times in simulation.held_at.items():
@@ -179,7 +179,7 @@ def steered(story: Callable[[], Coroutine[Any, Any, None]]) -> ModelSteering:
 
 @cache
 def steps() -> dict[tuple[str, str], int]:
-    """Return at how many steps each errand can be held, from each start, by their names."""
+    """Return the number of steps at which each errand can be held, by the names of errand and start."""
     found: dict[tuple[str, str], int] = {}
 
     async def count() -> None:
@@ -195,7 +195,7 @@ def steps() -> dict[tuple[str, str], int]:
 
 
 class Plan:
-    """All races of a kind, in an order in which the first ones have something of everything."""
+    """All races of a kind, in an order that puts some of everything first."""
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
@@ -207,7 +207,7 @@ class Plan:
         ]
 
     def __len__(self) -> int:
-        """Return how many there are before they are told again."""
+        """Return the number of races before they repeat."""
         return len(self._moments) * len(self._kind.meanwhiles)
 
     def round(self, number: int, chance: random.Random) -> list[Race]:
@@ -235,7 +235,7 @@ class Plan:
 
 
 def unvisited(figures: Figures) -> list[Place]:
-    """Return the places that no race was held at, of those that the model must reach without the real stack."""
+    """Return the places without a race among those that the model must reach without the real stack."""
     return sorted(
         place
         for place in PLACES.all
@@ -247,7 +247,7 @@ def unvisited(figures: Figures) -> list[Place]:
 @click.option("--seed", default=1, show_default=True)
 @click.option("--world", "number", required=True, type=int)
 def main(seed: int, number: int) -> None:
-    """Tell one world again."""
+    """Repeat one simulation."""
     begin()
     figures = tell(seed, number)
     for line in (*figures.lines(), *figures.by_place(PLACES.all)):

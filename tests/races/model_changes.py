@@ -1,4 +1,4 @@
-"""What may happen to a lane while a task is held there, each by its name."""
+"""The changes in a lane while a task is held there, by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -29,13 +29,13 @@ from tests.model.writes import (
 from tests.races.model_ground import Lane
 
 Make: TypeAlias = Callable[[Lane, str], tuple[Write, ...]]
-"""Writes of a lane, for the path that the race is about."""
+"""The writes of a lane, for the path of the race."""
 
 
 CREATE_UNNAMED: Final = replace(CREATE, query=f"{CREATE.query}&DOAS=hdfs")
-"""One whose caller nobody can ask about: releases differ on whether that spelling counts."""
+"""A CREATE whose caller cannot be queried: releases differ on whether that spelling counts."""
 APPEND_REFUSED: Final = APPEND.by("bob")
-"""One that is redirected, and whose second step its caller may not make."""
+"""An APPEND that is redirected, but whose second step its caller may not make."""
 
 
 def _refuse(now: Namespace, user: str, path: str, number: int) -> list[Step]:
@@ -43,7 +43,7 @@ def _refuse(now: Namespace, user: str, path: str, number: int) -> list[Step]:
 
 
 async def redirected(kind: TwoSteps, system: System, path: str) -> None:
-    """Make the first step of a write; its client never comes to the second."""
+    """Send the first step of a write; its client never sends the second."""
     await system.write_in_two_steps(replace(kind, opens=_refuse), path, takes_s=0)
 
 
@@ -54,27 +54,27 @@ def _is_above(path: str) -> str:
 
 
 def _past(path: str, step: Callable[[Namespace, str, str, int], list[Step]]) -> Write:
-    """Do something that never passes the proxy as one call."""
+    """Return a change that never passes the proxy as one call."""
     return Write("", path, "", by(SUPERUSER, step, path))
 
 
 def create(path: str) -> Write:
-    """Make a file, or replace it, and leave it open; only past the proxy."""
+    """Create or overwrite a file and leave it open; only past the proxy."""
     return _past(path, operations.create)
 
 
 def append(path: str) -> Write:
-    """Open a file again; only past the proxy."""
+    """Reopen a file; only past the proxy."""
     return _past(path, operations.append)
 
 
 def flush(path: str) -> Write:
-    """Let an open file grow; only past the proxy."""
+    """Write to an open file; only past the proxy."""
     return _past(path, operations.flush)
 
 
 def close(path: str) -> Write:
-    """Complete a file; only past the proxy."""
+    """Close a file; only past the proxy."""
     return _past(path, operations.close)
 
 
@@ -116,7 +116,7 @@ CHANGES: Final[Mapping[str, Make]] = {
     "chmod top": lambda lane, _: (chmod(lane.top, 0o700),),
     "policy": lambda lane, _: (set_policy(lane.top),),
 }
-"""Made behind the proxy's back or through it, one after the other."""
+"""Changes behind the proxy's back or through it, one after the other."""
 
 PAST: Final[Mapping[str, Make]] = {
     "create": lambda _, path: (create(path),),
@@ -129,16 +129,16 @@ PAST: Final[Mapping[str, Make]] = {
     "grow": lambda _, path: (flush(path),),
     "create parents too": lambda lane, _: (create(lane.deep), close(lane.deep)),
 }
-"""Made behind the proxy's back only."""
+"""Changes behind the proxy's back only."""
 
 BEHIND: Final[Mapping[str, Make]] = {
     name: make for name, make in (*CHANGES.items(), *PAST.items()) if name != "policy"
 }
-"""Of a policy no event tells."""
+"""All but the storage policy, which no event reports."""
 
 
 def behind(system: System, writes: tuple[Write, ...]) -> bool:
-    """Make changes behind the proxy's back; whether any of them did something."""
+    """Make changes behind the proxy's back; return whether any had an effect."""
     return sum(_did_something(system, write.operation) for write in writes) > 0
 
 

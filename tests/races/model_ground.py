@@ -1,7 +1,7 @@
-"""Where races in the model are run: a few paths for each lane, set up anew in one transaction.
+"""The paths of the model's races: a few for each lane, recreated in one transaction.
 
-A lane is a directory of the model's namespace in which one race at a time is run; many lanes race side by side, so
-that they share the polls and the sweeps.
+A lane is a directory of the model's namespace with one race at a time; many lanes race concurrently, so that they
+share the polls and the judging.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from tests.model.namespace import SUPERUSER, Inode, Namespace, Step
 from tests.model.operations import Operation
 
 GLOBS: Final = ("/r*", "/r*/*", "/r*/*/*", "/r*/*/*/*")
-"""What may be answered from memory: everything."""
+"""The globs of the paths that may be answered from memory: all paths."""
 
 USERS: Final = ("alice", "bob")
 
@@ -27,13 +27,13 @@ class Lane:
     """The paths of one lane.
 
     Attributes:
-        top: a directory with all that follows.
+        top: a directory that contains all others.
         directory: a directory.
         file: a closed file in it; `sibling` is another one.
         missing: a path in it that does not exist.
-        deep: a path whose directory does not exist either.
+        deep: a path whose parent does not exist either.
         other: another directory; `spare` is a file in it.
-        elsewhere: where something may be moved to.
+        elsewhere: the destination of renames.
     """
 
     number: int
@@ -49,7 +49,7 @@ class Lane:
 
     @classmethod
     def of(cls, number: int) -> "Lane":
-        """Return the lane of that number."""
+        """Return the lane with that number."""
         top = f"/r{number:02}"
         return cls(
             number=number,
@@ -70,7 +70,7 @@ class Lane:
         return path
 
     def namespace(self, number: int) -> Namespace:
-        """Return what there is in it in the beginning; `number` is the first of its inodes."""
+        """Return its initial namespace; `number` is that of its first inode."""
         directory, file = FileType.DIRECTORY, FileType.FILE
         return {
             self.top: Inode(directory, "alice", 0o755, number, number, children=2),
@@ -83,11 +83,11 @@ class Lane:
 
 
 LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {}
-"""What a system begins with: nothing; `anew` makes the lanes."""
+"""The initial namespace of a system: empty; `anew` creates the lanes."""
 
 
 def anew(lanes: tuple[Lane, ...]) -> Operation:
-    """Return the transaction that removes all that there is and makes the lanes anew, with other inodes."""
+    """Return the transaction that removes everything and creates the lanes again, with other inodes."""
 
     def operation(before: Namespace, number: int) -> list[Step]:
         root = before[ROOT]

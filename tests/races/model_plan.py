@@ -1,4 +1,4 @@
-"""All races in the model that are told systematically: who does what, from where, and what happens meanwhile."""
+"""All systematic races of the model: the clients' calls, the state before, and what happens during a hold."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
@@ -40,17 +40,17 @@ from tests.races.steering import CANCEL, LABEL, Cancel, Throw
 Client: TypeAlias = Coroutine[Any, Any, Any]
 
 
-# -- what is held ------------------------------------------------------------------------------------------------------
+# -- the held calls ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """What clients of the proxy do, while something happens to them.
+    """The calls of clients that a race holds.
 
     Attributes:
-        on: the kind of path that it is about.
-        clients: who does it.
-        is_read: it is nothing but reads.
+        on: the kind of path that it uses.
+        clients: the clients' calls.
+        is_read: all calls are reads.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Errand:
 
 
 async def _see(system: System, path: str) -> None:
-    """Read what one has written, on no race's account."""
+    """Read one's own write, without the race's label."""
     LABEL.set(None)
     await system.read(path, USERS[0])
 
@@ -96,7 +96,7 @@ def _two_steps(kind: TwoSteps, system: System, path: str) -> tuple[Client, ...]:
 
 
 def _take_in(path: str) -> Write:
-    """Move a lane's other directory into this one."""
+    """Rename a lane's other directory into this one."""
     return rename(f"{path.rpartition('/')[0]}/e", path)
 
 
@@ -153,21 +153,21 @@ ERRANDS: Final = (
 
 Clients: TypeAlias = Callable[[System, Lane, str], tuple[Client, ...]]
 
-# -- from where --------------------------------------------------------------------------------------------------------
+# -- the state before ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What was before.
+    """The state before a race.
 
     Attributes:
         first: changes behind the proxy's back, applied.
-        covered: reads and writes through the proxy after which all that was done before is known to be applied.
-        fresh: such after which nothing is.
-        beside: such that are under way when the race begins.
-        is_gate_closed: nothing was known for so long that nothing may be served.
-        is_silent: what the proxy asks on its own account has no answer for a while.
-        is_refused: what it asks so is answered with an error for a while.
+        covered: reads and writes through the proxy, followed by coverage of all earlier changes.
+        fresh: reads and writes through the proxy without coverage after them.
+        beside: reads and writes that are in flight when the race starts.
+        is_gate_closed: coverage is so old that the gate is closed.
+        is_silent: the proxy's own queries get no answer for a while.
+        is_refused: the proxy's own queries get an error for a while.
     """
 
     name: str
@@ -181,7 +181,7 @@ class Start:
 
     @property
     def is_for_all(self) -> bool:
-        """Whether all lanes of a round begin so."""
+        """Whether all lanes of a round start in this state."""
         return self.is_gate_closed or self.is_silent or self.is_refused
 
 
@@ -225,7 +225,7 @@ STARTS: Final = (
 )
 
 
-# -- meanwhile ---------------------------------------------------------------------------------------------------------
+# -- during the hold -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,12 +233,12 @@ class Meanwhile:
     """What happens while a task is held.
 
     Attributes:
-        at_once: done at the very place; whether it did something.
+        at_once: done at the very place; returns whether it had an effect.
         then: done while the task stays there.
-        is_covered: the task stays until all that was done is applied.
-        verdict: how it goes on.
+        is_covered: the task stays until all changes are applied.
+        verdict: the fate of the task.
         client_leaves: the first of the clients hangs up.
-        trouble: what happens to all lanes at once.
+        trouble: a fault that affects all lanes.
     """
 
     name: str
@@ -289,7 +289,7 @@ ERRORS: Final[Mapping[str, Callable[[], Throw]]] = {
     "timeout": lambda: Throw(TimeoutError("thrown in")),
     "fault of ours": lambda: Throw(RuntimeError("thrown in")),
 }
-"""None of them says that nothing was sent: that would be a lie."""
+"""None of them claims that the request was not sent: that would be false."""
 
 
 def _cancel() -> Cancel:
@@ -329,15 +329,15 @@ TROUBLED: Final = tuple(
     for name, trouble in TROUBLES.items()
     for is_covered in (False, True)
 )
-"""All lanes of a round have the same one."""
+"""All lanes of a round have the same trouble."""
 
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """One of them.
+    """One race.
 
     Attributes:
-        step: at which of its steps the errand is held; of all its tasks, counted together.
+        step: the step of the errand at which it is held; the steps of all its tasks are counted together.
     """
 
     errand: Errand

@@ -1,4 +1,4 @@
-"""One race of the model: it waits for its moment, makes something happen there, and tells how it went."""
+"""One race of the model: it waits for its moment, lets something happen there, and records the outcome."""
 
 import asyncio
 import random
@@ -15,22 +15,22 @@ from tests.races.steering import CANCEL, LABEL, Arrival, Cancel, Hold, Steering,
 _T = TypeVar("_T")
 
 _ASKS_THE_NAMENODE: Final = frozenset({"LimitedFetcher.fetch", "Writes.pass_through"})
-"""What is raised where these wait is what the NameNode's side said: the client is told so."""
+"""An error raised while these wait counts as the NameNode's: the client gets it."""
 
 _OWN_TASKS: Final = {"Flights._run": "", "Waits._answer_to": ": 503 "}
-"""They ask for others, in a task that only the end of the proxy cancels; and what a client then gets."""
+"""Tasks that ask for others and that only the proxy's end cancels, with the error that a client then gets."""
 
 
 class Running:
-    """A race from its beginning to its end: the label of all tasks that work for it.
+    """A race from start to end: the label of all its tasks.
 
     Attributes:
-        wait_point: where it was held; None: it was not.
+        wait_point: where it was held; None: nowhere.
         is_anything: something happened there.
-        is_fill: it was a read that had asked the NameNode and had no conclusion yet.
-        conclusions: what became of the replies since then.
-        failure: its clients may be told of an error that says this, since one was thrown where only the NameNode's side
-            speaks, or the proxy ends; None: of none.
+        is_fill: it was a read that had called the NameNode and had no conclusion yet.
+        conclusions: the conclusions of its replies since then.
+        failure: its clients may get an error with this text, since one was thrown where only the NameNode can
+            fail, or the proxy ends; None: they may get none.
     """
 
     def __init__(self, race: Race, lane: Lane, system: System, *, is_meant: bool = True) -> None:
@@ -49,20 +49,20 @@ class Running:
         self._system = system
         self._asked = 0
         self._concluded = 0
-        self._is_meant = is_meant  # to be held; False: its steps are only counted
+        self._is_meant = is_meant  # False: only its steps are counted
 
     @property
     def is_looked_at(self) -> bool:
-        """Whether the steering need look where its tasks stand."""
+        """Whether the steering must check where its tasks wait."""
         return self.wait_point is None
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is held, or over."""
+        """Whether it is held or over."""
         return self.hold is not None or all(task.done() for task in self.tasks)
 
     def begin(self) -> None:
-        """Send the clients."""
+        """Start the clients."""
         before = LABEL.set(self)
         self.tasks = [
             self._system.come(client) for client in self.race.errand.clients(self._system, self.path)
@@ -70,17 +70,17 @@ class Running:
         LABEL.reset(before)
 
     def asked(self) -> None:
-        """Take note that one of its tasks has been told to ask the NameNode."""
+        """Count a decision of one of its tasks to call the NameNode."""
         self._asked += 1
 
     def concluded(self, conclusion: Conclusion) -> None:
-        """Take note of what became of such a question."""
+        """Count the conclusion of a call, and record it if it came after the hold."""
         self._concluded += 1
         if self.wait_point is not None:
             self.conclusions.append(conclusion)
 
     def arrive(self, arrival: Arrival) -> Verdict:
-        """Decide for the steering."""
+        """Return the steering's verdict on an arrival."""
         if self.wait_point is not None:
             return None
         self.steps += 1
@@ -108,7 +108,7 @@ class Running:
         return self.verdict()
 
     def verdict(self) -> Throw | Cancel | None:
-        """Return how the held task goes on."""
+        """Return the fate of the held task."""
         make = self.race.meanwhile.verdict
         if make is None or self.wait_point is None:
             return None
@@ -120,14 +120,14 @@ class Running:
         return verdict
 
     def release(self) -> None:
-        """Let the held task go on; none is held from now on, also if none was."""
+        """Release the held task; from now on none is held."""
         self._is_meant = False
         if self.hold is not None:
             self.hold.release(self.verdict())
 
 
 class Applying:
-    """The label of all tasks through which a change comes into the cache.
+    """The label of all tasks that bring a change into the cache.
 
     Attributes:
         wait_point: where one of them was held in this round.
@@ -141,10 +141,10 @@ class Applying:
         self.is_aiming = False
         self.is_curious = False
         self.about = ""
-        self.known: set[WaitPoint] = set()  # where one was held
+        self.known: set[WaitPoint] = set()  # where one was held before
 
     def aim(self, chance: random.Random, *, is_troubled: bool, has_zookeeper: bool) -> None:
-        """Hold one of them where none was held yet, or else somewhere; a trouble leads to places of its own."""
+        """Hold a task at a new wait point if possible, else at any; a trouble leads to rare ones."""
         self.wait_point = self.hold = None
         is_about = is_troubled and chance.random() < _ABOUT
         self.is_curious = is_about or chance.random() < _CURIOUS
@@ -154,7 +154,7 @@ class Applying:
         self.is_aiming = True
 
     def arrive(self, arrival: Arrival) -> Verdict:
-        """Decide for the steering."""
+        """Return the steering's verdict on an arrival."""
         wait_point = arrival.wait_point
         if not self.is_aiming or wait_point.places[0].module in _OF_THE_PUBLISHER:
             return None
@@ -171,30 +171,30 @@ class Applying:
 
 
 _OF_THE_PUBLISHER: Final = frozenset({"invalidation.edits.poller", "invalidation.edits.confirmed_namenode"})
-"""Outermost, these are its own; the proxy's begin with a consumer or a life of the channel."""
+"""Modules that are outermost in the publisher's tasks; in the proxy's, a consumer or a stream is."""
 
 _PATIENCE: Final = 100
 _PATIENCE_OF_ZOOKEEPER: Final = 2000
-"""Arrivals at known places that are let pass: there, a life has hundreds before the next one begins."""
+"""Arrivals at known wait points to let pass: on this channel a stream has hundreds before the next."""
 
 _CURIOUS: Final = 0.8
-"""Share of rounds in which a stand where nobody was held yet is taken at once."""
+"""Share of rounds that hold the first task at a new wait point."""
 
 _ABOUT: Final = 0.5
-"""Share of the rounds with a trouble in which only a place counts that is rarely come by."""
+"""Share of the rounds with a trouble in which only a rarely reached place counts."""
 
 _RARELY_COME_BY: Final = {
     False: ("PolledEdits.start: ", "PolledEdits.start: await self._pause", ".wait_probed("),
     True: ("Stream.open: ", ".wait_active(", ".wait_probed("),
 }
-"""The beginning of a life, directly or with ZooKeeper; there above all, while no NameNode is active."""
+"""The start of a stream, direct or with ZooKeeper, above all while no NameNode is active."""
 
 
 class ModelSteering(Steering):
-    """Looks at no task but those of races that are waiting for their moment: looking costs."""
+    """Checks only tasks of races that wait for their moment: a check is expensive."""
 
     def look(self, coroutine: Coroutine[Any, Any, Any]) -> WaitPoint | None:
-        """Return where a suspended coroutine stands."""
+        """Return where a suspended coroutine waits."""
         label = LABEL.get()
         if isinstance(label, Running | Applying) and label.is_looked_at:
             return super().look(coroutine)
@@ -207,7 +207,7 @@ class ModelSteering(Steering):
         *,
         context: Context | None = None,
     ) -> asyncio.Task[_T]:
-        """Make a task."""
+        """Create a task."""
         label = LABEL.get()
         if isinstance(label, Applying) or (isinstance(label, Running) and label.is_looked_at):
             return super().task_factory(loop, coroutine, context=context)
@@ -215,6 +215,6 @@ class ModelSteering(Steering):
 
 
 def arrive(arrival: Arrival) -> Verdict:
-    """Ask whose task it is; the steering's watcher."""
+    """Pass an arrival to the label of its task; the steering's watcher."""
     label = arrival.label
     return label.arrive(arrival) if isinstance(label, Running | Applying) else None

@@ -1,4 +1,4 @@
-"""One world of the model: rounds of races in lanes side by side, each brought to rest and judged."""
+"""One simulation of the model: rounds of concurrent races, each brought to rest and judged."""
 
 import asyncio
 import random
@@ -22,27 +22,27 @@ from tests.races.model_round import Applying, Running
 from tests.races.steering import LABEL, WaitPoint
 
 HANGS_S: Final = 60.0
-"""Of virtual time: what has not ended by then never will."""
+"""Seconds of virtual time after which a task counts as hung."""
 
 _CHECKED_EVERY: Final = 4
-"""The cache's own invariants, in rounds: it takes as long as some races."""
+"""Number of rounds between two checks of the cache's own invariants: a check takes as long as some races."""
 
 _WINDOW_S: Final = 6.0
 _CLOSED_AFTER_S: Final = 3.2
 _SILENT_S: Final = 1.0
 _STAYS_S: Final = 0.3
-"""How long a held task stays for what may itself wait for it."""
+"""How long a held task stays for tasks that may themselves wait for it."""
 
 
 class Simulation:
-    """A system with its lanes. Use it as an async context, on a steered loop."""
+    """A system with its lanes, as an async context manager, on a steered loop."""
 
     def __init__(self, seed: str, channel: ChannelName, *, lanes: int, name: str) -> None:
         self.chance = random.Random(seed)
         self.channel = channel
         self.lanes = tuple(map(Lane.of, range(lanes)))
         self.figures = Figures(name)
-        self.held_at: Counter[WaitPoint] = Counter()  # of races that were held there
+        self.held_at: Counter[WaitPoint] = Counter()  # of held races
         self.applying = Applying()
         self.system = System(
             self.chance,
@@ -62,12 +62,12 @@ class Simulation:
         self._cache.on_conclude = _note_conclusion
         self._running: list[Running] = []
         self._rounds = 0
-        self._lost_tickets = 0  # of conclusions that failed because the race wanted it
-        self._failed = 0  # how often the cache did so
+        self._lost_tickets = 0  # of conclusions that failed because the race injected a fault
+        self._failed = 0  # number of these faults
 
     def _label_groups(self) -> None:
-        """Have each group of kept requests served in the name of its own lane: one iteration serves those of all."""
-        paced = self.system.front_end.waits._checks  # noqa: SLF001 - as whom it works is known nowhere else
+        """Serve each group of held requests under its own lane's label: one iteration serves all groups."""
+        paced = self.system.front_end.waits._checks  # noqa: SLF001 - no other object knows for whom it works
         work = paced._work  # noqa: SLF001 - as above
 
         def serve(group: Group[Read, ReadAnswer], most: int) -> int:
@@ -84,7 +84,7 @@ class Simulation:
         paced._work = serve  # noqa: SLF001 - as above
 
     async def __aenter__(self) -> Self:
-        self._cluster.write_nothing()  # an empty log can't be read
+        self._cluster.write_nothing()  # an empty log cannot be read
         LABEL.set(self.applying)
         await self.system.__aenter__()
         LABEL.set(None)
@@ -101,7 +101,7 @@ class Simulation:
     # -- rounds --------------------------------------------------------------------------------------------------------
 
     async def race(self, races: Sequence[Race], *, is_meant: bool = True) -> list[Running]:
-        """Run one round of races whose tasks are held as they work for a client; return how each went."""
+        """Run one round of races that hold the tasks of clients; return the races."""
         running = await self._set_up(races, is_meant=is_meant)
         for each in running:
             each.begin()
@@ -125,7 +125,7 @@ class Simulation:
         return running
 
     async def race_applying(self, races: Sequence[Race]) -> list[Running]:
-        """Run one round in which the way of a change into the cache is held."""
+        """Run one round that holds a change on its way into the cache."""
         chance, applying = self.chance, self.applying
         running = await self._set_up(races, is_meant=False)
         applying.is_looked_at = True
@@ -140,7 +140,7 @@ class Simulation:
             await trouble(self.system, chance)
         self.system.consumer.request_probe()
         deadline = clock() + 2.0
-        while applying.wait_point is None and clock() < deadline:  # noqa: ASYNC110 - it costs no time here
+        while applying.wait_point is None and clock() < deadline:  # noqa: ASYNC110 - it costs no real time
             await asyncio.sleep(0.003)
         for each in running:
             each.begin()
@@ -164,7 +164,7 @@ class Simulation:
         return running
 
     def _applier_goes_on(self, wait_point: WaitPoint, running: Sequence[Running]) -> Any:
-        """Return an error for the held task, where one belongs."""
+        """Return an error for the held task, if one fits there."""
         verdict = running[0].race.meanwhile.verdict
         if verdict is None or len(wait_point.places) < 2:
             return None
@@ -191,7 +191,7 @@ class Simulation:
     # -- parts of a round ----------------------------------------------------------------------------------------------
 
     async def _set_up(self, races: Sequence[Race], *, is_meant: bool) -> list[Running]:
-        """Make the lanes anew, and everything as each race wants it."""
+        """Recreate the lanes, and put each into its race's initial state."""
         system = self.system
         self._cluster.write(anew(self.lanes))
         await self._covered()
@@ -235,8 +235,8 @@ class Simulation:
         self.system.queries.is_silent = self.system.queries.is_refused = False
 
     def _windows(self) -> int:
-        """Return how many two-step writes are under way, for all that the cache knows."""
-        self._cache.explain("/any", clock())  # it takes note of those that time has ended
+        """Return the number of two-step writes in flight, as far as the cache knows."""
+        self._cache.explain("/any", clock())  # it drops the windows that have expired
         return self._cache.stats(clock()).windows
 
     async def _done(self, clients: Iterator[Client]) -> None:
@@ -257,9 +257,9 @@ class Simulation:
             await asyncio.sleep(timeout_s)
 
     async def _covered(self) -> None:
-        """Wait until all that was acknowledged before now is known to be applied."""
+        """Wait until all changes acknowledged before now are covered."""
         since, consumer, gate = clock(), self.system.consumer, self._cache.gate
-        while gate.fresh_as_of <= since:  # what is acknowledged at this very moment counts
+        while gate.fresh_as_of <= since:  # a change acknowledged at this very moment counts
             consumer.request_probe()
             await consumer.wait_covered(1.0)
             if clock() > since + HANGS_S:
@@ -297,7 +297,7 @@ class Simulation:
         await system.clients_left()
         deadline = clock() + HANGS_S
         while system.front_end.stats().flights and clock() < deadline:  # noqa: ASYNC110 - it costs no time here
-            await asyncio.sleep(1.0)  # nobody waits for them any more
+            await asyncio.sleep(1.0)  # no client waits for them any more
         self._judge.sweep()
         if flights := system.front_end.stats().flights:
             self._say(f"{flights} flights are left")
@@ -316,7 +316,7 @@ class Simulation:
         self._judge.say(Guarantee.FAIL_TO_NAMENODE, what)
 
     def _tell(self, running: Sequence[Running]) -> None:
-        """Write down what was found in this round."""
+        """Record the violations of this round."""
         for violation in self._judge.violations:
             found = [each for each in running if each.lane.top in violation.what]
             if (

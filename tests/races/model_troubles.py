@@ -1,4 +1,4 @@
-"""What may happen to all lanes at once, each by its name."""
+"""The faults that affect all lanes, by name."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ Trouble: TypeAlias = Callable[[System, random.Random], Awaitable[None]]
 
 
 def _change(system: System) -> None:
-    """Change something in each lane, behind the proxy's back; so much that the consumer draws breath."""
+    """Change each lane behind the proxy's back, enough for the consumer to yield to other tasks."""
     tops = [path for path in system.cluster.present.namespace if path.count("/") == 1 and path != "/"]
     for number, top in enumerate(tops):
         makes = (
@@ -35,7 +35,7 @@ async def _restart(system: System, _: random.Random) -> None:
 
 
 async def _lose_unsynced(system: System, chance: random.Random) -> None:
-    """Let what was shown for a moment never have been."""
+    """Show changes that are not durable, then lose them."""
     system.cluster.hold_sync()
     _change(system)
     await asyncio.sleep(chance.choice((0.0, 0.003, 0.05)))
@@ -56,7 +56,7 @@ async def _cut_under_a_poll(system: System, _: random.Random) -> None:
 
 
 async def _lose_under_a_poll(system: System, chance: random.Random) -> None:
-    """Let the reply of a poll come from a NameNode that has lost what it had shown, or from another one."""
+    """Let the reply to a poll come from a NameNode that lost its latest edits, or from the other one."""
     cluster = system.cluster
     cluster.hold_sync()
     _change(system)
@@ -79,7 +79,7 @@ async def _be_unreachable(system: System, chance: random.Random) -> None:
 
 
 async def _lose_edits(system: System, _: random.Random) -> None:
-    """Change something while nobody can read the edits, and purge them."""
+    """Change something while the edits cannot be read, and purge them."""
     system.cluster.active.cut()
     _change(system)
     system.cluster.write_nothing()
@@ -87,7 +87,7 @@ async def _lose_edits(system: System, _: random.Random) -> None:
 
 
 async def _break_cache(system: System, _: random.Random) -> None:
-    """Let the cache fail as it takes the next change."""
+    """Make the cache fail on the next change."""
     system.cache.faults["apply"] = 1
     _change(system)
     system.consumer.request_probe()
@@ -96,7 +96,7 @@ async def _break_cache(system: System, _: random.Random) -> None:
 
 
 async def _fail_conclusion(system: System, _: random.Random) -> None:
-    """Let the cache fail as it takes the next reply."""
+    """Make the cache fail on the next reply."""
     system.cache.faults["conclude"] = 1
     await asyncio.sleep(0.01)
     _change(system)
@@ -104,7 +104,7 @@ async def _fail_conclusion(system: System, _: random.Random) -> None:
 
 
 async def _be_silent(system: System, _: random.Random) -> None:
-    """Let the NameNode's web pages be silent: who is active is not known for a while."""
+    """Make the NameNodes' web pages unresponsive: the active one is unknown for a while."""
     for namenode in system.cluster.namenodes:
         namenode.answers_jmx = False
     system.cluster.active.cut()
@@ -113,14 +113,14 @@ async def _be_silent(system: System, _: random.Random) -> None:
 
 
 async def _befall(system: System, chance: random.Random) -> None:
-    """Let something happen to the channel."""
+    """Cause a fault of the channel."""
     _change(system)
     system.channel.befall(chance.randrange(1 << 12))
     await asyncio.sleep(chance.choice((0.0, 0.01, 0.3)))
 
 
 async def _have_no_active(system: System, chance: random.Random) -> None:
-    """Let a life of the stream end, and nobody be active when the next one is to begin."""
+    """End the stream, with no active NameNode when the next one is to start."""
     system.cache.faults["apply"] = 1
     _change(system)
     system.consumer.request_probe()
@@ -135,7 +135,7 @@ async def _have_no_active(system: System, chance: random.Random) -> None:
 
 
 async def _be_old(system: System, _: random.Random) -> None:
-    """Let so much time pass that nobody joins what is under way."""
+    """Wait until calls in flight are too old to be joined."""
     _change(system)
     await asyncio.sleep(3.5)
 

@@ -1,4 +1,4 @@
-"""The parts of a run on the real stack: both channels, and a NameNode that is slow or away."""
+"""The parts of a run on the real stack: both channels, and a NameNode that is slow or unavailable."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -15,14 +15,14 @@ from tests.races.real import USUAL, Part
 from tests.service import NAMESERVICE, Service
 
 Make: TypeAlias = Callable[[Cluster], AbstractContextManager[Part]]
-"""How a part is set up on a cluster."""
+"""Sets up a part on a cluster."""
 
 _USERS: Final = ("alice", "bob", "carol")
 _MANY_USERS: Final = _USERS + tuple(f"u{number}" for number in range(90))
-"""More than a proxy keeps connections as callers."""
+"""More callers than the proxy keeps connections for."""
 
 _SHAKEN_WEIGHTS: Final = {Kind.FILL: 25, Kind.WRITE: 65, Kind.APPLY: 10}
-_SLOW_S: Final = 0.08  # each way: together longer than a request's body waits for an answer to its head
+_SLOW_S: Final = 0.08  # each way: a round trip outlasts a request body's wait for the reply to its head
 _AWAY_S: Final = 0.6
 _BETWEEN_S: Final = 1.0
 _FEW: Final = 8  # lanes
@@ -30,7 +30,7 @@ _FEW: Final = 8  # lanes
 
 @contextmanager
 def direct(cluster: Cluster) -> Iterator[Part]:
-    """A proxy that reads the edits itself."""
+    """Yield a part whose proxy reads the edits itself."""
     namenode = cluster.namenodes[0]
     yield Part(
         name="direct",
@@ -44,7 +44,7 @@ def direct(cluster: Cluster) -> Iterator[Part]:
 
 @contextmanager
 def zookeeper(cluster: Cluster) -> Iterator[Part]:
-    """A proxy that is no superuser, behind a publisher; its connection to ZooKeeper is slow, or cut, at times."""
+    """Yield a part whose proxy is no superuser and uses a publisher; its ZooKeeper is slow or cut."""
     namenode = cluster.namenodes[0]
     with ExitStack() as running:
         service = Service.of(cluster)
@@ -82,7 +82,7 @@ def zookeeper(cluster: Cluster) -> Iterator[Part]:
 
 @contextmanager
 def shaken(cluster: Cluster) -> Iterator[Part]:
-    """A proxy with few connections to a NameNode that is slow, and away at times."""
+    """Yield a part whose proxy has few connections to a NameNode that is slow, and unavailable at times."""
     namenode = cluster.namenodes[0]
     with Relay(namenode.http) as relay, Relay(namenode.rpc) as rpc:
 
@@ -101,7 +101,7 @@ def shaken(cluster: Cluster) -> Iterator[Part]:
                 rpc=rpc.address,
                 user=cluster.superuser,
                 globs=GLOBS,
-                upstream_connections=_FEW + 4,  # those that are held leave some
+                upstream_connections=_FEW + 4,  # some remain beside the held ones
                 upstream_timeout_s=5.0,
             ),
             namenode=namenode.http,
@@ -116,10 +116,10 @@ def shaken(cluster: Cluster) -> Iterator[Part]:
 
 
 async def _shake_zookeeper(relay: Relay, service: Service) -> None:
-    """Have the filters change, once while ZooKeeper is slow, and cut the proxy's connection, again and again.
+    """Change the filters repeatedly, once per round while ZooKeeper is slow, and cut the proxy's connection.
 
-    While it is slow a record is there before the filters that it was made with are read, and others come meanwhile:
-    more than are followed back. Each time it is another filter: one that comes and goes is published ever more seldom.
+    While it is slow, a record arrives before the filters of its generation are read, then more records than a reader
+    walks back. Each round has a new filter: one that keeps changing is published less and less often.
     """
     for number in count():
         name = f"passing{number}"
@@ -134,7 +134,7 @@ async def _shake_zookeeper(relay: Relay, service: Service) -> None:
 
 
 async def _shake_namenode(relay: Relay, rpc: Relay) -> None:
-    """Be slow, and away at times."""
+    """Make the NameNode slow, and unavailable at times."""
     while True:
         await asyncio.to_thread(relay.delay, _SLOW_S)
         await asyncio.sleep(_BETWEEN_S)

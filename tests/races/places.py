@@ -1,7 +1,7 @@
-"""Every place at which a coroutine of the product may wait, listed from its source.
+"""All places where a coroutine of the product may wait, listed from its source.
 
-A place is an `await`, the way into or out of an `async with`, or a step of an `async for`. `Places` also tells at
-which of them a suspended frame stands: CPython keeps the exact position of each instruction (`co_positions`).
+A place is an `await`, the entry to or exit from an `async with`, or a step of an `async for`. `Places` also finds
+the place of a suspended frame: CPython keeps the exact position of each instruction (`co_positions`).
 """
 
 import ast
@@ -45,12 +45,12 @@ class Place:
 
     @property
     def key(self) -> str:
-        """Its name without line numbers: what the table of exemptions goes by."""
+        """Its name without line numbers, as used in the exemptions."""
         return f"{self.module}.{self.qualname}: {self.kind} {self.text}"
 
     @property
     def in_function(self) -> str:
-        """Its text after the function's name: what an aim goes by."""
+        """The function's name and its text, as used in aims."""
         return f"{self.qualname}: {self.text}"
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ FILL: Final = (
     "hadoop.rpc.connection",
     "hadoop.rpc.wire",
 )
-"""Where a read may wait, from its first byte to the reply's."""
+"""Modules in which a read may wait, from its first byte to the reply's."""
 
 FORWARD: Final = (
     "proxy.decide.writes",
@@ -86,7 +86,7 @@ FORWARD: Final = (
     "proxy.clients.body",
     "proxy.clients.response",
 )
-"""Where a call that passes through may wait."""
+"""Modules in which a forwarded call may wait."""
 
 APPLY: Final = (
     "invalidation.consumer",
@@ -102,7 +102,7 @@ APPLY: Final = (
     "hadoop.namenodes.pool",
     "hadoop.namenodes.jmx_client",
 )
-"""Where a change may wait on its way into the cache; the pool says how fresh the cache is."""
+"""Modules in which a change may wait on its way into the cache; the pool reports the cache's freshness."""
 
 _SETS_A_TIMER_ONLY: Final = frozenset(
     {"asyncio.timeout", "asyncio.timeout_at", "answer_timeout", "AnswerTimeout"}
@@ -113,11 +113,11 @@ _Span: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 
 
 class UnlistedPlaceError(Exception):
-    """A frame waits in a listed module at no listed place: the listing is wrong."""
+    """A frame waits in a listed module, but not at a listed place: the listing is wrong."""
 
 
 class Places:
-    """The places of some modules. Finding the one of a frame costs two lookups in dicts."""
+    """The places of some modules. Finding the place of a frame costs two dict lookups."""
 
     def __init__(self, modules: Iterable[str]) -> None:
         self._spans: dict[str, dict[tuple[_Span, Kind], Place | None]] = {}  # by file; None: no place of ours
@@ -125,7 +125,7 @@ class Places:
         self.all: frozenset[Place] = frozenset(place for name in modules for place in self._list(name))
 
     def at(self, code: CodeType, lasti: int) -> Place | None:
-        """Return the place at which a suspended frame stands; None in a module that is not listed.
+        """Return the place where a suspended frame waits; None if its module is not listed.
 
         Raises:
             UnlistedPlaceError: the module is listed, the place is not.
@@ -162,7 +162,7 @@ _Waiting: TypeAlias = ast.Await | ast.AsyncWith | ast.AsyncFor | ast.ListComp | 
 
 
 def _walk(node: ast.AST, scopes: tuple[str, ...]) -> Iterator[tuple[_Waiting, str]]:
-    """Yield whatever may wait, in the order of the source, with the qualified name of the function around it."""
+    """Yield each node that may wait, in source order, with the qualified name of its function."""
     for child in ast.iter_child_nodes(node):
         match child:
             case ast.ClassDef(name=name):
@@ -176,7 +176,7 @@ def _walk(node: ast.AST, scopes: tuple[str, ...]) -> Iterator[tuple[_Waiting, st
 
 
 def _waits(node: _Waiting) -> Iterator[tuple[Kind, str | None]]:
-    """Yield how a node may wait, and for what; None where that is listed elsewhere, or never happens."""
+    """Yield each kind of wait of a node, with its text; None if it is listed elsewhere, or never happens."""
     match node:
         case ast.Await():
             yield Kind.AWAIT, _name(node.value)
@@ -196,7 +196,7 @@ def _waits(node: _Waiting) -> Iterator[tuple[Kind, str | None]]:
 
 
 def _name(expression: ast.expr) -> str:
-    """Return how an expression is called in a key: a call without its arguments, which change more often."""
+    """Return an expression's text in a key: a call without its arguments, which change more often."""
     return ast.unparse(expression.func if isinstance(expression, ast.Call) else expression)
 
 
@@ -205,7 +205,7 @@ def _span(node: _Waiting) -> _Span:
 
 
 def _stops(code: CodeType, spans: dict[tuple[_Span, Kind], Place | None]) -> dict[int, Place | None]:
-    """Return the place of each instruction at which this code may be suspended."""
+    """Return the place of each instruction where this code may be suspended."""
     positions = list(code.co_positions())
     stops: dict[int, Place | None] = {}
     kind = Kind.AWAIT

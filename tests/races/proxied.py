@@ -1,6 +1,6 @@
 """A proxy in this process, on the steered loop, in front of a real NameNode.
 
-The only place here that looks into the product's objects.
+The only file of the races that accesses the product's objects.
 """
 
 import asyncio
@@ -29,19 +29,19 @@ from nncache.testbed.ports import PortLease
 from tests.races.steering import LABEL
 
 BUSY_POLLING = PollingSettings(poll_budget_share=0.5, roll_after_txids=500, roll_interval_s=1.0)
-"""The changes of thousands of races are to be seen at once; the NameNode has nothing else to do."""
+"""Fast polling: the changes of thousands of races must show immediately; the NameNode has no other load."""
 
 START_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """Where the servers are, and how changes are learnt.
+    """The addresses of the servers, and the channel.
 
     Attributes:
-        http: the NameNode's WebHDFS as the proxy sees it; perhaps a relay's.
-        zookeeper: "daemons.host:port"; "" means the direct channel.
-        user: whom the proxy acts as.
+        http: the NameNode's WebHDFS address for the proxy; may be a relay's.
+        zookeeper: "host:port"; "" means the direct channel.
+        user: the user that the proxy acts as.
     """
 
     http: str
@@ -56,24 +56,24 @@ class Site:
 
 
 class Proxied:
-    """The proxy, and what is known of it from inside."""
+    """The proxy, with access to its internals."""
 
     def __init__(self, system: ProxySystem, address: str) -> None:
         self.address = address
         self.clock = boottime
         inside = system.stacks[""]
-        self.cache: MetadataCache = inside.cache  # to see what became of a reply
-        self.consumer: Consumer = inside.consumer  # to know what was applied
-        self._upstream: Upstream = inside.upstream  # to see that every connection came back
-        self._flights: Flights = inside.front_end.flights  # to see that none is left
+        self.cache: MetadataCache = inside.cache  # shows the outcome of a reply
+        self.consumer: Consumer = inside.consumer  # shows which changes are applied
+        self._upstream: Upstream = inside.upstream  # shows whether every connection was returned
+        self._flights: Flights = inside.front_end.flights  # shows whether a flight is left
 
     def flight_of(self, path: str) -> Flight | None:
-        """Return the newest question about a path that is under way."""
+        """Return the newest flight for a path."""
         under_way: dict[Any, Flight] = cast("Any", self._flights)._under_way  # noqa: SLF001 - as above
         return next((flight for ticket, flight in reversed(under_way.items()) if ticket.path == path), None)
 
     async def covered(self, since: float, timeout_s: float) -> bool:
-        """Wait until all that was acknowledged before this moment has been applied."""
+        """Wait until all changes acknowledged before this moment are applied."""
         async with asyncio.timeout(timeout_s) as deadline:
             try:
                 while self.fresh_as_of < since:
@@ -89,11 +89,11 @@ class Proxied:
 
     @property
     def fresh_as_of(self) -> float:
-        """As of when the cache is known to be fresh; long ago while it is not."""
+        """The time as of which the cache is known to be fresh; far in the past while it is not."""
         return self.cache.gate.fresh_as_of
 
     def leftovers(self) -> list[str]:
-        """Say what is left when nobody asks any more."""
+        """Return the resources that are still in use when all clients have left."""
         stats = self.cache.stats(self.clock())
         left = {
             "flights": len(self._flights),
@@ -105,7 +105,7 @@ class Proxied:
 
 @asynccontextmanager
 async def proxied(site: Site) -> AsyncIterator[Proxied]:
-    """Run a proxy on this loop; the block begins when it answers from memory."""
+    """Run a proxy on this loop; the block starts when it answers from memory."""
     ports = PortLease()
     listen, admin = (f"127.0.0.1:{ports.take()}" for _ in range(2))
     settings = SettingsOfProxy(
@@ -122,7 +122,7 @@ async def proxied(site: Site) -> AsyncIterator[Proxied]:
         limits=LimitSettings(
             upstream_connections=site.upstream_connections,
             upstream_timeout_s=site.upstream_timeout_s,
-            body_timeout_s=30.0,  # a client that is held back only because the machine is busy is not cut off
+            body_timeout_s=30.0,  # do not disconnect a client that is slow only because the machine is busy
             failover_wait_s=5.0,
         ),
     )
@@ -154,9 +154,9 @@ def client_port(coroutine: Coroutine[Any, Any, Any]) -> int | None:
 
 
 def asked_path(coroutine: Coroutine[Any, Any, Any]) -> str | None:
-    """Return the path that this coroutine asks the NameNode about, as it begins; None for any other coroutine.
+    """Return the path for which this coroutine starts to ask the NameNode; None for any other coroutine.
 
-    A question may be begun for a client in a callback of another one's connection, or of what tells of changes.
+    A callback of another client's connection, or of an event consumer, may start a call for a client.
     """
     frame = getattr(coroutine, "cr_frame", None)
     if frame is None:

@@ -21,20 +21,20 @@ from tests.races.proxied import Proxied, Site, asked_path, client_port, proxied
 from tests.races.steering import LABEL, Arrival, Steering, Verdict
 
 LANES: Final = 12
-"""Races side by side: most of a race's time is spent waiting."""
+"""Concurrent races: most of a race's time is spent waiting."""
 
 PLACES: Final = Places(FILL + FORWARD + APPLY)
 
 USUAL: Final = {Kind.FILL: 50, Kind.JOIN: 10, Kind.WRITE: 25, Kind.APPLY: 15}
 
 LONG_NAMES: Final = 4500
-"""Children of a directory whose listing is 2.2 MB: more than the system's buffers between proxy and client take."""
+"""Children of a directory whose listing, 2.2 MB, exceeds the system's buffers between proxy and client."""
 
 WHOLE_NAMES: Final = 125
-"""Children of a directory whose listing just goes out in one piece: 60 KB."""
+"""Children of a directory whose listing, 60 KB, just fits into one write."""
 
 _ENDS_WITHIN_S: Final = 20.0
-"""A call that lost its client ends by itself: of a slow NameNode, 5 s of silence and 5 s without one (parts.py)."""
+"""Seconds until a call without its client ends: a slow NameNode's 5 s of silence and 5 s without one."""
 
 _DRIVER: Final = Errand()
 """The label of the races' own tasks."""
@@ -42,20 +42,20 @@ _DRIVER: Final = Errand()
 
 @asynccontextmanager
 async def _undisturbed() -> AsyncIterator[None]:
-    """Run nothing beside the races."""
+    """Run nothing in addition to the races."""
     yield
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One proxy, and the races that are made against it.
+    """One proxy, and the races against it.
 
     Attributes:
-        namenode: "daemons.host:port" of its WebHDFS, past any proxy and relay.
-        weights: how often each kind of race is made.
-        beside: runs as long as the races do, and disturbs whatever it likes.
-        is_shaken: the NameNode is slow or away at times.
-        lanes: races side by side.
+        namenode: "host:port" of its WebHDFS, past any proxy and relay.
+        weights: the frequency of each kind of race.
+        beside: runs during the races and causes disturbances.
+        is_shaken: the NameNode is slow or unavailable at times.
+        lanes: number of concurrent races.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Part:
 
 
 def run(part: Part, *, races: int, seed: int, progress: Callable[[int], None]) -> Figures:
-    """Make that many races against one proxy; `progress` is told how many there have been."""
+    """Run this number of races against one proxy; call `progress` with the number so far."""
     be_quiet()
     figures = Figures(part.name)
     steering = Steering(PLACES)
@@ -122,7 +122,7 @@ async def _run(
 
 
 async def _left_over(proxy: Proxied) -> list[str]:
-    """Say what is left when all that may still be waited for has had its time."""
+    """Return the resources that are still in use after all calls had time to end."""
     deadline = time.monotonic() + _ENDS_WITHIN_S
     while (left := proxy.leftovers()) and time.monotonic() < deadline:  # noqa: ASYNC110 - figures
         await asyncio.sleep(0.05)
@@ -130,7 +130,7 @@ async def _left_over(proxy: Proxied) -> list[str]:
 
 
 async def _listing(hdfs: Hdfs, namenode: str, path: str, names: int) -> Listing:
-    """Make a directory with so many children of long names."""
+    """Create a directory with this number of children with long names."""
 
     async def some(numbers: range) -> None:
         with Client(namenode) as client:
@@ -145,11 +145,11 @@ async def _listing(hdfs: Hdfs, namenode: str, path: str, names: int) -> Listing:
 
 
 def labels(shared: Shared, lanes: Mapping[str, Lane]) -> Callable[[Coroutine[Any, Any, Any]], object]:
-    """Return what says for whom a coroutine works: a client's port, a lane's reader, or None: for whom its maker does.
+    """Return the function that labels a coroutine: a client's port, a lane's reader, or None to inherit.
 
     Args:
         shared: has the ports of all clients that races are held for.
-        lanes: by the directory in which each has its paths.
+        lanes: by the directory with each lane's paths.
     """
 
     def label_of(coroutine: Coroutine[Any, Any, Any]) -> object:
@@ -161,7 +161,7 @@ def labels(shared: Shared, lanes: Mapping[str, Lane]) -> Callable[[Coroutine[Any
         label = LABEL.get()
         if lane is None or (isinstance(label, int) and shared.errands.get(label) in (None, *lane.errands)):
             return None
-        return lane.reading  # nobody else's race is held, or fails, at a question of this lane
+        return lane.reading  # no other lane's race may be held, or fail, at a call of this lane
 
     return label_of
 
@@ -172,7 +172,7 @@ def _watcher(shared: Shared) -> Callable[[Arrival], Verdict]:
             return shared.background.arrive(arrival)
         if isinstance(arrival.label, Errand):
             return arrival.label.arrive(arrival)
-        # A connection's port, and that of all tasks that work for it; a client may be known by it only later.
+        # A connection's port labels all its tasks; the client may be registered under it only later.
         errand = shared.errands.get(arrival.label) if isinstance(arrival.label, int) else None
         return None if errand is None else errand.arrive(arrival)
 

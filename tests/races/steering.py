@@ -1,24 +1,24 @@
 """Hold tasks exactly where they wait, and let something happen there.
 
-How to use it:
+Usage:
 
     steering = Steering(Places(FILL))
     loop.set_task_factory(steering.task_factory)
-    steering.watcher = decide        # Callable[[Arrival], Verdict]
+    steering.watcher = decide                # Callable[[Arrival], Verdict]
 
-From then on each task of the loop is seen at each of its steps. When what it waits for is there, and before any code
-of its own has seen it (the most adversarial moment there is), the watcher gets the listed places at which the task's
-coroutines wait, the outermost first. It may
+From then on the steering sees each step of each task of the loop. When the awaited result is there, and before the
+task's own code has seen it (the most adversarial moment), the watcher gets the listed places where the task's
+coroutines wait, outermost first. It may
 
-- return None: the task goes on. Whatever the watcher itself did happened at exactly this place.
-- return `Throw(error)`: the error is raised there, instead of what came.
-- return `CANCEL`: the task is cancelled there, as `Task.cancel` would when the reply has just arrived.
-- return a `Hold`: the task stays where it is until `Hold.release(verdict)`; others run meanwhile. Whoever made the
-  hold awaits `Hold.reached`. A cancellation from outside ends a hold at once and reaches the task as ever.
+- return None: the task continues. Whatever the watcher itself did happened at exactly this place.
+- return `Throw(error)`: the error is raised there, instead of the result.
+- return `CANCEL`: the task is cancelled there, as if by `Task.cancel` just after the result arrived.
+- return a `Hold`: the task stays there until `Hold.release(verdict)`; other tasks run. The creator of the hold
+  awaits `Hold.reached`. A cancellation from outside ends a hold immediately and reaches the task as usual.
 
 Nothing else of asyncio changes: tasks, their contexts, `asyncio.timeout`, TaskGroup and `shield` are the loop's own.
-`LABEL` is inherited by the tasks that a task starts; `label_of` gives one to a task before its first step, so that also
-what it starts without having waited has it.
+Tasks inherit `LABEL` from the task that starts them; `label_of` sets it before a task's first step, so that tasks
+which it starts before its first wait have it as well.
 
 Only places of the modules in `Places` count. A task that waits at none of them is never held.
 """
@@ -37,18 +37,18 @@ from tests.races.places import Place, Places
 _T = TypeVar("_T")
 
 LABEL: Final[ContextVar[object]] = ContextVar("LABEL", default=None)
-"""Whose task it is, such as the number of a race; None: nobody's."""
+"""The owner of a task, such as the number of a race; None: it has no owner."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WaitPoint:
-    """Where a task stands. There is one object for each such chain of places, so `is` and hashing are quick."""
+    """The places where a task waits. Equal chains share one object, so `is` and hashing are fast."""
 
-    places: tuple[Place, ...]  # the outermost first; never empty
+    places: tuple[Place, ...]  # outermost first; never empty
 
     @property
     def innermost(self) -> Place:
-        """The place that waits for something outside of the listed modules."""
+        """The place that waits for something outside the listed modules."""
         return self.places[-1]
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class WaitPoint:
 
 @dataclass(frozen=True, slots=True)
 class Throw:
-    """Raise this at the place."""
+    """Raise this error at the place."""
 
     error: Exception
 
@@ -70,17 +70,17 @@ CANCEL: Final = Cancel()
 
 
 class Hold:
-    """A task's stay at a place; make one, return it to the steering once."""
+    """A task's stay at a place; return each instance to the steering only once."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
-        self.reached: asyncio.Future[Arrival] = loop.create_future()  # done when the task stands there
-        self.is_over = False  # the task goes on, or was cancelled from outside
+        self.reached: asyncio.Future[Arrival] = loop.create_future()  # done when the task is held
+        self.is_over = False  # released, or cancelled from outside
         self.verdict: Throw | Cancel | None = None
         self._gate: asyncio.Future[None] = loop.create_future()
 
     def release(self, verdict: Throw | Cancel | None = None) -> None:
-        """Let the task go on; None: as if nothing had been."""
+        """Let the task continue; None: with its own result."""
         if not self.is_over:
             self.verdict = verdict
             self.is_over = True
@@ -88,7 +88,7 @@ class Hold:
                 self._gate.set_result(None)
 
     def begin(self, arrival: "Arrival") -> asyncio.Future[None]:
-        """Return what the task waits for meanwhile; for the steering alone."""
+        """Return the future that the task awaits during the hold; only for the steering."""
         if not self.reached.done():
             self.reached.set_result(arrival)
         return self._gate
@@ -99,7 +99,7 @@ Verdict: TypeAlias = Hold | Throw | Cancel | None
 
 @dataclass(slots=True)
 class Arrival:
-    """A task at a place; what it waited for is there."""
+    """A task at a place; the result that it awaited is there."""
 
     wait_point: WaitPoint
     label: object
@@ -107,12 +107,12 @@ class Arrival:
 
 
 class Steering:
-    """Makes a loop's tasks, sees each of their steps, and counts where they stood.
+    """Creates a loop's tasks, sees each of their steps, and counts where they waited.
 
     Attributes:
-        watcher: asked at each arrival; None: nobody is.
+        watcher: called at each arrival; None: none.
         label_of: the label of a task, by its coroutine; None: that of the task that starts it.
-        stood: how often a task waited at each place.
+        stood: number of waits at each place.
     """
 
     def __init__(self, places: Places) -> None:
@@ -122,12 +122,12 @@ class Steering:
         self._wait_points: dict[
             tuple[tuple[int, int], ...], WaitPoint | None
         ] = {}  # by ids of codes: they hash slowly
-        self._codes: dict[int, CodeType] = {}  # kept, so that no id is given twice
+        self._codes: dict[int, CodeType] = {}  # kept, so that no id is reused
         self._seen: Counter[WaitPoint] = Counter()
 
     @property
     def stood(self) -> Counter[Place]:
-        """How often a task waited at each place so far."""
+        """The number of waits at each place so far."""
         stood: Counter[Place] = Counter()
         for wait_point, times in self._seen.items():
             for place in wait_point.places:
@@ -141,8 +141,8 @@ class Steering:
         *,
         context: Context | None = None,
     ) -> asyncio.Task[_T]:
-        """Make a task: for `loop.set_task_factory`."""
-        # uvloop's own coroutines call themselves generators, too
+        """Create a task: for `loop.set_task_factory`."""
+        # uvloop's own coroutines claim to be generators, too
         stepped = cast("Coroutine[Any, Any, _T]", coroutine)
         label = self.label_of(stepped)
         if label is not None:
@@ -151,7 +151,7 @@ class Steering:
         return asyncio.Task(_Steered(self, stepped), loop=loop, context=context)
 
     def look(self, coroutine: Coroutine[Any, Any, Any]) -> WaitPoint | None:
-        """Return where a suspended coroutine stands, and count it; None: at no listed place."""
+        """Return where a suspended coroutine waits, and count it; None: at no listed place."""
         chain = tuple([(id(frame.f_code), frame.f_lasti) for frame in _frames(coroutine)])
         try:
             wait_point = self._wait_points[chain]
@@ -173,7 +173,7 @@ class Steering:
 
 
 def _frames(awaited: Any) -> Generator[FrameType, None, None]:
-    """Yield the frames of a suspended coroutine and of all that it awaits, the outermost first."""
+    """Yield the frames of a suspended coroutine and of all that it awaits, outermost first."""
     while awaited is not None:
         frame: FrameType | None
         if hasattr(awaited, "cr_frame"):
@@ -182,7 +182,7 @@ def _frames(awaited: Any) -> Generator[FrameType, None, None]:
             frame, awaited = awaited.gi_frame, awaited.gi_yieldfrom
         elif hasattr(awaited, "ag_frame"):
             frame, awaited = awaited.ag_frame, awaited.ag_await
-        else:  # a step of an asynchronous generator does not say of which one; the collector knows
+        else:  # a step of an asynchronous generator has no reference to the generator; the collector has
             held = gc.get_referents(awaited) if type(awaited).__name__ in _STEPS else ()
             awaited = next((each for each in held if isinstance(each, AsyncGeneratorType)), None)
             continue
@@ -194,27 +194,27 @@ _STEPS: Final = frozenset({"async_generator_asend", "async_generator_athrow", "a
 
 
 class _Steered(Coroutine[Any, Any, _T]):
-    """Passes a task's steps on to its coroutine, and asks the watcher in between."""
+    """Passes a task's steps to its coroutine, and asks the watcher in between."""
 
     __slots__ = ("_coroutine", "_error", "_hold", "_stand", "_steering")
 
     def __init__(self, steering: Steering, coroutine: Coroutine[Any, Any, _T]) -> None:
         self._steering = steering
         self._coroutine = coroutine
-        self._stand: WaitPoint | None = None  # where it has waited since its last step
-        self._hold: Hold | None = None  # it is held there
-        self._error: BaseException | None = None  # what was on its way to it when the hold began
+        self._stand: WaitPoint | None = None  # where it waits since its last step
+        self._hold: Hold | None = None  # the current hold
+        self._error: BaseException | None = None  # the error for its next step when the hold began
 
     def send(self, value: None) -> Any:
-        """Take a step: what it waited for is there."""
+        """Take a step: the awaited result is there."""
         return self._step(None)
 
     def throw(self, kind: Any, value: Any = None, trace: Any = None) -> Any:
-        """Take a step: what it waited for has failed, or it is cancelled."""
+        """Take a step: the awaited call failed, or the task is cancelled."""
         return self._step(kind if isinstance(kind, BaseException) else value or kind())
 
     def close(self) -> None:
-        """End it early."""
+        """Close the coroutine."""
         self._coroutine.close()
 
     def __await__(self) -> Generator[Any, None, _T]:
@@ -225,7 +225,7 @@ class _Steered(Coroutine[Any, Any, _T]):
         if hold is not None:
             self._hold = None
             hold.is_over = True
-            if error is None:  # not cancelled meanwhile
+            if error is None:  # not cancelled during the hold
                 error, verdict = self._error, hold.verdict
                 self._error = None
                 if verdict is not None:
@@ -243,17 +243,17 @@ class _Steered(Coroutine[Any, Any, _T]):
 
     def _carry_out(self, verdict: Hold | Throw | Cancel, error: BaseException | None) -> Any:
         match verdict:
-            case Throw(instead):  # a cancellation that is on its way is not lost to it
+            case Throw(instead):  # a pending cancellation is not lost
                 return self._go_on(error if isinstance(error, asyncio.CancelledError) else instead)
             case Hold():
                 assert self._stand is not None
                 self._hold, self._error = verdict, error
                 return _wait_for(verdict.begin(self._arrival(self._stand)))
-            case _:  # cancelled: as soon as the task waits for anything it hears of it
+            case _:  # cancelled: the task gets the error as soon as it waits for anything
                 task = asyncio.current_task()
                 assert task is not None
                 task.cancel()
-                self._stand = None  # what comes next is the cancellation itself
+                self._stand = None  # the next arrival is the cancellation itself
                 return _wait_for(task.get_loop().create_future())
 
     def _go_on(self, error: BaseException | None) -> Any:
@@ -264,8 +264,8 @@ class _Steered(Coroutine[Any, Any, _T]):
 
 
 def _wait_for(future: asyncio.Future[None]) -> asyncio.Future[None]:
-    """Return what a coroutine yields to its task to wait for a future (Lib/asyncio/futures.py, __await__)."""
+    """Return what a coroutine yields to its task to await a future (Lib/asyncio/futures.py, __await__)."""
     if future.done():
         raise AssertionError("a hold was released before it began")
-    future._asyncio_future_blocking = True  # noqa: SLF001 - that is the protocol between task and future
+    future._asyncio_future_blocking = True  # noqa: SLF001 - this is the protocol between task and future
     return future

@@ -1,4 +1,4 @@
-"""A few thousand of the model's forced races: of each kind, at each place, without a violation."""
+"""A few thousand forced races of the model, of each kind and at each place, violate nothing."""
 
 import pytest
 
@@ -8,16 +8,16 @@ from tests.races.figures import MIN_DECISIVE_SHARE, Figures
 from tests.races.fills import PART, tell
 from tests.races.fills_happenings import HAPPENINGS, Moment
 
-pytestmark = pytest.mark.timeout(900)  # a minute of work, and the machine may have much else to do
+pytestmark = pytest.mark.timeout(900)  # a minute of work, on a machine that may be busy
 
 _WORLDS = {0: 20, 24: 6, 8: 6, 9: 8, 6: 16, 5: 20, 29: 6, 20: 20, 1: 20}
-"""Some of each kind: which worlds, and how many rounds of each."""
+"""The simulations, by number, and the rounds of each: some of each kind."""
 
 _RARE = {
     "invalidation.edits.confirmed_namenode.ConfirmedNameNode.confirm: await self._rpc.confirm_namespace",
     "invalidation.edits.confirmed_namenode.ConfirmedNameNode.confirm: await self._namenodes.wait_probed",
 }
-"""Places on the way of a few races in ten thousand: the long form insists on them."""
+"""Places that a few races in ten thousand reach: the long form requires them."""
 
 _MORE = (
     3,
@@ -29,20 +29,20 @@ _MORE = (
     45,
     *(40 * lap + position for lap in range(2, 10) for position in (5, 10, 19, 22, 34)),
 )
-"""Told until each place has been visited: clients' calls in the third, elsewhere mostly the way of a change by chance.
+"""Further simulations, run until each place was visited: the third races clients' calls, most others changes.
 
-Six or seven are enough as a rule; the last ones are there so that chance alone fails nobody's build.
+Six or seven usually suffice; the last ones are there so that no build fails by chance.
 """
 
 
 @pytest.fixture(autouse=True)
 def quiet() -> None:
-    """Races are full of troubles, of which the product's log would tell at length."""
+    """Silence the product's log: races are full of faults, each of which it reports."""
     be_quiet()
 
 
 def test_races_of_each_kind_are_held_everywhere_and_lose_nothing() -> None:
-    """NoLateFill, OwnWrites and the others, whatever happens wherever a task waits."""
+    """NoLateFill, OwnWrites and the others hold, wherever a task waits and whatever happens then."""
     figures = Figures("model, short")
     for number, rounds in _WORLDS.items():
         figures.add(model.tell(1, number, rounds=rounds))
@@ -63,7 +63,7 @@ def _unvisited(figures: Figures) -> set[str]:
 
 
 def test_the_same_seed_makes_the_same_races() -> None:
-    """So that a line of the long run can be looked into."""
+    """A seed reproduces its races, so that a line of the long run can be investigated."""
     once, again = model.tell(7, 3, rounds=4), model.tell(7, 3, rounds=4)
     assert (once.races, once.held, once.kept, once.spoiled) == (
         again.races,
@@ -74,7 +74,7 @@ def test_the_same_seed_makes_the_same_races() -> None:
 
 
 def test_no_fill_keeps_or_serves_stale_data() -> None:
-    """NoLateFill, ProvenGrant, OwnWrites, Bounded, OpenFileUncached: everything that can happen, at every moment."""
+    """NoLateFill, ProvenGrant, OwnWrites, Bounded, OpenFileUncached hold for every event at every moment."""
     figures = Figures(PART)
     for simulation in range(2):
         figures.add(tell(1, simulation))

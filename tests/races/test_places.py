@@ -1,4 +1,4 @@
-"""What the machine lists is what the source has."""
+"""The listing of places matches the source."""
 
 import ast
 
@@ -6,7 +6,7 @@ from tests.races.places import APPLY, FILL, FORWARD, PACKAGE, Kind, Places
 
 
 def test_every_await_of_the_listed_modules_is_listed() -> None:
-    """Counted another way; timeouts only set a timer and are no places."""
+    """A second count finds as many; timeouts only set a timer and are no places."""
     for module in FILL + FORWARD + APPLY:
         tree = ast.parse((PACKAGE / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
         nodes = list(ast.walk(tree))
@@ -24,7 +24,7 @@ def test_every_await_of_the_listed_modules_is_listed() -> None:
 
 
 def test_a_place_has_a_name_that_outlives_its_line_number() -> None:
-    """So that a table can go by it; no two have the same."""
+    """A table can refer to a place by its key; no two keys are equal."""
     places = Places(FILL + FORWARD + APPLY).all
     keys = {place.key for place in places}
     assert len(keys) == len(places)
@@ -33,7 +33,7 @@ def test_a_place_has_a_name_that_outlives_its_line_number() -> None:
 
 
 ASIDE = {
-    "auditing.auditor",  # asks by itself, and keeps nothing
+    "auditing.auditor",  # answers no WebHDFS call
     "proxy.clients.counted_answer",  # answers no call of WebHDFS
     "events.callers",  # the same
     "events.endpoint",  # the same
@@ -41,22 +41,22 @@ ASIDE = {
     "events.stream",  # the same
     "registry.rest.endpoint",  # the same
     "registry.rest.fair_limiter",  # the same
-    "registry.rest.waits",  # the same
-    "federation.mounted",  # hands the call on to the front end of its namespace, before it has begun
+    "registry.rest.waits",  # passes the call to the front end of its namespace before it starts
+    "federation.mounted",  # waits before there is a call
     "tls_server.listener",  # waits before there is a call
     "spnego.handshakes",  # the same
     "spnego.impersonation",  # the same
-    "spnego.replays",  # asks at the start, and then beside all calls
-    "spnego.signing_keys",  # looks at a file
+    "spnego.replays",  # reads at startup, then independently of calls
+    "spnego.signing_keys",  # reads a file
     "spnego.terminator",  # waits before there is a call
-    "proxy.upstream.service_login",  # as `Connections.acquire`, which is raced, before the call is sent
-    "hadoop.rpc.namespace_calls",  # of the command line, and of the publisher
+    "proxy.upstream.service_login",  # like `Connections.acquire`, which is raced, before the call is sent
+    "hadoop.rpc.namespace_calls",  # of the command line and of the publisher
 }
-"""Modules for which no call of a client waits."""
+"""Modules in which no client's call waits."""
 
 
 def test_every_module_in_which_a_call_may_wait_is_listed() -> None:
-    """A new one is raced like the others."""
+    """Each new module is raced like the others, or listed here with a reason."""
     listed = {*FILL, *FORWARD, *APPLY}
     for room in ("proxy", "hadoop/rpc"):
         for path in (PACKAGE / room).glob("**/*.py"):

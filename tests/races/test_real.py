@@ -1,4 +1,4 @@
-"""The short form of the races on the real stack; `make races` has the long one."""
+"""The short form of the races on the real stack; `make races` runs the long form."""
 
 import asyncio
 from collections.abc import Callable
@@ -28,12 +28,12 @@ OFTEN = (
     "proxy.upstream.exchange.Exchange._receive_head: await self._connection.protocol.read_head",
     "proxy.upstream.client.Upstream._shielded: await asyncio.shield",
 )
-"""Places on the way of every fill or every write: few races do for these."""
+"""Places that every fill or every write reaches: few races suffice for these."""
 
 
 @pytest.mark.parametrize("make", [parts.direct, parts.zookeeper], ids=["direct", "zookeeper"])
 def test_no_race_is_lost(cluster: Cluster, make: Callable[[Cluster], AbstractContextManager[Part]]) -> None:
-    """NoLateFill, OwnWrites, Verbatim and FailToNameNode while tasks are held where they wait."""
+    """NoLateFill, OwnWrites, Verbatim and FailToNameNode hold while tasks are held where they wait."""
     with make(cluster) as part:
         figures = real.run(part, races=RACES, seed=20261121, progress=lambda _: None)
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
@@ -43,7 +43,7 @@ def test_no_race_is_lost(cluster: Cluster, make: Callable[[Cluster], AbstractCon
 
 
 async def test_a_question_begun_by_a_callback_has_its_own_lane() -> None:
-    """As with a touch of a change, or bytes on a connection that another client's call has opened."""
+    """Such a call starts in a change's callback, or in one for bytes on another client's connection."""
     hdfs, namenode = Hdfs("hdfs"), "127.0.0.1:1"
     shared = Shared(
         cast("Proxied", SimpleNamespace(address=namenode)), hdfs, namenode, Figures("none"), (), {}, ()
@@ -54,7 +54,7 @@ async def test_a_question_begun_by_a_callback_has_its_own_lane() -> None:
     label_of = real.labels(shared, lanes)
 
     async def asking(flight: Flight) -> None:
-        """Ask nothing."""
+        """Do nothing."""
 
     plain = cast("StatusRequest", SimpleNamespace(path="/races/1/1/5/f"))
     question = asking(Flight(cast("Ticket", None), plain, None))
@@ -71,7 +71,7 @@ async def test_a_question_begun_by_a_callback_has_its_own_lane() -> None:
 
 
 def test_what_was_not_visited_falls_short() -> None:
-    """Each place needs a race of its own, or a reason; and a reason must be true."""
+    """Each place needs a race or a reason, and the reason must be true."""
     places = sorted(real.PLACES.all)
     nothing = Figures("nothing").unvisited(places)
     assert len(nothing) > 100
@@ -86,7 +86,7 @@ def test_what_was_not_visited_falls_short() -> None:
 
 
 def test_fills_that_prove_nothing_fall_short() -> None:
-    """If no reply could have been kept, it shows nothing that none was."""
+    """If no reply could have been cached, a run without late fills proves nothing."""
     figures = Figures("some", races=10, fills=10, kept=1, spoiled=1)
     assert any("prove something" in line for line in figures.shortfalls(races=10))
     figures.spoiled = 9
@@ -97,6 +97,6 @@ def test_fills_that_prove_nothing_fall_short() -> None:
 
 
 def test_what_races_aim_at_by_name_is_there() -> None:
-    """Else a race waits for what never comes, and the places that only it reaches are reached by none."""
+    """Otherwise a race waits for a place that is never reached, and the places behind it are never raced."""
     names = {place.in_function for place in real.PLACES.all}
     assert names >= kinds.NAMED

@@ -1,4 +1,4 @@
-"""The steering holds tasks where it says, and changes nothing else."""
+"""The steering holds tasks at the places that it reports, and changes nothing else."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -15,7 +15,7 @@ HERE = Places(["tests.races.test_steering"])
 
 
 class Lock:
-    """Waits on its way in and out."""
+    """Waits at entry and at exit."""
 
     async def __aenter__(self) -> None:
         await asyncio.sleep(1)
@@ -25,14 +25,14 @@ class Lock:
 
 
 async def numbers() -> AsyncIterator[int]:
-    """Yield one number, late."""
+    """Yield one number after a wait."""
     await asyncio.sleep(1)
     yield 1
 
 
 @asynccontextmanager
 async def lent() -> AsyncIterator[str]:
-    """Lend something, late."""
+    """Yield a string after a wait."""
     await asyncio.sleep(1)
     yield "it"
 
@@ -43,7 +43,7 @@ async def inner(value: asyncio.Future[str]) -> str:
 
 
 async def outer(value: asyncio.Future[str]) -> str:
-    """Return it in brackets, however it ends."""
+    """Return it in brackets, whatever its outcome."""
     try:
         return f"[{await inner(value)}]"
     except ValueError as exc:
@@ -54,7 +54,7 @@ def steered(
     story: Callable[[Steering], Coroutine[Any, Any, None]],
     watcher: Callable[[Arrival], Verdict] | None = None,
 ) -> Steering:
-    """Tell a story in a loop that is steered."""
+    """Run a story in a steered loop."""
     steering = Steering(HERE)
     steering.watcher = watcher
 
@@ -69,12 +69,12 @@ def steered(
 
 
 def at(arrival: Arrival, qualname: str) -> bool:
-    """Whether a task has come to wait in this function."""
+    """Whether a task waits in this function."""
     return arrival.wait_point.innermost.qualname == qualname
 
 
 def test_a_task_has_its_label_before_its_first_step() -> None:
-    """So has what it starts without having waited: without one it would be taken for another's work."""
+    """Tasks that it starts before its first wait have it too: otherwise they count as another's work."""
     seen: list[tuple[str, object]] = []
 
     async def child() -> None:
@@ -149,7 +149,7 @@ BROKEN = Throw(ValueError("broken"))
 def test_a_task_meets_its_verdict_where_it_waits(
     is_held: bool, verdict: Throw | Cancel | None, cancelled: str, result: str | None
 ) -> None:
-    """Before its value is seen, at once or at the end of a hold in which others run."""
+    """The verdict applies before its result is seen, immediately or at the end of a hold."""
     holds: list[Hold] = []
 
     def watch(arrival: Arrival) -> Verdict:
@@ -185,7 +185,7 @@ def test_a_task_meets_its_verdict_where_it_waits(
 
 
 def test_timeouts_groups_and_shields_work_as_ever() -> None:
-    """A timeout fires in a hold, a group cancels its others, what is shielded goes on."""
+    """A timeout fires during a hold, a group cancels its other tasks, and a shielded task continues."""
     holds: list[Hold] = []
 
     def watch(arrival: Arrival) -> Verdict:
@@ -240,7 +240,7 @@ def test_timeouts_groups_and_shields_work_as_ever() -> None:
 
 
 def test_a_task_that_never_began_leaves_no_trace() -> None:
-    """Its coroutine is closed as asyncio itself would do it (a warning would fail this test)."""
+    """Its coroutine is closed as by asyncio itself (a warning would fail this test)."""
 
     async def story(steering: Steering) -> None:
         async with asyncio.TaskGroup() as tasks:

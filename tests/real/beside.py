@@ -1,4 +1,4 @@
-"""What goes on beside a test: in a thread, in a process of its own, or many calls at once."""
+"""Work that runs during a test: in a thread, in a child process, or as many concurrent calls."""
 
 import asyncio
 import multiprocessing
@@ -18,22 +18,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What goes on in a thread: `ending` is set when it has to end."""
+    """Work in a thread; setting `ending` asks it to end."""
 
     ending: threading.Event
     running: Future[object]
 
     def check(self) -> None:
-        """Raise what has ended it, if anything has."""
+        """Raise the exception that ended the work, if any."""
         if self.running.done():
             self.running.result()
 
 
 @contextmanager
 def beside(work: Callable[[threading.Event], object]) -> Iterator[Work]:
-    """Work in a thread until the block ends, when it is awaited: it ends when the event is set that it is given.
+    """Run work in a thread during the block; at its end, set the event given to the work and wait.
 
-    What it raises is raised at the end of a block that raises nothing itself.
+    An exception of the work is raised at the end of the block, unless the block itself raises.
     """
     ending = threading.Event()
     with ThreadPoolExecutor(1) as thread:
@@ -47,14 +47,14 @@ def beside(work: Callable[[threading.Event], object]) -> Iterator[Work]:
 
 @contextmanager
 def child(work: Callable[..., None], *args: object) -> Iterator[Connection]:
-    """Run a function of a module in a process of its own until the block ends, when the process is killed.
+    """Run a module's function in a child process during the block; kill the process at the end.
 
-    Its last argument is its end of a pipe; yields the other one.
+    The function's last argument is one end of a pipe; the other end is yielded.
     """
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=work, args=(*args, theirs), daemon=True)
     process.start()
-    theirs.close()  # so that its end is noticed here
+    theirs.close()  # otherwise a closed pipe would not be noticed
     try:
         yield ours
     finally:
@@ -63,10 +63,10 @@ def child(work: Callable[..., None], *args: object) -> Iterator[Connection]:
 
 
 def received(pipe: Connection, within_s: float, otherwise: str) -> Any:
-    """Return what a child sends next.
+    """Return the next object from a child.
 
     Raises:
-        AssertionError: it does not, or not in time.
+        AssertionError: it did not come in time, or the child has ended.
     """
     try:
         if pipe.poll(within_s):
@@ -77,7 +77,7 @@ def received(pipe: Connection, within_s: float, otherwise: str) -> Any:
 
 
 async def at_once(items: Iterable[T], act: Callable[[T], Awaitable[object]], number: int = 16) -> None:
-    """Act on each, so many at the same time, and no further ahead."""
+    """Call `act` for each item, at most `number` at a time."""
     waiting = iter(items)
 
     async def one_after_the_other() -> None:
@@ -90,7 +90,7 @@ async def at_once(items: Iterable[T], act: Callable[[T], Awaitable[object]], num
 
 
 def on_hdfs(cluster: Cluster, act: Callable[[WebHdfs], Awaitable[T]], user: str | None = None) -> T:
-    """Do something at the first NameNode itself, as `user` (None: the superuser)."""
+    """Call `act` with a client of the first NameNode, as `user` (None: the superuser)."""
 
     async def carry_out() -> T:
         async with WebHdfs(f"http://{cluster.namenodes[0].http}", user or cluster.superuser) as hdfs:

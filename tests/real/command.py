@@ -1,4 +1,4 @@
-"""The frame of a command on a real cluster: start it, show how far it is, print figures and say what falls short."""
+"""The frame of a command on a real cluster: start it, show progress, print figures and shortfalls."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +17,7 @@ from tests.kerberos import clients_of
 from tests.real.light_server import LightServer
 
 CONSOLE: Final = Console(stderr=True)
-"""For people: figures go to the standard output."""
+"""Standard error for people; figures go to standard output."""
 
 hadoop_option: Final = click.option(
     "--hadoop", default=HADOOP, show_default=True, help="Hadoop release of the cluster."
@@ -26,7 +26,7 @@ hadoop_option: Final = click.option(
 
 @contextmanager
 def started(spec: ClusterSpec = SESSION) -> Iterator[Cluster]:
-    """Start a cluster; this process and those that it starts are clients of its KDC, if it has one."""
+    """Start a cluster. This process and its children are clients of its KDC, if it has one."""
     with (
         Cluster.start(spec, progress=CONSOLE.print) as cluster,
         nullcontext() if cluster.kdc is None else clients_of(cluster.kdc),
@@ -36,7 +36,7 @@ def started(spec: ClusterSpec = SESSION) -> Iterator[Cluster]:
 
 @contextmanager
 def started_light(*, with_zookeeper: bool) -> Iterator[Cluster]:
-    """Start a light cluster, and a ZooKeeper if that is needed."""
+    """Start a light cluster, and a ZooKeeper if requested."""
     with (
         ZooKeeperServer() if with_zookeeper else nullcontext() as zookeeper,
         LightServer(zookeeper) as cluster,
@@ -46,19 +46,19 @@ def started_light(*, with_zookeeper: bool) -> Iterator[Cluster]:
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar while the block lasts; yield what is called after each step. `CONSOLE.print` prints above it."""
+    """Show a progress bar during the block; yield a function to call per step. `CONSOLE.print` prints above it."""
     with Progress(console=CONSOLE) as bar:
         yield partial(bar.advance, bar.add_task(what, total=total))
 
 
 def show(lines: Iterable[str]) -> None:
-    """Print figures."""
+    """Print figures, indented."""
     for line in lines:
         click.echo(f"  {line}")
 
 
 def conclude(shortfalls: Iterable[str]) -> NoReturn:
-    """Say what falls short and end: with 1 if anything does."""
+    """Print the shortfalls and exit, with code 1 if there are any."""
     found = list(shortfalls)
     for what in found:
         click.echo(f"FALLS SHORT: {what}")

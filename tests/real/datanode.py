@@ -1,4 +1,4 @@
-"""The second step of a write at a DataNode, begun and left open."""
+"""The second step of a write at a DataNode, started and left open."""
 
 import http.client
 import json
@@ -10,23 +10,23 @@ from nncache.testbed.asker import RawReply
 
 _TIMEOUT_S: Final = 30.0
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-"""A DataNode says so before it opens the file (WebHdfsHandler.onCreate and onAppend, Hadoop 3.5.0)."""
+"""A DataNode sends this before it opens the file (WebHdfsHandler.onCreate and onAppend, Hadoop 3.5.0)."""
 
 ASCII: Final = "".join(map(chr, range(0x21, 0x7F)))
-"""What a URL may hold unescaped, and the percent sign of what is escaped."""
+"""The characters that a URL may contain unescaped, including the percent sign of escapes."""
 
 
 def led_to(first: RawReply) -> str:
-    """Return the URL to which the first step of a write leads: of its redirect, or of its JSON, in the form it has."""
+    """Return the URL for a write's second step, from the redirect or the JSON, without normalizing it."""
     if first.status == http.client.TEMPORARY_REDIRECT:
         return first.header("Location")
     return quote(json.loads(first.body)["Location"], safe=ASCII)
 
 
 def begin(method: str, location: str, length: int) -> tuple[http.client.HTTPConnection, bool]:
-    """Send all but the content, of so many bytes, to where the first step's redirect leads.
+    """Send the second step without its content of `length` bytes, to the URL of the first step.
 
-    Return the connection and whether the DataNode waits for the content; if not, its reply is there.
+    Return the connection and whether the DataNode waits for the content; otherwise its reply is available.
     """
     address, _, target = location.removeprefix("http://").partition("/")
     host, _, port = address.rpartition(":")
@@ -39,5 +39,5 @@ def begin(method: str, location: str, length: int) -> tuple[http.client.HTTPConn
 
 
 def has_replied(connection: http.client.HTTPConnection) -> bool:
-    """Tell whether more has come than that it waits for the content."""
+    """Return whether the DataNode has sent more than 100 Continue."""
     return len(connection.sock.recv(2 * len(CONTINUE), socket.MSG_PEEK)) > len(CONTINUE)

@@ -1,4 +1,4 @@
-"""What breaks for a while: each fault is there while its block lasts, and mended at its end."""
+"""Temporary faults: each lasts for its block and is mended at the end."""
 
 import heapq
 import resource
@@ -15,15 +15,15 @@ from nncache.testbed.process import ServerProcess
 
 
 class Timed(Protocol):
-    """A fault of a history: when it begins, in seconds since the history does, and how long it lasts."""
+    """A fault of a history, with its start in seconds since the history's start, and its duration."""
 
     @property
     def at_s(self) -> float:
-        """Its beginning."""
+        """The start."""
 
     @property
     def lasts_s(self) -> float:
-        """The seconds from there to its end."""
+        """The duration in seconds."""
 
 
 FaultT = TypeVar("FaultT", bound=Timed)
@@ -32,9 +32,9 @@ FaultT = TypeVar("FaultT", bound=Timed)
 def carry_out(
     faults: Sequence[FaultT], seconds: float, trouble: Callable[[FaultT], AbstractContextManager[None]]
 ) -> None:
-    """Begin and end each fault at its time, and return after so many seconds, or later: what is late is not left out.
+    """Start and end each fault at its time; return after this many seconds, or later if faults are late.
 
-    `trouble` returns what is broken while it is entered. At the end, by an exception as well, all is mended.
+    `trouble` returns a context manager during which the fault lasts. All are mended at the end, even after an error.
     """
     began, order = time.monotonic(), count()
     due: list[tuple[float, int, Callable[[], object]]] = []
@@ -58,7 +58,7 @@ def carry_out(
 
 
 class Break(Enum):
-    """How a connection is broken."""
+    """The ways to break a connection."""
 
     CUT = "cut"
     SILENT = "silent"
@@ -74,7 +74,7 @@ _BREAKS: dict[Break, Callable[[Relay], None]] = {
 
 @contextmanager
 def broken(relays: Sequence[Relay], way: Break) -> Iterator[None]:
-    """Break these connections."""
+    """Break these connections during the block."""
     for relay in relays:
         _BREAKS[way](relay)
     try:
@@ -86,7 +86,7 @@ def broken(relays: Sequence[Relay], way: Break) -> Iterator[None]:
 
 @contextmanager
 def slowed(relay: Relay, seconds: float) -> Iterator[None]:
-    """Deliver each byte so much later, each way."""
+    """Delay each byte by this many seconds in both directions, during the block."""
     relay.delay(seconds)
     try:
         yield
@@ -96,7 +96,7 @@ def slowed(relay: Relay, seconds: float) -> Iterator[None]:
 
 @contextmanager
 def paused(process: ServerProcess) -> Iterator[None]:
-    """Stop a process with SIGSTOP, and let it go on."""
+    """Pause a process with SIGSTOP during the block."""
     process.pause()
     try:
         yield
@@ -106,7 +106,7 @@ def paused(process: ServerProcess) -> Iterator[None]:
 
 @contextmanager
 def killed(process: ServerProcess) -> Iterator[None]:
-    """Kill a process, and launch it again; it is not awaited."""
+    """Kill a process; launch it again after the block, without waiting for it."""
     process.kill()
     try:
         yield
@@ -116,7 +116,7 @@ def killed(process: ServerProcess) -> Iterator[None]:
 
 @contextmanager
 def handed_over(process: ServerProcess) -> Iterator[None]:
-    """Let a process end of its own accord, and launch it again."""
+    """Terminate a process; launch it again after the block."""
     process.terminate()
     try:
         yield
@@ -127,7 +127,7 @@ def handed_over(process: ServerProcess) -> Iterator[None]:
 
 @contextmanager
 def limited(process: ServerProcess, which: int, soft: int) -> Iterator[None]:
-    """Lower a limit of a running process (setrlimit(2))."""
+    """Lower a resource limit of a running process during the block (setrlimit(2))."""
     before = resource.prlimit(process.running_pid, which)
     resource.prlimit(process.running_pid, which, (soft, before[1]))
     try:

@@ -1,4 +1,4 @@
-"""`nncache cluster --light` as a process, for tests that need a cluster, and not a real one."""
+"""`nncache cluster --light` as a process, for tests that need a cluster but not a real one."""
 
 from pathlib import Path
 from typing import Self
@@ -11,14 +11,14 @@ from nncache.testbed.spec import own_user
 
 
 class LightServer(Cluster):
-    """Has what tests ask of a cluster's NameNode and its addresses; nothing of it is Java, and nothing is on disk."""
+    """The NameNode and addresses of a light cluster, without Java and without files."""
 
     def __init__(self, zookeeper: ZooKeeper | None = None) -> None:
-        """Lay it out; a `with` block starts it. The ZooKeeper beside it is its owner's to stop."""
+        """Prepare the cluster; a `with` block starts it. The caller stops the ZooKeeper."""
         self.superuser = own_user()
         self.kdc = None
         self._zookeeper = zookeeper
-        self.directory = Path("/nonexistent")  # of a log of edits: it has none
+        self.directory = Path("/nonexistent")  # of edit logs, which it does not have
         self._light = LightCluster()
         self.namenodes = (
             NameNode(
@@ -32,7 +32,7 @@ class LightServer(Cluster):
         )
 
     def stop(self) -> None:
-        """Stop it. May be called again."""
+        """Stop the cluster. May be called repeatedly."""
         self._light.close()
 
     def __enter__(self) -> Self:

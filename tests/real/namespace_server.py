@@ -1,4 +1,4 @@
-"""A namespace in ZooKeeper as processes, for tests that need a cluster: NameNodes and DataNodes of our own."""
+"""A namespace in ZooKeeper as processes, for tests that need a cluster: nncache's own NameNodes and DataNodes."""
 
 import uuid
 from contextlib import ExitStack
@@ -13,19 +13,19 @@ from nncache.testbed.spec import own_user
 
 
 class NamespaceServer(Cluster):
-    """Has what tests ask of a cluster's NameNodes; the ZooKeepers are their owner's to stop.
+    """The NameNodes of the namespace; the caller stops the ZooKeepers.
 
     Attributes:
-        root: the znode below which it is.
-        servers: client ports of ZooKeeper.
+        root: the namespace's root znode.
+        servers: the client ports of ZooKeeper.
     """
 
     def __init__(self, servers: str, *, namenodes: int = 1, datanodes: int = 1) -> None:
-        """Lay it out; a `with` block starts it."""
+        """Prepare the processes; a `with` block starts them."""
         self.superuser = own_user()
         self.kdc = None
         self._zookeeper = None
-        self.directory = Path("/nonexistent")  # of a log of edits: it has none
+        self.directory = Path("/nonexistent")  # of edit logs, which it does not have
         self.servers = servers
         self.root = f"/served-{uuid.uuid4().hex[:12]}"
         self._close = ExitStack()
@@ -47,7 +47,7 @@ class NamespaceServer(Cluster):
         )
 
     def stop(self) -> None:
-        """Stop it. May be called again."""
+        """Stop all processes. May be called repeatedly."""
         self._close.close()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Clients that read all the while something breaks, and remember all they saw."""
+"""Clients that read continuously during a fault, and keep all replies."""
 
 import http.client
 import threading
@@ -11,15 +11,15 @@ from tests.auth_methods import USER_NAME, AuthMethod
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A read that got no answer."""
+    """A read without a reply."""
 
     error: str
 
 
 class Pollers:
-    """A few users who ask for one path each, over and over, while the `with` block lasts.
+    """A thread per pair of path and user that polls during the `with` block.
 
-    `period_s` is waited between two reads of one poller: the load is bounded. `way` is how they ask.
+    A poller pauses `period_s` between two reads, which limits the load. `way` is the authentication method.
     """
 
     def __init__(
@@ -59,9 +59,9 @@ class Pollers:
                     self.failures.append(Failure(f"{path} for {user}: {error!r}"))
 
     def await_hits(self, *, after: float, timeout_s: float) -> float:
-        """Wait until every poller has been answered from memory by a read that began after that time.
+        """Wait until every poller has had a hit on a read that began after this time.
 
-        Returns the `time.monotonic()` at which the last of them was.
+        Returns the `time.monotonic()` of the last of these hits.
 
         Raises:
             AssertionError: it took too long.
@@ -78,7 +78,7 @@ class Pollers:
         raise AssertionError(f"not every poller was answered from memory again within {timeout_s} s")
 
     def failed(self) -> list[str]:
-        """Say which reads failed: no answer, or an error of the proxy's or the NameNode's."""
+        """Return the failed reads: those without a reply, and those with a 5xx of the proxy or the NameNode."""
         errors = [
             f"{pair}: {reply.status} {reply.body!r}"
             for pair, seen in self.seen.items()
@@ -88,7 +88,7 @@ class Pollers:
         return [*(failure.error for failure in self.failures), *errors]
 
     def older_than(self, bound_s: float, *, path: str, changed_at: float, old_status: int) -> list[float]:
-        """Return the ages, past the bound, at which a path's old status was still answered."""
+        """Return the ages beyond the bound at which a path's old status was still answered."""
         ages = [
             reply.started_at - changed_at
             for (asked, _), seen in self.seen.items()

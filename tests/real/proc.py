@@ -1,4 +1,4 @@
-"""What a process takes of the machine, read from outside."""
+"""CPU time and memory of a process, read from outside."""
 
 import os
 import threading
@@ -17,18 +17,18 @@ MIB: Final = 2**20
 
 
 def cpu_s(pid: int) -> float:
-    """Return the CPU seconds of all its threads: utime and stime of proc(5), in ticks of 10 ms."""
+    """Return the CPU seconds of all threads: utime and stime of proc(5), in ticks of 10 ms."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def loop_cpu_s(pid: int) -> float:
-    """Return the CPU seconds of its first thread, which runs the event loop (schedstat: nanoseconds)."""
+    """Return the CPU seconds of the first thread, which runs the event loop (schedstat: nanoseconds)."""
     return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
 
 
 def status_bytes(pid: int, key: str) -> int:
-    """Return one of the sizes of /proc/PID/status (VmRSS, VmHWM, VmData)."""
+    """Return a size from /proc/PID/status (VmRSS, VmHWM, VmData), in bytes."""
     for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace").splitlines():
         if line.startswith(key + ":"):
             return int(line.split()[1]) * 1024
@@ -36,20 +36,20 @@ def status_bytes(pid: int, key: str) -> int:
 
 
 def forget_peak(pid: int) -> None:
-    """Let VmHWM begin from what is resident now (clear_refs of proc(5))."""
+    """Reset VmHWM to the current resident size (clear_refs of proc(5))."""
     Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
 
 
 @dataclass
 class Peak:
-    """The most that a process was seen to have resident."""
+    """The peak resident size of a process, in bytes."""
 
     bytes: int
 
 
 @contextmanager
 def watched_memory(pid: int) -> Iterator[Peak]:
-    """Watch what a process has resident until the block ends, or the process: that leaves no peak behind."""
+    """Track the peak resident size of a process until the block or the process ends; after that no peak can be read."""
     peak = Peak(status_bytes(pid, "VmRSS"))
     forget_peak(pid)
 
@@ -65,5 +65,5 @@ def watched_memory(pid: int) -> Iterator[Peak]:
 
 
 def sleep_until(moment: float) -> None:
-    """Sleep until `time.monotonic()` is that."""
+    """Sleep until `time.monotonic()` reaches this value."""
     time.sleep(max(0.0, moment - time.monotonic()))

@@ -1,6 +1,6 @@
-"""A real cluster with a real proxy in front, and three users: what whole stories are told in.
+"""A real cluster behind a real proxy, and three users: the setting of the stories.
 
-The superuser sees everything and proves nothing, so stories are about alice, bob and carol.
+The superuser may read everything and so proves nothing; the stories are about alice, bob and carol.
 """
 
 import time
@@ -23,7 +23,7 @@ from tests.service import Service
 USERS: Final = ("alice", "bob", "carol")
 MAX_STALENESS_S: Final = 3.0  # the proxy's default
 
-# What may differ between a reply from memory and the NameNode's own, see the guarantee Verbatim.
+# Fields that may differ between a reply from memory and the NameNode's own, see the guarantee Verbatim.
 _OWN_TO_EACH: Final = frozenset(
     {
         "age",
@@ -40,14 +40,14 @@ _OWN_TO_EACH: Final = frozenset(
 
 
 class Where(Enum):
-    """The side on which a call is made."""
+    """The server to which a call is sent."""
 
     PROXY = "through the proxy"
     NAMENODE = "behind the proxy's back"
 
 
 def differences(seen: RawReply, expected: RawReply) -> list[str]:
-    """Compare two replies as the guarantee Verbatim demands; empty when they are the same."""
+    """Return the differences between two replies that the guarantee Verbatim forbids."""
     found = []
     if seen.status != expected.status:
         found.append(f"status {seen.status} instead of {expected.status}")
@@ -67,33 +67,33 @@ def _comparable(reply: RawReply) -> list[tuple[str, str]]:
 
 
 def _without_token(name: str, value: str) -> str:
-    """Return the value; without the token that answers one client's own ticket (RFC 4559, section 4.2)."""
+    """Return the value, without the token that answers one client's own ticket (RFC 4559, section 4.2)."""
     scheme, blank, _ = value.partition(" ")
     is_own = name.lower() == "www-authenticate" and scheme == "Negotiate"
     return scheme + blank if is_own else value
 
 
 def was_forwarded(reply: RawReply) -> bool:
-    """Whether the proxy has this answer from the NameNode, for this very request."""
+    """Return whether the proxy got this reply from the NameNode for this very request."""
     how = reply.header("Cache-Status")
     return "fwd=" in how and "collapsed" not in how
 
 
 @dataclass(frozen=True, slots=True)
 class RequestsSeen:
-    """How long a change took to be seen: from its acknowledgement to the start of the first right read."""
+    """The time until a change was visible: from its acknowledgement to the start of the first correct read."""
 
     path: str
     user: str
     seconds: float
-    was_hit: bool  # answered from memory less than a second before the change
+    was_hit: bool  # was a hit less than a second before the change
 
 
 @dataclass
 class ProxiedCluster:
-    """One cluster, one proxy, and a connection to each.
+    """A cluster, a proxy, and a connection to each.
 
-    `way` says how every request shows whose it is.
+    `way` is the authentication method of all requests.
     """
 
     cluster: Cluster
@@ -109,18 +109,18 @@ class ProxiedCluster:
         self.direct = Asker(self.cluster.namenodes[0].http)
 
     def close(self) -> None:
-        """Close the connections; cluster and proxy are their owners' to stop."""
+        """Close the connections. The caller stops cluster and proxy."""
         self.through.close()
         self.direct.close()
 
     # -- reads
 
     def ask(self, path: str, user: str) -> RawReply:
-        """Ask the proxy for a status."""
+        """Return the proxy's reply to GETFILESTATUS."""
         return self._status(self.through, path, user)
 
     def truth(self, path: str, user: str) -> RawReply:
-        """Ask the NameNode for a status."""
+        """Return the NameNode's reply to GETFILESTATUS."""
         return self._status(self.direct, path, user)
 
     def _status(self, asker: Asker, path: str, user: str) -> RawReply:
@@ -128,10 +128,10 @@ class ProxiedCluster:
         return asker.ask("GET", signature.target(path), headers=signature.headers)
 
     def disagreement(self, path: str, user: str) -> list[str]:
-        """Ask both, the proxy first, and say in what they differ.
+        """Ask the proxy, then the NameNode; return the differences.
 
-        A reply that was forwarded is the NameNode's own, so one that differs may only mean that the
-        truth has moved in between (a truncated file's last block is cut by and by): it is asked again.
+        A forwarded reply is the NameNode's own. If it differs, the truth may have changed in between (the last block of
+        a truncated file is recovered later), so both are asked again.
         """
         wrong: list[str] = []
         for _ in range(3):
@@ -142,13 +142,13 @@ class ProxiedCluster:
         return wrong
 
     def make_hit(self, path: str, user: str) -> RawReply:
-        """Ask until the proxy answers from memory what the NameNode says, and return that answer.
+        """Ask until the proxy has a hit that equals the NameNode's reply; return it.
 
-        The truth may have moved by itself just before (a truncated file's last block is cut by and by, a
-        directory was made for this test), so a hit may be old for as long as the guarantee Bounded allows.
+        The truth may have changed by itself just before (the last block of a truncated file is recovered later, a
+        directory was made for this test), so a hit may be stale as long as the guarantee Bounded allows.
 
         Raises:
-            AssertionError: it does not come, or stays wrong.
+            AssertionError: there is no hit, or it stays wrong.
         """
         began = time.monotonic()
         first_wrong: float | None = None
@@ -163,7 +163,7 @@ class ProxiedCluster:
             assert reply.started_at - began < HANG_S, f"{path} for {user}: {wrong}: {reply}"
 
     def settle(self) -> None:
-        """Wait until the proxy has applied everything that the NameNode has acknowledged so far."""
+        """Wait until the proxy has applied all transactions that the NameNode has acknowledged so far."""
         asked = next(each for each in self.cluster.namenodes if each.http == self.direct.address)
         headers = asked.access.headers(self.cluster.superuser)
         last = parse_last_txid(self.direct.ask("GET", JOURNAL_QUERY, headers=headers).body)
@@ -172,7 +172,7 @@ class ProxiedCluster:
         )
 
     def await_agreement(self, path: str, user: str, *, since: float, was_hit: bool = False) -> RequestsSeen:
-        """Ask until the proxy says what the NameNode says, and return how long that took.
+        """Ask until the proxy's reply equals the NameNode's; return how long that took.
 
         Raises:
             AssertionError: it took longer than the guarantee Bounded allows.
@@ -190,7 +190,7 @@ class ProxiedCluster:
     def call(
         self, where: Where, method: str, op: str, path: str, user: str | None = None, **parameters: str
     ) -> RawReply:
-        """Make a call of one step, as `user` (the superuser when None)."""
+        """Make a call of one step as `user` (None: the superuser)."""
         asker = self.through if where is Where.PROXY else self.direct
         query = "".join(f"&{name}={quote(value, safe='/:,')}" for name, value in parameters.items())
         signature = self.way.of(user or self.cluster.superuser)
@@ -199,7 +199,7 @@ class ProxiedCluster:
     def do(
         self, where: Where, method: str, op: str, path: str, user: str | None = None, **parameters: str
     ) -> RawReply:
-        """Make a call of one step, which must be carried out."""
+        """Make a call of one step, which must succeed."""
         return self.must(self.call(where, method, op, path, user, **parameters))
 
     def write(
@@ -214,10 +214,10 @@ class ProxiedCluster:
         parameters: Mapping[str, str] = MappingProxyType({}),
         is_redirected: bool = False,
     ) -> RawReply:
-        """Create or append to a file in two steps, the second one at the DataNode; return the last reply.
+        """Create or append to a file in two steps, the second at the DataNode; return the last reply.
 
-        `between` is called after the redirect, before the second step. `is_redirected`: the Location is followed, and
-        not the URL in the JSON, which may name the path in another form.
+        `between` is called after the redirect, before the second step. With `is_redirected` the Location is followed,
+        not the URL in the JSON, which may have the path in another form.
         """
         method, how = "POST" if op == "APPEND" else "PUT", {} if is_redirected else {"noredirect": "true"}
         first = self.call(where, method, op, path, user, **how, **parameters)
@@ -234,7 +234,7 @@ class ProxiedCluster:
         return self.must(self.write(where, path, data, user))
 
     def must(self, reply: RawReply) -> RawReply:
-        """Return the reply of a call that a story depends on.
+        """Return the reply of a call that must succeed.
 
         Raises:
             AssertionError: the call was refused.
@@ -243,6 +243,6 @@ class ProxiedCluster:
         return reply
 
     def mkdirs(self, path: str, owner: str | None = None, permission: str = "755") -> None:
-        """Make a directory, and missing ones above it, straight at the NameNode as their owner."""
+        """Make a directory and its missing parents directly at the NameNode, as their owner."""
         self.do(Where.NAMENODE, "PUT", "MKDIRS", path, owner)
         self.do(Where.NAMENODE, "PUT", "SETPERMISSION", path, owner, permission=permission)

@@ -1,4 +1,4 @@
-"""A proxy in front of a cluster, in both ways in which it learns of changes."""
+"""A proxy in front of a cluster, with either source of changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,7 +19,7 @@ from tests.secured.terminating import termination_settings
 from tests.service import Service, spelled
 
 SPARING: Final[Mapping[str, object]] = MappingProxyType({"poll_interval_s": 0.05})
-"""Of who reads the edits for a whole session, nearly always in vain: the rest of the tests needs the processors."""
+"""Settings of a poller of edits that runs all session and mostly finds nothing: the other tests need the CPUs."""
 
 
 class Channel(Enum):
@@ -30,7 +30,7 @@ class Channel(Enum):
 
 
 class OwnChannel(Enum):
-    """The channel of a `NamespaceServer` alone."""
+    """The channel of a `NamespaceServer`."""
 
     FEED = "feed"
 
@@ -48,13 +48,13 @@ def proxied(
     more_filters: Sequence[Filter] = (),
     **flags: object,
 ) -> Iterator[ProxiedCluster]:
-    """Put a proxy in front of a cluster's NameNode and wait until it answers from memory.
+    """Run a proxy in front of a cluster's NameNode; yield it when its gate is open.
 
-    `rpc` is another address for the NameNode's RPC port, such as a relay's; `zookeeper` another ZooKeeper than the
-    cluster's, or that of a service registry on the direct channel. `polling` are settings of whoever reads the edits,
-    `flags` further ones of the proxy. `way` is how clients ask; with Kerberos all daemons have the service's keytab
-    (needs `tests.kerberos.clients_of`), and the proxy authenticates them if the way needs that. `program` runs the
-    proxy; `more_filters` need the ZooKeeper channel.
+    `rpc` replaces the NameNode's RPC address, for example by a relay's; `zookeeper` replaces the cluster's ZooKeeper,
+    or is that of a service registry on the direct channel. `polling` are settings of the process that reads the edits,
+    `flags` additional ones of the proxy. `way` is the clients' authentication method; with Kerberos all daemons use the
+    service's keytab (needs `tests.kerberos.clients_of`), and the proxy authenticates clients if the method requires it.
+    `program` runs the proxy; `more_filters` need the ZooKeeper channel.
     """
     with ExitStack() as running:
         if way.is_judged_by_proxy:

@@ -1,4 +1,4 @@
-"""What goes on beside a test ends with it, and none of its failures is lost."""
+"""Work beside a test ends with it, and no failure is lost."""
 
 import asyncio
 import threading
@@ -13,19 +13,19 @@ from tests.real.faults import killed
 
 
 def test_work_goes_on_until_the_block_ends() -> None:
-    """And is over then."""
+    """Then it has ended."""
     with beside(lambda ending: ending.wait(HANG_S)) as work:
         assert not work.running.done()
     assert work.running.result() is True
 
 
 def fail(_: threading.Event) -> None:
-    """Work that ends at once."""
+    """Fail immediately."""
     raise KeyError("x")
 
 
 def test_a_failure_of_the_work_is_raised() -> None:
-    """At the end of the block; what the block itself raises comes first."""
+    """It is raised at the end of the block, unless the block itself raises."""
     with pytest.raises(KeyError), beside(fail):
         pass
     with pytest.raises(ZeroDivisionError), beside(fail):
@@ -33,7 +33,7 @@ def test_a_failure_of_the_work_is_raised() -> None:
 
 
 def test_a_failure_is_known_before_the_end() -> None:
-    """To who asks for it."""
+    """`check` raises it."""
 
     def look() -> None:
         with beside(fail) as work:
@@ -50,7 +50,7 @@ def _answer(number: int, parent: Connection) -> None:
 
 
 def test_a_child_is_asked_over_its_pipe() -> None:
-    """One that has ended, or says nothing, is an error that says so."""
+    """A child that has ended or is silent raises the given error."""
     with child(_answer, 3) as pipe:
         pipe.send(4)
         assert received(pipe, HANG_S, "no sum") == 7
@@ -60,7 +60,7 @@ def test_a_child_is_asked_over_its_pipe() -> None:
 
 
 async def test_no_more_than_wanted_are_under_way() -> None:
-    """And each item once."""
+    """Each item is handled once."""
     seen: list[int] = []
     under_way = most = 0
 
@@ -78,7 +78,7 @@ async def test_no_more_than_wanted_are_under_way() -> None:
 
 
 def test_what_is_killed_runs_again_though_the_test_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault is mended at the end of its block, however it ends."""
+    """A fault is mended at the end of its block, even after an exception."""
     calls: list[str] = []
     for name in ("kill", "launch"):
         monkeypatch.setattr(ServerProcess, name, lambda _, name=name: calls.append(name))

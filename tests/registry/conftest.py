@@ -1,4 +1,4 @@
-"""A registry on the cluster's ZooKeeper, and Hadoop's own classes beside it."""
+"""A registry on the cluster's ZooKeeper, and Hadoop's own classes to compare with."""
 
 import asyncio
 from asyncio import AbstractEventLoop
@@ -18,14 +18,14 @@ from tests.registry.samples import real_registry
 
 @pytest.fixture(scope="module")
 def hadoop() -> Iterator[Any]:
-    """Yield org.apache.hadoop in a JVM; the first time, about 60 MB come from Maven."""
+    """Yield org.apache.hadoop in a JVM; the first run downloads about 60 MB from Maven."""
     with hadoop_jvm(Path("no-configuration"), pom_file=REGISTRY_CLIENT) as package:
         yield package
 
 
 @pytest.fixture
 async def registry(cluster: Cluster) -> AsyncIterator[Registry]:
-    """Yield a registry of ours with a root of its own."""
+    """Yield an nncache registry with a root of its own."""
     async with real_registry(cluster) as real:
         yield real
 
@@ -34,7 +34,7 @@ ON_BOTH = {"test_dns_server.py"}
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], AbstractEventLoop]]:
-    """Say what makes the event loop of each test: sockets' tests run on the daemons' loop as well as on asyncio's."""
+    """Return the event loops of each test: tests with sockets run on the daemons' uvloop and on asyncio's."""
     loops = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
     if item.path.name in ON_BOTH:
         return loops

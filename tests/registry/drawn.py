@@ -1,4 +1,4 @@
-"""Records as drawn by lot, here and with Hadoop's classes."""
+"""Random records, here and with Hadoop's classes."""
 
 import json
 import random
@@ -9,7 +9,7 @@ from py4j.java_gateway import get_field, set_field
 from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
 
 DRAWN = 200
-"""How many, each way."""
+"""Number of records in each direction."""
 
 ALPHABETS = (
     "abcxyz019-",
@@ -21,17 +21,17 @@ ALPHABETS = (
 
 
 FIELDS = ("type", "description", "external", "internal")
-"""Of a record; all else are attributes."""
+"""The fields of a record; all other keys are attributes."""
 
 
 def text(chance: random.Random, most: int = 12) -> str:
-    """Draw a text, of one kind of characters or of several."""
+    """Return a random text, from one or several alphabets."""
     alphabet = "".join(chance.sample(ALPHABETS, chance.randint(1, len(ALPHABETS))))
     return "".join(chance.choices(alphabet, k=chance.randint(0, most)))
 
 
 def drawn_endpoint(chance: random.Random) -> Endpoint:
-    """Draw an endpoint of any kind that may be bound."""
+    """Return a random endpoint of any valid kind."""
     api, protocol, count = text(chance), text(chance, 5), chance.randint(0, 3)
     match chance.randint(0, 3):
         case 0:
@@ -51,7 +51,7 @@ def drawn_endpoint(chance: random.Random) -> Endpoint:
 
 
 def drawn_record(chance: random.Random) -> ServiceRecord:
-    """Draw a record within the limits."""
+    """Return a random record within the limits."""
     names = {text(chance) for _ in range(chance.choice((0, 1, 2, 5, 13, 40)))} - {*FIELDS}
     attributes = {name: text(chance) for name in sorted(names)}
     if chance.random() < 0.5:
@@ -66,7 +66,7 @@ def drawn_record(chance: random.Random) -> ServiceRecord:
 
 
 def in_java(hadoop: Any, record: ServiceRecord) -> Any:
-    """Build the record with Hadoop's own classes, its attributes in another order than ours."""
+    """Build the record with Hadoop's own classes, with its attributes in another order."""
     types = hadoop.registry.client.types
     built = types.ServiceRecord()
     set_field(built, "description", record.description)
@@ -86,7 +86,7 @@ def in_java(hadoop: Any, record: ServiceRecord) -> Any:
 
 
 def sorted_attributes(written: bytes) -> bytes:
-    """Return the bytes of a record with its attributes in the order of their names; Hadoop has another order."""
+    """Return the bytes of a record with its attributes sorted by name; Hadoop has another order."""
     document, read = written.decode(), json.JSONDecoder().raw_decode
     members: list[tuple[str, str]] = []
     at = 1

@@ -1,6 +1,6 @@
-"""A ResourceManager's REST API, as far as a reaper asks it.
+"""A ResourceManager's REST API with the pages that a reaper requests.
 
-Its answers are held against those of a real one by tests/registry/test_real_yarn.py.
+tests/registry/test_real_yarn.py compares its replies with those of a real one.
 """
 
 import json
@@ -23,22 +23,22 @@ def milliseconds_ago(seconds: float) -> int:
 
 @dataclass
 class FakeResourceManager:
-    """What it knows; a test may change it at any time."""
+    """Its state; a test may change it at any time."""
 
     url: str = ""
     ha_state: str = "ACTIVE"
-    started_on: int = field(default_factory=lambda: milliseconds_ago(3600))  # since when it is active
-    applications: dict[str, str] = field(default_factory=dict)  # their states, by id
+    started_on: int = field(default_factory=lambda: milliseconds_ago(3600))  # the time when it became active
+    applications: dict[str, str] = field(default_factory=dict)  # states by id
     attempts: dict[str, str] = field(default_factory=dict)  # the same
     containers: dict[str, str] = field(default_factory=dict)  # a real one forgets those that are complete
     wraps: bool = True  # a container is an object in another one: in Hadoop 3.5.0, not in 3.4.1
-    redirect: str = ""  # to which URL a standby sends
-    odd: dict[str, tuple[int, bytes]] = field(default_factory=dict)  # other answers to some pages
-    asked: list[str] = field(default_factory=list)  # the targets that were asked for, below API
+    redirect: str = ""  # the URL to which a standby redirects
+    odd: dict[str, tuple[int, bytes]] = field(default_factory=dict)  # other replies to some pages
+    asked: list[str] = field(default_factory=list)  # the requested targets, below API
     before: Callable[[str], None] = lambda _: None  # called before each answer, with the page
 
     def answer(self, target: str) -> tuple[int, dict[str, str], bytes]:
-        """Return status, fields and body."""
+        """Return status, header fields and body."""
         target = target.removeprefix(API)
         self.asked.append(target)
         page = target.partition("?")[0]
@@ -93,7 +93,7 @@ def _missing(message: str) -> tuple[int, dict[str, Any]]:
 
 @contextmanager
 def served(manager: FakeResourceManager) -> Iterator[FakeResourceManager]:
-    """Serve it from a thread, for clients in this process and in others; it then knows its URL."""
+    """Serve it from a thread, for clients in this and other processes, and set its `url`."""
 
     def answer(request: BaseHTTPRequestHandler) -> Answer:
         status, fields, body = manager.answer(request.path)

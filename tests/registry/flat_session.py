@@ -1,4 +1,4 @@
-"""A session with a tree that a test changes at once, as other clients do. It has no delay, and watches as kazoo has."""
+"""A session with a tree that a test changes immediately, like other clients; without delay, with kazoo's watches."""
 
 from collections import Counter, defaultdict
 
@@ -8,14 +8,14 @@ from nncache.coordination.zookeeper import Znode
 
 
 class FlatSession:
-    """What a TreeWatch needs of a session.
+    """The part of a session that a TreeWatch uses.
 
     Like kazoo it keeps a set of watchers for each path and kind, until that watch fires.
 
     Attributes:
-        refused: paths of ZooKeeper that an ACL refuses; of what is below them it says nothing.
-        made_again: the path of an entry that another client makes again when it was just seen to be gone.
-        reads: the paths whose data were asked for.
+        refused: ZooKeeper paths whose ACL denies access, also to their children.
+        made_again: the path of an entry that another client creates again just after its absence was seen.
+        reads: the paths whose data were read.
     """
 
     connection_id = 1
@@ -33,23 +33,23 @@ class FlatSession:
 
     @property
     def watchers(self) -> int:
-        """How many are kept."""
+        """The number of registered watchers."""
         return sum(map(len, self._watchers.values()))
 
     def make(self, path: str) -> None:
-        """Make an entry."""
+        """Create an entry."""
         above, _, name = path.rpartition("/")
         self.below[above].add(name)
         self.below[path] = set()
         self._fire(f"{above} names")
 
     def write(self, path: str) -> None:
-        """Give an entry another version."""
+        """Increase the version of an entry."""
         self._versions[path] += 1
         self._fire(path)
 
     def remove(self, path: str) -> None:
-        """Remove an entry, and all below it, from the bottom up."""
+        """Remove an entry and its subtree, from the bottom up."""
         for name in [*self.below[path]]:
             self.remove(f"{path}/{name}")
         above, _, name = path.rpartition("/")
@@ -63,7 +63,7 @@ class FlatSession:
             watcher()
 
     async def wait_connected(self, timeout_s: float) -> None:
-        """It is."""
+        """Return immediately: it is connected."""
 
     async def read(self, path: str, watcher: Watcher | None) -> Znode:
         """Return a znode."""
@@ -77,13 +77,13 @@ class FlatSession:
         return Znode(path=path, data=b"", version=version, created_zxid=1, children=children, owner_session=0)
 
     async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
-        """Return the names of those right below."""
+        """Return the names of the children."""
         self._see(path)
         self._set(f"{path} names", watcher)
         return tuple(self.below[path])
 
     async def exists(self, path: str, watcher: Watcher | None) -> bool:
-        """Tell whether it is there."""
+        """Return whether the path exists."""
         return path in self.below
 
     def _see(self, path: str) -> None:

@@ -1,6 +1,6 @@
-"""`python -m tests.registry.flood`: what one client's flood of polls or updates costs others.
+"""`python -m tests.registry.flood`: the effect of one client's flood of polls or updates on others.
 
-On a cluster of its own, over the loopback; the flood is bounded, and has a process of its own.
+On its own cluster, over the loopback; the flood is bounded, and runs in its own process.
 """
 
 import asyncio
@@ -29,32 +29,32 @@ from tests.registry.samples import WEBHDFS, place_of_its_own, serving
 
 MOST_RATIO: Final = 3.0
 NEVER_MIND_S: Final = 0.05
-"""A p99 below it harms no client, whatever it was before."""
+"""A p99 below it harms no client, whatever it was without the flood."""
 
 TOP: Final = "/services/many"
 POLLS_PER_S: Final = 400.0
-"""Of the flood of polls: twenty times what an address may; each is about a subtree, which counts as ten."""
+"""Rate of the flood of polls: twenty times the limit of an address; each reads a subtree, which counts as ten."""
 
 UPDATERS: Final = 32
-"""Changes that the flood of updates has under way."""
+"""Concurrent changes in the flood of updates."""
 
 
 @dataclass(slots=True)
 class Others:
-    """What other clients noticed: times in seconds, by what they do, and calls that failed."""
+    """What other clients noticed: times in seconds by kind of call, and failed calls."""
 
     times: dict[str, list[float]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
 
 def p99(rounds: Sequence[Others], what: str) -> float:
-    """Return the middle one of the rounds' own, in seconds: what stops the whole machine once does not count."""
+    """Return the median of the rounds' p99 values in seconds, so that a pause of the whole machine does not count."""
     return statistics.median(quantile(one.times[what], 0.99) for one in rounds)
 
 
 @dataclass(frozen=True, slots=True)
 class Flood:
-    """What became of a flood: polls answered with 200, or changes made; and polls answered otherwise."""
+    """The result of a flood: polls answered with 200, or changes made; and polls with other statuses."""
 
     done: int
     refused: int
@@ -78,7 +78,7 @@ async def fill(where: Where, records: int) -> None:
 
 
 async def others_work(where: Where, seconds: float) -> Others:
-    """Return what clients of few questions notice, each at a fixed rate and on time, whatever the answers take."""
+    """Return the times of clients with few calls, each at a fixed rate that does not depend on the replies."""
     seen = Others()
     async with (
         nncache.open_registry(**where.place) as registry,
@@ -127,7 +127,7 @@ async def _at_rate(
 async def asking(
     where: Where, own_address: str
 ) -> AsyncIterator[Callable[[str], Coroutine[Any, Any, object]]]:
-    """Yield what asks the proxy from an address of its own, and raises if the answer is not 200."""
+    """Yield a function that queries the proxy from its own address, and raises unless the status is 200."""
     connector = aiohttp.TCPConnector(local_addr=(own_address, 0))
     async with aiohttp.ClientSession(
         connector=connector, timeout=aiohttp.ClientTimeout(total=10.0)
@@ -142,7 +142,7 @@ async def asking(
 
 
 async def flood_of_polls(where: Where, seconds: float) -> Flood:
-    """Ask for all records, from one address, POLLS_PER_S."""
+    """Read all records from one address, at POLLS_PER_S."""
     seen, loop = Others(), asyncio.get_running_loop()
     begun = loop.time()
     async with asking(where, "127.0.0.9") as ask:
@@ -152,7 +152,7 @@ async def flood_of_polls(where: Where, seconds: float) -> Flood:
 
 
 async def flood_of_updates(where: Where, seconds: float) -> Flood:
-    """Change records as fast as one client of the Python library does."""
+    """Change records as fast as one client of the Python library can."""
     loop = asyncio.get_running_loop()
     begun = loop.time()
 
@@ -178,7 +178,7 @@ def _flood(kind: str, where: Where, seconds: float, pipe: Connection) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What others noticed before and during a flood of a kind, in each round, and what became of it."""
+    """Times of other clients before and during a flood of a kind, in each round, and the results of the flood."""
 
     kind: str
     before: tuple[Others, ...]
@@ -186,13 +186,13 @@ class Reported:
     floods: tuple[Flood, ...]
 
     def most_done(self, flood: Flood) -> float:
-        """Return how much of it may be carried out: its burst, its rate, and what was under way."""
+        """Return how much of it the limits allow: its burst, its rate, and the changes in flight."""
         if self.kind == "polls":
             return (BURST + PER_S * flood.seconds) / MANY + 1
         return UpdateSettings().registry_updates_per_s * (BURST_S + flood.seconds) + UPDATERS
 
     def lines(self) -> Iterator[str]:
-        """Yield what is printed."""
+        """Yield the lines of the report."""
         for flood in self.floods:
             yield (
                 f"flood of {self.kind}: {flood.done} done of at most {self.most_done(flood):.0f}, "
@@ -203,7 +203,7 @@ class Reported:
             yield f"  {what:18} p99 {before * 1000:7.1f} ms without, {during * 1000:7.1f} ms with it"
 
     def shortfalls(self) -> Iterator[str]:
-        """Yield what is not as it must be."""
+        """Yield the violated requirements."""
         for flood in self.floods:
             if flood.done > self.most_done(flood):
                 yield f"{self.kind}: {flood.done} done, which is more than {self.most_done(flood):.0f}"
@@ -216,7 +216,7 @@ class Reported:
 
 
 def run(cluster: Cluster, *, records: int, rounds: int, seconds: float) -> tuple[Reported, ...]:
-    """Flood a registry of so many records in each way; without and with it take turns, for so long each."""
+    """Flood a registry with this number of records in each way; periods without and with a flood alternate."""
     found = []
     with place_of_its_own(cluster) as place, serving(cluster, place, "/") as proxy:
         where = Where(place, proxy.address)
@@ -239,7 +239,7 @@ def run(cluster: Cluster, *, records: int, rounds: int, seconds: float) -> tuple
 @click.option("--rounds", default=5, show_default=True, help="How often without and with a flood take turns.")
 @click.option("--seconds", default=5.0, show_default=True, help="How long is measured, each time.")
 def main(records: int, rounds: int, seconds: float) -> None:
-    """Print what other clients notice; exit code 1 if a flood is not throttled, or harms them."""
+    """Print the times of other clients; exit code 1 if a flood is not throttled, or harms them."""
     with started() as cluster:
         found = run(cluster, records=records, rounds=rounds, seconds=seconds)
     for reported in found:

@@ -22,12 +22,12 @@ WEBHDFS = ServiceRecord(
 
 
 def yarn_record(policy: str, yarn_id: str) -> ServiceRecord:
-    """Return a record that goes when what the policy names, of this id, has ended."""
+    """Return a record that is removed when the policy's object with this id has ended."""
     return ServiceRecord(attributes={"yarn:persistence": policy, "yarn:id": yarn_id})
 
 
 async def registry_over(session: FakeSession, access: AccessPolicy = AccessPolicy()) -> Registry:  # noqa: B008 - a value that never changes
-    """Return a registry with its root, over a session of a test's own kind."""
+    """Return a registry with its root, on a session of the test's own class."""
     session.connect(77)
     registry = Registry(session, "/registry", access)
     await registry.make_root()
@@ -41,7 +41,7 @@ def fake_registry(access: AccessPolicy = AccessPolicy()) -> Registry:  # noqa: B
 
 @contextlib.asynccontextmanager
 async def real_registry(cluster: Cluster) -> AsyncIterator[Registry]:
-    """Yield a registry on the cluster's ZooKeeper with a root of its own, which is removed."""
+    """Yield a registry on the cluster's ZooKeeper with its own root, and remove it."""
     async with connected(cluster.zookeeper.address) as session:
         registry = Registry(session, f"/registry-{uuid.uuid4().hex[:12]}", AccessPolicy())
         await registry.make_root()
@@ -52,7 +52,7 @@ async def real_registry(cluster: Cluster) -> AsyncIterator[Registry]:
 
 @contextlib.contextmanager
 def place_of_its_own(cluster: Cluster) -> Iterator[dict[str, str]]:
-    """Yield the settings of a registry on the cluster's ZooKeeper that no other test uses; all of it is removed."""
+    """Yield the settings of a registry of its own on the cluster's ZooKeeper, and remove it."""
     address, root = cluster.zookeeper.address, f"/registry-{uuid.uuid4().hex[:12]}"
     yield {"zookeeper": address, "registry_root": root}
 
@@ -64,7 +64,7 @@ def place_of_its_own(cluster: Cluster) -> Iterator[dict[str, str]]:
 
 
 def serving(cluster: Cluster, place: dict[str, str], glob: str, **flags: object) -> Proxy:
-    """Return a proxy that serves and is in that registry."""
+    """Return a proxy that serves that registry and is registered in it."""
     namenode = cluster.namenodes[0]
     where = {"namenode_http": namenode.http, "namenode_rpc": namenode.rpc, "user": cluster.superuser}
     own = {"glob": glob, "channel": "direct", "registry": True}

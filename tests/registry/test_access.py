@@ -1,4 +1,4 @@
-"""Who may do what with an entry."""
+"""The rights of users on an entry."""
 
 import pytest
 
@@ -20,7 +20,7 @@ SYSTEM = (READABLE, YARN.entry(ALL))
     ],
 )
 def test_an_account_as_hadoop_writes_it(text: str, realm: str, account: ZooKeeperIdentity) -> None:
-    """hadoop.registry.system.accounts."""
+    """The format is that of hadoop.registry.system.accounts."""
     assert parse_account(text, realm) == account
     assert str(account) in {text, f"{text}{realm}"}
 
@@ -36,25 +36,25 @@ def test_an_account_as_hadoop_writes_it(text: str, realm: str, account: ZooKeepe
     ],
 )
 def test_what_is_no_account_is_refused(text: str, part: str) -> None:
-    """With what is one."""
+    """The error names the valid form."""
     with pytest.raises(ValueError, match=part):
         parse_account(text, "")
 
 
 def test_a_digest_is_zookeepers() -> None:
-    """DigestAuthenticationProvider.generateDigest("super:test") of ZooKeeper 3.8."""
+    """The value is DigestAuthenticationProvider.generateDigest("super:test") of ZooKeeper 3.8."""
     assert str(digest_account("super", "test")) == "digest:super:D/InIHSb7yEEbrWz8b9l71RjZJU="
 
 
 @pytest.mark.parametrize(("user", "password"), [("", "p"), ("u", ""), ("u:v", "p"), ("u", "p:q")])
 def test_an_accessor_needs_both(user: str, password: str) -> None:
-    """As `RegistrySecurity.isValid` has it."""
+    """`RegistrySecurity.isValid` has the same rule."""
     with pytest.raises(ValueError, match="an id and a password"):
         digest_account(user, password)
 
 
 def test_an_open_registry_has_open_entries() -> None:
-    """And nothing in it is wrong."""
+    """No ACL in it is reported as a fault."""
     policy = AccessPolicy()
     assert not policy.is_secure
     entry_acl = policy.entry_acl([digest_account("a", "b")])
@@ -63,7 +63,7 @@ def test_an_open_registry_has_open_entries() -> None:
 
 
 def test_the_acls_of_the_design() -> None:
-    """World-readable; system accounts everything; a user adds and removes; accessors and makers write theirs."""
+    """Everybody reads; system accounts have all rights; users add and remove; accessors and creators write theirs."""
     accessor = digest_account("a", "b")
     assert SECURE.system_acl() == SYSTEM
     assert SECURE.entry_acl([accessor]) == (*SYSTEM, AclEntry("auth", "", ALL), accessor.entry(ALL))
@@ -93,7 +93,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("path", "acl", "parts"), WRONG.values(), ids=WRONG)
 def test_a_wrong_acl_is_named(path: str, acl: tuple[AclEntry, ...], parts: list[str]) -> None:
-    """Each entry that is wrong, and each that is missing."""
+    """Each wrong entry and each missing one is reported."""
     found = list(SECURE.faults(path, acl))
     assert len(found) == len(parts)
     assert all(part in fault for part, fault in zip(parts, found, strict=True))
@@ -110,5 +110,5 @@ def test_a_wrong_acl_is_named(path: str, acl: tuple[AclEntry, ...], parts: list[
     ],
 )
 def test_a_right_acl_has_no_faults(path: str, acl: tuple[AclEntry, ...]) -> None:
-    """Who made a service's entry may write it."""
+    """The creator of a service's entry may write it."""
     assert list(SECURE.faults(path, acl)) == []

@@ -38,12 +38,12 @@ from nncache.registry.record import Endpoint, ServiceRecord
 def test_an_address_is_a_host_and_a_port(
     address: Mapping[str, str | None], place: ServiceAddress | None
 ) -> None:
-    """Or it has no place in DNS."""
+    """All other values have no place in DNS."""
     assert place_of(address) == place
 
 
 def test_a_place_has_an_authority() -> None:
-    """An IPv6 address has its brackets."""
+    """An IPv6 address is in brackets."""
     assert ServiceAddress("h", 1).authority == "h:1"
     assert ServiceAddress(IPv6Address("fd00::1"), 443).authority == "[fd00::1]:443"
 
@@ -57,7 +57,7 @@ def test_a_record_has_the_authorities_of_its_addresses() -> None:
 
 @pytest.mark.parametrize("uri", ["http://[x/", "http://[oops", "http://h:x/", "http://h:65536/"])
 def test_what_is_no_uri_is_none(uri: str) -> None:
-    """Python's own functions raise for them."""
+    """Python's own functions raise errors for them."""
     assert split_uri(uri) is None
     parts = split_uri("http://h:1/x")
     assert parts is not None
@@ -65,7 +65,7 @@ def test_what_is_no_uri_is_none(uri: str) -> None:
 
 
 def test_a_host_has_no_port() -> None:
-    """A name or an address alone."""
+    """It is a name or an address alone."""
     assert host_of("Proxy1.example.com") == "proxy1.example.com"
     assert host_of("10.0.0.7") == IPv4Address("10.0.0.7")
     assert (host_of("h:1"), host_of("[::1]"), host_of("")) == (None, None, None)

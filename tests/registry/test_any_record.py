@@ -1,4 +1,4 @@
-"""Whatever another client has written: each reader of records returns a value."""
+"""For any bytes of other clients, each reader of records returns a value."""
 
 import json
 from contextlib import suppress
@@ -62,7 +62,7 @@ PATHS: Final = st.sampled_from(
 
 @st.composite
 def documents(draw: st.DrawFn) -> bytes:
-    """Draw what a client may have written where a record is."""
+    """Return any document that a client may have written as a record."""
     document: dict[str, Any] = draw(ATTRIBUTES)
     document |= {
         "type": "JSONServiceRecord",
@@ -75,7 +75,7 @@ def documents(draw: st.DrawFn) -> bytes:
 
 @given(PATHS, documents())
 def test_any_record_is_a_value(path: str, data: bytes) -> None:
-    """Or is refused as broken when it is parsed: no reader behind that raises an error of its own."""
+    """Otherwise parsing refuses it as broken: no later reader raises an error of its own."""
     try:
         record = parse_record(path, data)
     except (InvalidRecordError, NoRecordError):

@@ -1,4 +1,4 @@
-"""How our own daemons are registered."""
+"""The records of nncache's own daemons."""
 
 import pytest
 
@@ -22,14 +22,14 @@ from nncache.registry.record_json import encode_record
     ],
 )
 def test_each_host_and_port_has_a_name(host: str, name: str) -> None:
-    """That may be made, however the host is called."""
+    """The name is valid for any host."""
     daemon = RegisteredDaemon(kind=PROXY, host=host, port=9870, admin="http://h:1/")
     assert daemon.path == f"/services/nncache/components/{name}"
     assert writable(daemon.path) == daemon.path
 
 
 def test_a_proxy_offers_webhdfs_and_a_publisher_does_not() -> None:
-    """Both their pages and their metrics; all of it may be bound."""
+    """Both have pages and metrics; each record may be bound."""
     proxy = RegisteredDaemon(
         kind=PROXY,
         host="h",

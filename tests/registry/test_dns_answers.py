@@ -1,4 +1,4 @@
-"""Answers to messages of DNS."""
+"""Replies to DNS messages."""
 
 import dns.message
 import dns.rdatatype
@@ -49,24 +49,24 @@ def zone() -> Zone:
 
 @pytest.fixture
 def answers(zone: Zone) -> DnsResponder:
-    """Return answers from it."""
+    """Return a responder for that zone."""
     return DnsResponder(zone, AUTHORITY)
 
 
 def asked(answers: DnsResponder, query: Message, *, is_tcp: bool = False) -> Message:
-    """Return the answer to a query."""
+    """Return the reply to a query."""
     wire = answers.reply(query.to_wire(), is_tcp=is_tcp)
     assert wire is not None
     return dns.message.from_wire(wire)
 
 
 def lines(message: Message) -> list[str]:
-    """Return the records of an answer as a zone file has them."""
+    """Return the records of a reply as lines of a zone file."""
     return [line for rrset in message.answer for line in str(rrset).splitlines()]
 
 
 def test_proxies_are_found_by_their_service(answers: DnsResponder) -> None:
-    """With the addresses of those hosts that have theirs here; nothing is said of others."""
+    """The reply includes the addresses of hosts inside the zone, and none of other hosts."""
     answer = asked(answers, make_query(SRV.upper(), "SRV"))
     own = f"components.nncache.services.{DOMAIN}."
     v6 = "fd00-0000-0000-0000-0000-0000-0000-0007"
@@ -103,7 +103,7 @@ def test_proxies_are_found_by_their_service(answers: DnsResponder) -> None:
     ],
 )
 def test_each_kind_of_record(answers: DnsResponder, name: str, kind: str, expected: str) -> None:
-    """One of each; the serial counts the changes, and goes round."""
+    """One record of each kind; the serial number counts the changes, and wraps around."""
     (line,) = lines(asked(answers, make_query(name, kind)))
     assert line == f"{name}. 7 IN {expected}"
 
@@ -122,7 +122,7 @@ def test_each_kind_of_record(answers: DnsResponder, name: str, kind: str, expect
     ],
 )
 def test_what_is_not_there_says_for_how_long(answers: DnsResponder, name: str, kind: str, rcode: int) -> None:
-    """No name, or no such record: the SOA comes along (RFC 2308)."""
+    """Whether the name or only that record is missing, the reply includes the SOA (RFC 2308)."""
     answer = asked(answers, make_query(name, kind))
     assert (answer.rcode(), answer.answer) == (rcode, [])
     (soa,) = answer.authority
@@ -143,21 +143,21 @@ def test_what_is_not_there_says_for_how_long(answers: DnsResponder, name: str, k
     ],
 )
 def test_what_is_not_answered_says_why(answers: DnsResponder, query: Message, rcode: int) -> None:
-    """Outside the zone, a transfer of it, another class, an operation of another kind, a later EDNS."""
+    """A name outside the zone, a zone transfer, another class, another opcode, or a later EDNS version."""
     answer = asked(answers, query)
     assert (answer.rcode(), answer.answer, answer.authority) == (rcode, [], [])
     assert answer.id == query.id
 
 
 def test_the_class_any_is_that_of_the_zone(answers: DnsResponder) -> None:
-    """As in RFC 1035, section 3.2.5."""
+    """RFC 1035, section 3.2.5 has that rule."""
     query = make_query(DOMAIN, "NS", rdclass="ANY")
     assert asked(answers, query).rcode() == NOERROR
 
 
 @pytest.mark.parametrize("opcode", [1, 2, 4, 5, 6, 15])
 def test_only_queries_are_answered(answers: DnsResponder, opcode: int) -> None:
-    """An update or a notification is no more than its operation."""
+    """An update or a notification is judged by its opcode alone."""
     query = make_query(DOMAIN, "SOA")
     query.set_opcode(opcode)  # type: ignore[arg-type] # the numbers of them all
     wire = answers.reply(query.to_wire(), is_tcp=False)
@@ -167,14 +167,14 @@ def test_only_queries_are_answered(answers: DnsResponder, opcode: int) -> None:
 
 @pytest.mark.parametrize("questions", [0, 2])
 def test_there_is_one_question(answers: DnsResponder, questions: int) -> None:
-    """RFC 9619."""
+    """RFC 9619 requires exactly one question."""
     query = make_query(DOMAIN, "SOA")
     query.question = [make_query(name, "A").question[0] for name in ("a.example", "b.example")][:questions]
     assert asked(answers, query).rcode() == FORMERR
 
 
 def test_what_is_malformed_says_so(answers: DnsResponder) -> None:
-    """As far as its header goes; without one, or if it is an answer itself, nothing is said."""
+    """A valid header suffices for the error; a message without one, or a reply, gets no answer."""
     wire = make_query(DOMAIN, "SOA").to_wire()
     for broken in (wire[:-1], wire + b"x", wire[:12]):
         reply = answers.reply(broken, is_tcp=False)
@@ -193,7 +193,7 @@ def test_what_is_malformed_says_so(answers: DnsResponder) -> None:
 
 
 def test_a_registry_that_was_not_read_is_a_failure_of_the_server(zone: Zone, answers: DnsResponder) -> None:
-    """Not a name that is not there; that is seen at once when it has been read."""
+    """The reply is SERVFAIL, not NXDOMAIN; once the registry has been read, queries are answered."""
     zone.is_loaded = False
     assert asked(answers, make_query(SRV, "SRV")).rcode() == SERVFAIL
     zone.is_loaded = True
@@ -201,7 +201,7 @@ def test_a_registry_that_was_not_read_is_a_failure_of_the_server(zone: Zone, ans
 
 
 def test_an_answer_is_that_of_now(zone: Zone, answers: DnsResponder) -> None:
-    """The one that is kept goes with the next change; ids are each question's own."""
+    """A cached reply is discarded at the next change; each reply has the id of its query."""
     first, second = make_query(SRV, "SRV", id=1), make_query(SRV, "SRV", id=2)
     assert (asked(answers, first).id, asked(answers, second).id) == (1, 2)
     assert len(asked(answers, first).answer[0]) == 3
@@ -214,7 +214,7 @@ def test_an_answer_is_that_of_now(zone: Zone, answers: DnsResponder) -> None:
     ("proxies", "payload", "size"), [(16, None, 512), (40, 1232, 1232), (40, 4096, UDP_BYTES), (16, 100, 512)]
 )
 def test_what_does_not_fit_is_asked_for_again_over_tcp(proxies: int, payload: int | None, size: int) -> None:
-    """TC, and no half of a set of records."""
+    """The reply has the TC flag, and never a part of a set of records."""
     answers = DnsResponder(
         zone_of(*(f"host-{number:03}.of-a-long-name.example.com" for number in range(proxies))), AUTHORITY
     )
@@ -229,7 +229,7 @@ def test_what_does_not_fit_is_asked_for_again_over_tcp(proxies: int, payload: in
 
 
 def test_addresses_that_do_not_fit_are_left_out(zone: Zone) -> None:
-    """They are sent along to save a question; that is no reason to ask over TCP."""
+    """They are additional records that save a query, so they are no reason to use TCP."""
     answers = DnsResponder(zone_of(*(f"10.0.0.{number}" for number in range(5))), AUTHORITY)
     answer = asked(answers, make_query(SRV, "SRV", use_edns=None))
     assert not answer.flags & TC
@@ -241,7 +241,7 @@ def test_addresses_that_do_not_fit_are_left_out(zone: Zone) -> None:
 
 
 def test_a_crowd_is_bounded() -> None:
-    """Over UDP it is known not to fit before it is written."""
+    """Over UDP the reply is known not to fit before it is encoded."""
     zone = Zone(AUTHORITY.domain_bytes)
     zone.is_loaded = True
     for number in range(MAX_RRSET + 10):
@@ -256,7 +256,7 @@ def test_a_crowd_is_bounded() -> None:
 
 @given(st.binary(max_size=600), st.booleans())
 def test_any_bytes_get_an_answer_or_none(wire: bytes, is_tcp: bool) -> None:
-    """Never an error; the fuzz target of DNS changes messages that were good."""
+    """No bytes cause an exception; the fuzz target of DNS mutates valid messages."""
     reply = DnsResponder(zone_of("h"), AUTHORITY).reply(wire, is_tcp=is_tcp)
     if reply is not None:
         assert len(wire) >= 12

@@ -1,4 +1,4 @@
-"""What entries and APIs are called in DNS."""
+"""The DNS names of entries and APIs."""
 
 import pytest
 
@@ -25,12 +25,12 @@ from nncache.registry.dns_names import container_names_of, label_of, names_of, s
     ],
 )
 def test_a_path_is_read_from_its_end(path: str, names: list[str]) -> None:
-    """Entries of users have Hadoop's short name, too, unless it would be one of the system's; no other path has two."""
+    """Users' entries also have Hadoop's short name, unless it equals a system name; no other path has two names."""
     assert [b".".join(name).decode() for name in names_of(path)] == names
 
 
 def test_a_dot_in_the_name_of_a_user_stays_in_its_label() -> None:
-    """Or the user `smith` could have names of the user `john.smith`."""
+    """Otherwise the user `smith` could have names of the user `john.smith`."""
     assert names_of("/users/john.smith/hbase/demo1") == (
         (b"demo1", b"hbase", b"john.smith", b"users"),
         (b"demo1", b"john.smith"),
@@ -49,7 +49,7 @@ def test_a_dot_in_the_name_of_a_user_stays_in_its_label() -> None:
     ],
 )
 def test_a_component_is_part_of_a_service(path: str, service: str) -> None:
-    """Other entries stand for themselves."""
+    """Other entries are services themselves."""
     assert service_of(path) == service
 
 
@@ -72,7 +72,7 @@ def test_a_component_is_part_of_a_service(path: str, service: str) -> None:
     ],
 )
 def test_an_api_is_a_label(api: str, label: str | None) -> None:
-    """Of a table, or by rule."""
+    """The label is in a table, or follows from a rule."""
     assert label_of(api) == label
 
 
@@ -90,7 +90,7 @@ CONTAINER = "ctr-e01-1454001598828-0001-01-000002"
 def test_a_container_has_the_names_of_hadoop(
     entry: str, description: str, component: str, names: list[str]
 ) -> None:
-    """YARN-5218: of its instance, of all of its component, and its id; a part that is no label has none."""
+    """YARN-5218: names of its instance, of its component, and its id; a part that is no valid label has none."""
     path = f"/users/joe/services/yarn-service/sleep1/components/{entry}"
     assert [b".".join(each).decode() for each in container_names_of(path, description, component)] == names
 

@@ -1,4 +1,4 @@
-"""Which resource records a service record becomes."""
+"""The resource records of a service record."""
 
 from ipaddress import IPv4Address, IPv6Address
 
@@ -28,12 +28,12 @@ def external(*endpoints: Endpoint) -> ServiceRecord:
 
 
 def labels(name: str) -> tuple[bytes, ...]:
-    """Return a name as it is kept."""
+    """Return a name in its internal form."""
     return tuple(name.encode().split(b"."))
 
 
 def test_a_component_is_found_at_its_service_and_at_its_own_name() -> None:
-    """SRV, and what DNS-SD asks for; a host name is not looked up."""
+    """The records are SRV and those of DNS-SD; a host name is not resolved."""
     url = "http://proxy1.example.com:9870/webhdfs/v1"
     record = external(uri_endpoint("org.apache.hadoop.webhdfs", "REST", url))
     service = Service(9870, "proxy1.example.com")
@@ -50,7 +50,7 @@ def test_a_component_is_found_at_its_service_and_at_its_own_name() -> None:
 
 
 def test_an_address_gets_a_name_of_its_own() -> None:
-    """SRV can name hosts alone; external ones are also those of the entry and of its service."""
+    """SRV can only name hosts; addresses of external endpoints also belong to the entry and its service."""
     record = ServiceRecord(
         external=(host_port_endpoint("x", "IPC", ("10.0.0.7", 1), ("fd00::7", 2)),),
         internal=(host_port_endpoint("y", "IPC", ("10.0.0.8", 3)),),
@@ -70,7 +70,7 @@ def test_an_address_gets_a_name_of_its_own() -> None:
 
 
 def test_our_own_daemons_are_found_by_each_of_their_apis() -> None:
-    """WebHDFS, pages and metrics."""
+    """The APIs are WebHDFS, pages and metrics."""
     daemon = RegisteredDaemon(
         kind=PROXY, host="h", port=1, webhdfs=("https://h:1/webhdfs/v1",), admin="http://h:2/"
     )
@@ -80,14 +80,14 @@ def test_our_own_daemons_are_found_by_each_of_their_apis() -> None:
 
 
 def test_each_record_is_there_once() -> None:
-    """Whatever is repeated."""
+    """Repeated endpoints and addresses have no effect."""
     endpoint = host_port_endpoint("x", "IPC", ("h", 1), ("h", 1))
     found = records_of("/services/s", external(endpoint, endpoint))
     assert len(found) == len(set(found)) == 6
 
 
 def test_an_endpoint_without_a_port_has_text_alone() -> None:
-    """So has one whose API makes no label; a text of too many bytes is left out."""
+    """The same holds for an API without a valid label; a text that is too long is omitted."""
     nowhere = Endpoint(api="x", protocol="p", address_type="path", addresses=({"path": "/x"},))
     unnamed = host_port_endpoint("//", "IPC", ("h", 1))
     assert shown("/services/s", external(nowhere, unnamed)) == {
@@ -97,18 +97,18 @@ def test_an_endpoint_without_a_port_has_text_alone() -> None:
 
 
 def test_text_says_what_is_so_of_all_addresses() -> None:
-    """Other schemes and paths are left to the registry itself."""
+    """Schemes and paths that differ are only in the registry itself."""
     endpoint = uri_endpoint("x", "REST", "http://a/1", "http://b/2")
     assert shown("/services/s", external(endpoint))["s.services"] == [Text((b"api=x", b"scheme=http"))]
 
 
 def test_an_entry_without_a_name_has_no_records() -> None:
-    """Other clients may have made one."""
+    """Other clients may have created one."""
     assert records_of("/services/A", external(host_port_endpoint("x", "IPC", ("h", 1)))) == ()
 
 
 def test_a_record_of_another_client_is_bounded() -> None:
-    """In the number of its addresses, and so of its records."""
+    """The number of its addresses is limited, and therefore that of its records."""
     endpoint = host_port_endpoint("x", "IPC", *(("h", port + 1) for port in range(1000)))
     found = records_of("/services/s", external(*(endpoint,) * 1000))
     assert sum(isinstance(data, Service) for _, data in found) == 2 * MAX_ADDRESSES
@@ -128,7 +128,7 @@ def container(number: int, **attributes: str) -> tuple[str, ServiceRecord]:
 
 
 def test_a_container_of_yarn_has_the_names_of_hadoops_server() -> None:
-    """It has no endpoint, but an address; "Service Discovery" of Hadoop's documentation names it so (YARN-5218)."""
+    """It has no endpoint, but an address; Hadoop's documentation "Service Discovery" defines the names (YARN-5218)."""
     path, record = container(0)
     own = f"{CONTAINER}.components.sleep1.yarn-service.services.joe.users"
     address = IPv4Address("172.17.0.2")
@@ -150,12 +150,12 @@ def test_a_container_of_yarn_has_the_names_of_hadoops_server() -> None:
 
 @pytest.mark.parametrize("address", ["", "host1", "fe80::1%eth0", "172.17.0.2,172.17.0.3"])
 def test_a_container_without_an_address_has_no_names(address: str) -> None:
-    """A host name is looked up by clients, not here."""
+    """Clients resolve host names, not the registry."""
     assert shown(*container(0, **{"yarn:ip": address})) == {}
 
 
 def test_a_users_record_takes_no_name_beyond_the_users() -> None:
-    """Right below the domain there are ids of containers alone; what is no label is left out."""
+    """Directly below the domain there are only ids of containers; an invalid label is omitted."""
     _, record = container(0, **{"yarn:component": "a.b"})
     for path, extra in {
         "/users/joe/x/y/components/services": ["services.y.joe", "sleeper-0.y.joe"],

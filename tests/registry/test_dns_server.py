@@ -1,4 +1,4 @@
-"""The sockets of DNS, and their bounds, with anything behind them."""
+"""The DNS sockets and their limits, with any responder behind them."""
 
 import asyncio
 import socket
@@ -18,13 +18,13 @@ LOOPBACK = ListenAddress("127.0.0.1", 0)
 
 
 class Echo:
-    """Answers with what was asked, and how; not at all to `silence`, and fails at `fault`."""
+    """Replies with the query and its transport; `silence` gets no reply, and `fault` raises an error."""
 
     def __init__(self, times: int = 1) -> None:
         self._times = times
 
     def reply(self, wire: bytes, is_tcp: bool) -> bytes | None:
-        """Answer."""
+        """Return the reply."""
         if wire == b"fault":
             raise ValueError("one of a library")
         return None if wire == b"silence" else (b"tcp " if is_tcp else b"udp ") + wire * self._times
@@ -34,7 +34,7 @@ class Echo:
 async def served(
     per_s: float = 1000.0, *, times: int = 1, connections: int = 8, idle_s: float = HANG_S
 ) -> AsyncIterator[DnsServer]:
-    """Run one whose clock stands still."""
+    """Run a server whose clock does not move."""
     server = DnsServer(LOOPBACK, Echo(times).reply, per_s, lambda: 0.0)
     server.shares, server.idle_s = Shares(connections), idle_s
     async with asyncio.timeout(HANG_S), server:
@@ -48,13 +48,13 @@ class Client(asyncio.DatagramProtocol):
         self.received: asyncio.Queue[bytes] = asyncio.Queue()
 
     def datagram_received(self, data: bytes, addr: object) -> None:
-        """Keep it."""
+        """Keep the datagram."""
         self.received.put_nowait(data)
 
 
 @asynccontextmanager
 async def datagrams(server: DnsServer) -> AsyncIterator[tuple[Callable[[bytes], None], asyncio.Queue[bytes]]]:
-    """Yield what sends, and what is received."""
+    """Yield a function that sends, and the queue of received datagrams."""
     address = (server.address.host, server.address.port)
     loop = asyncio.get_running_loop()
     transport, client = await loop.create_datagram_endpoint(Client, remote_addr=address)
@@ -70,24 +70,24 @@ async def connected(server: DnsServer) -> tuple[asyncio.StreamReader, asyncio.St
 
 
 def framed(*messages: bytes) -> bytes:
-    """Put the length before each."""
+    """Prefix each message with its length."""
     return b"".join(len(message).to_bytes(2, "big") + message for message in messages)
 
 
 async def message(reader: asyncio.StreamReader) -> bytes:
-    """Return the next one."""
+    """Return the next message."""
     return await reader.readexactly(int.from_bytes(await reader.readexactly(2), "big"))
 
 
 async def refused(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """See that a connection is closed without an answer."""
+    """Check that a connection is closed without a reply."""
     with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
         await reader.readexactly(1)
     writer.close()
 
 
 async def test_both_transports_are_on_one_port() -> None:
-    """Also of one that the system chose."""
+    """This also holds if the system chose the port."""
     async with served() as server, datagrams(server) as (send, received):
         send(b"hello")
         assert await received.get() == b"udp hello"
@@ -98,7 +98,7 @@ async def test_both_transports_are_on_one_port() -> None:
 
 
 async def test_every_address_is_that_of_both_families() -> None:
-    """On both transports: `[::]` serves IPv4 as well."""
+    """This holds for both transports: `[::]` serves IPv4 as well."""
     async with DnsServer(ListenAddress("::", 0), Echo().reply, 1000.0, lambda: 0.0) as server:
         loop, port = asyncio.get_running_loop(), server.address.port
         for host in ("127.0.0.1", "::1"):
@@ -113,7 +113,7 @@ async def test_every_address_is_that_of_both_families() -> None:
 
 
 async def test_a_message_may_come_in_pieces_and_many_at_once() -> None:
-    """Answers come in the order of the questions (RFC 7766)."""
+    """Replies are in the order of the queries (RFC 7766)."""
     async with served() as server:
         reader, writer = await connected(server)
         for byte in framed(b"one"):
@@ -125,7 +125,7 @@ async def test_a_message_may_come_in_pieces_and_many_at_once() -> None:
 
 
 async def test_an_internal_error_costs_one_answer() -> None:
-    """The bytes are in the log, once."""
+    """The message's bytes are logged once."""
     async with served() as server, datagrams(server) as (send, received):
         for text in (b"fault", b"fault", b"silence", b"hello"):
             send(text)
@@ -140,7 +140,7 @@ async def test_an_internal_error_costs_one_answer() -> None:
 
 
 async def test_an_address_over_its_rate_is_not_answered() -> None:
-    """Over UDP its messages are dropped, over TCP its connection is closed: that is counted apart."""
+    """Over UDP its messages are dropped, and over TCP its connection is closed, with separate counters."""
     async with served(per_s=0.4) as server, datagrams(server) as (send, received):
         for number in range(4):
             send(b"%d" % number)
@@ -154,7 +154,7 @@ async def test_an_address_over_its_rate_is_not_answered() -> None:
 
 
 async def test_a_large_answer_counts_as_several() -> None:
-    """By its size."""
+    """The number depends on its size."""
     async with served(per_s=2, times=600) as server, datagrams(server) as (send, received):
         for _ in range(6):
             send(b"0123")  # 2,404 bytes of answer: five
@@ -163,7 +163,7 @@ async def test_a_large_answer_counts_as_several() -> None:
 
 
 async def test_connections_are_bounded_and_idle_ones_end() -> None:
-    """A whole message gives more time, a byte of one does not."""
+    """A complete message extends the time; a single byte does not."""
     async with served(connections=1, idle_s=0.2) as server:
         reader, writer = await connected(server)
         writer.write(b"\0")
@@ -176,7 +176,7 @@ async def test_connections_are_bounded_and_idle_ones_end() -> None:
 
 
 async def test_a_client_that_does_not_read_is_not_answered_further() -> None:
-    """Until it reads: what is held for it is bounded, and nothing is lost."""
+    """Until it reads again the memory held for it is bounded, and no reply is lost."""
     size, number = 60_000, 400
     async with served(per_s=1e6, times=size // 4) as server:
         with socket.socket() as end:
@@ -195,7 +195,7 @@ async def test_a_client_that_does_not_read_is_not_answered_further() -> None:
 
 
 async def test_an_address_in_use_is_an_error() -> None:
-    """Of either transport; nothing stays open."""
+    """This holds for either transport, and no socket remains open."""
     address = free_address()
     host, _, port = address.partition(":")
     for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
@@ -211,7 +211,7 @@ async def test_an_address_in_use_is_an_error() -> None:
 
 
 async def test_the_end_closes_connections() -> None:
-    """At once."""
+    """They are closed immediately."""
     async with served() as server:
         reader, writer = await connected(server)
         await until_so(lambda: len(server.open) == 1)

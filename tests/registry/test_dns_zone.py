@@ -1,4 +1,4 @@
-"""The names of a zone, as entries come and go."""
+"""The names of a zone while entries are created and removed."""
 
 from ipaddress import IPv4Address, IPv6Address
 
@@ -20,7 +20,7 @@ def record(*hosts: str) -> ServiceRecord:
 
 
 def test_a_service_has_the_records_of_all_its_components() -> None:
-    """Each goes with its entry; what two have stays until both are gone."""
+    """Each record disappears with its entry; one shared by two entries remains until both are gone."""
     zone = Zone(18)
     zone.take("/services/s/components/a", record("h"))
     zone.take("/services/s/components/b", record("h"))
@@ -41,7 +41,7 @@ def test_a_service_has_the_records_of_all_its_components() -> None:
 
 
 def test_a_name_between_others_is_there() -> None:
-    """Without records of its own (RFC 8020)."""
+    """The name exists without records of its own (RFC 8020)."""
     zone = Zone(18)
     zone.take("/services/s", record("h"))
     assert zone.has((b"_tcp", b"s", b"services"))
@@ -51,7 +51,7 @@ def test_a_name_between_others_is_there() -> None:
 
 
 def test_only_what_is_other_is_a_change() -> None:
-    """Its number tells states of the zone apart."""
+    """The number of changes identifies a state of the zone."""
     zone = Zone(18)
     zone.take("/services/s", record("h"))
     zone.take("/services/s", record("h"))
@@ -63,7 +63,7 @@ def test_only_what_is_other_is_a_change() -> None:
 
 
 def test_what_a_new_reading_does_not_find_is_dropped() -> None:
-    """The connection may have been away for long."""
+    """The connection may have been lost for long."""
     zone = Zone(18)
     for name in "abc":
         zone.take(f"/services/{name}", record(name))
@@ -75,7 +75,7 @@ def test_what_a_new_reading_does_not_find_is_dropped() -> None:
 
 
 def test_a_name_that_is_too_long_is_left_out() -> None:
-    """The others of its entry stay."""
+    """The other names of its entry remain."""
     path = "/services/" + "/".join(["a" * 60] * 3)
     zone = Zone(18)
     zone.take(path, record("10.0.0.7"))
@@ -109,7 +109,7 @@ RECORDS = st.none() | st.lists(st.sampled_from(["h", "i", "10.0.0.7", "fd00::1"]
 @settings(max_examples=50)
 @given(st.lists(st.tuples(PATHS, RECORDS), max_size=12))
 def test_any_order_leads_to_the_same_zone(steps: list[tuple[str, ServiceRecord | None]]) -> None:
-    """A zone that has seen changes is one that was made of the last state alone."""
+    """A zone after any changes equals one built only from the final state."""
     zone, last = Zone(18), Zone(18)
     for path, taken in steps:
         zone.take(path, taken)
@@ -123,5 +123,5 @@ def test_any_order_leads_to_the_same_zone(steps: list[tuple[str, ServiceRecord |
 
 
 def known(zone: Zone, name: Labels) -> tuple[bool, list[set[Data]]]:
-    """Return what a zone says of a name."""
+    """Return the zone's contents for a name."""
     return zone.has(name), [set(zone.find(name, kind, 99)) for kind in KINDS]

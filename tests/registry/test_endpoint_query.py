@@ -31,7 +31,7 @@ HBASE = ServiceRecord(
     ],
 )
 def test_a_field_is_found_in_any_endpoint(text: str, *, is_found: bool) -> None:
-    """Exactly, or by how it begins."""
+    """The match is exact, or by a prefix."""
     query = EndpointQuery.parse(text)
     assert query.matches_record(HBASE) is is_found
     assert not is_found or query.is_possible_in(encode_record(HBASE))
@@ -39,7 +39,7 @@ def test_a_field_is_found_in_any_endpoint(text: str, *, is_found: bool) -> None:
 
 @pytest.mark.parametrize("text", ["", "api", "api=", "addresses=x", "API=x", "=x"])
 def test_what_is_no_search_is_refused_with_what_is(text: str) -> None:
-    """With an example."""
+    """The error has an example."""
     with pytest.raises(
         ValueError, match=r"must be FIELD=VALUE with FIELD one of api, protocol.*api=org.apache.hbase"
     ):
@@ -47,14 +47,14 @@ def test_what_is_no_search_is_refused_with_what_is(text: str) -> None:
 
 
 def test_data_without_the_value_need_no_parsing() -> None:
-    """That is what makes a search through all records quick."""
+    """That makes a search through all records fast."""
     assert not EndpointQuery("api", "org.apache.storm").is_possible_in(encode_record(HBASE))
     assert not EndpointQuery("api", "org.apache.storm*").is_possible_in(encode_record(HBASE))
 
 
 @given(api=st.text(max_size=8), escaped=st.booleans())
 def test_nothing_that_matches_is_passed_over(api: str, *, escaped: bool) -> None:
-    """However JSON spells the value."""
+    """This also holds if JSON escapes the value."""
     data = encode_record(ServiceRecord(external=(uri_endpoint(api, "REST"),)))
     if escaped:
         data = data.replace(b'"REST"', b'"\\u0052EST"')
@@ -64,11 +64,11 @@ def test_nothing_that_matches_is_passed_over(api: str, *, escaped: bool) -> None
 
 @pytest.mark.parametrize("value", ["ü", 'a"b', "a\\b", "a\tb", "\U0001f600*"])
 def test_a_value_that_json_may_spell_otherwise_is_parsed_for(value: str) -> None:
-    """Its bytes tell nothing."""
+    """Its raw bytes prove nothing."""
     assert EndpointQuery("api", value).is_possible_in(b"")
 
 
 def test_a_value_that_another_client_has_escaped_is_found() -> None:
-    """JSON may spell any character so; Hadoop does not, but others may."""
+    """JSON may escape any character; Hadoop does not, but other clients may."""
     data = encode_record(HBASE).replace(b"org.apache.hbase", b"org.apache.\\u0068base")
     assert EndpointQuery.parse("api=classpath:org.apache.hbase").is_possible_in(data)

@@ -1,4 +1,4 @@
-"""ZooKeeper's leader is killed while the registry is written: what was acknowledged is there, and nothing is half."""
+"""ZooKeeper's leader is killed during writes to the registry: acknowledged writes survive, and none is partial."""
 
 import asyncio
 import contextlib
@@ -28,9 +28,9 @@ WRITERS = 4
 
 
 class Writer:
-    """Binds and deletes entries of its own, and knows what each may be.
+    """Writes and deletes entries of its own, and records the possible states of each.
 
-    `may_be` is by path what it may hold, None for nothing: one after an answer, several after writes without one.
+    `may_be` has the possible contents by path, None for no entry: one after a reply, several after unanswered writes.
     """
 
     def __init__(self, registry: Registry, seed: int) -> None:
@@ -41,7 +41,7 @@ class Writer:
         self._chance = random.Random(seed)
 
     async def work(self, begun: asyncio.Event, done: asyncio.Event, writes: list[int]) -> None:
-        """Write until all writers together have written often enough; tell when a third is done."""
+        """Write until all writers together have done enough writes; set `begun` after a third."""
         while not done.is_set():
             path = f"/services/w{self._seed}-{self._chance.randint(0, 19)}"
             record = (
@@ -71,7 +71,7 @@ class Writer:
 
 @contextlib.asynccontextmanager
 async def session(address: str) -> AsyncIterator[Session]:
-    """Yield a session with the whole ensemble, connected."""
+    """Yield a connected session with the whole ensemble."""
     settings = ZooKeeperSettings(zookeeper=tuple(address.split(",")), zookeeper_session_timeout_s=10.0)
     async with Session(settings, asyncio.get_running_loop().time) as made:
         await made.wait_connected(DEADLINE_S)
@@ -79,7 +79,7 @@ async def session(address: str) -> AsyncIterator[Session]:
 
 
 async def test_the_leader_is_killed_during_a_thousand_writes(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every acknowledged write is there; the view of a follower is the tree in the end."""
+    """Every acknowledged write exists, and in the end a follower's view equals the tree."""
     with ZooKeeperEnsemble(hadoop_version=HADOOP) as ensemble:
         async with contextlib.AsyncExitStack() as stack:
             sessions = [

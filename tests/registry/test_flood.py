@@ -1,4 +1,4 @@
-"""One client's flood, small: it is throttled, and nothing of others fails."""
+"""A small flood of one client: it is throttled, and no call of others fails."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.registry.flood import FLOODS, Flood, Others, Reported, run
 
 @pytest.mark.long
 def test_a_flood_is_throttled(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    """Others get all their answers."""
+    """Other clients get all their replies."""
     found = run(cluster, records=200, rounds=1, seconds=3.0)
     with capsys.disabled():
         print("", *(line for reported in found for line in reported.lines()), sep="\n")  # noqa: T201 - the figures
@@ -24,7 +24,7 @@ def test_a_flood_is_throttled(cluster: Cluster, capsys: pytest.CaptureFixture[st
 
 
 def test_what_falls_short_is_reported() -> None:
-    """A flood that is carried out, a request that failed, and one that took longer."""
+    """A flood that was not throttled, a failed request, and a slower one."""
     before, during = Others({"x": [0.02] * 99 + [9.0]}), Others({"x": [0.07] * 100}, ["x: 503"])
     reported = Reported("polls", (before,), (during,), (Flood(500, 0, 10.0),))
     assert [*reported.shortfalls()] == [

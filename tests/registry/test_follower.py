@@ -1,4 +1,4 @@
-"""Who waits is told which entries change, on a real ZooKeeper."""
+"""Waiting clients learn which entries changed, on a real ZooKeeper."""
 
 import asyncio
 import uuid
@@ -25,27 +25,27 @@ from tests.registry.samples import WEBHDFS
 
 @dataclass
 class Fixture:
-    """A follower of a registry, and what it has reported."""
+    """A follower of a registry, and its reports."""
 
     registry: Registry
     session: Session | None
-    reported: list[tuple[str | None, int]] = field(default_factory=list)  # and what was followed then
+    reported: list[tuple[str | None, int]] = field(default_factory=list)  # and the number of followed entries
     gaps_reported: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        """Make the follower."""
+        """Create the follower."""
         self.follower = RegistryFollower(lambda: self.session, self.registry.root)
 
     def invalidated(self, path: str | None) -> None:
-        """Be notified."""
+        """Record a report."""
         self.reported.append((path, self.follower.followed))
         if path is None:
             self.gaps_reported = self.follower.gaps
         self.news.set()
 
     async def until(self, path: str | None, followed: int | None = None) -> None:
-        """Wait until it has reported this, while it followed so many entries, and forget all that it has reported."""
+        """Wait for this report, with this number of followed entries, and discard all reports so far."""
         async with asyncio.timeout(HANG_S):
             while not any(
                 reported == path and followed in {None, count} for reported, count in self.reported
@@ -55,7 +55,7 @@ class Fixture:
         self.reported.clear()
 
     async def until_gap(self) -> None:
-        """Wait until it has reported everything after a gap."""
+        """Wait until everything is reported after a gap."""
         async with asyncio.timeout(HANG_S):
             while not self.gaps_reported:
                 self.news.clear()
@@ -65,7 +65,7 @@ class Fixture:
 
 @asynccontextmanager
 async def fixture(server: ZooKeeperServer) -> AsyncIterator[Fixture]:
-    """Return one that does not run."""
+    """Yield one that does not run."""
     async with connected(server.address) as session:
         registry = Registry(session, f"/registry-{uuid.uuid4().hex[:12]}", AccessPolicy())
         await registry.make_root()
@@ -74,7 +74,7 @@ async def fixture(server: ZooKeeperServer) -> AsyncIterator[Fixture]:
 
 @asynccontextmanager
 async def following(server: ZooKeeperServer) -> AsyncIterator[Fixture]:
-    """Return one that runs, and has reported everything that was there."""
+    """Yield one that runs and has reported all existing entries."""
     async with fixture(server) as made, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(made.follower.run(made.invalidated))
         await made.until(None)
@@ -83,7 +83,7 @@ async def following(server: ZooKeeperServer) -> AsyncIterator[Fixture]:
 
 
 async def test_each_change_is_reported(zookeeper_server: ZooKeeperServer) -> None:
-    """What is there first is reported once, as of everything; how much that is can be seen."""
+    """Existing entries are reported once, as one report of everything; the number of entries is visible."""
     async with following(zookeeper_server) as s:
         assert s.follower.followed == 3
         await s.registry.bind("/services/a", WEBHDFS)
@@ -92,13 +92,13 @@ async def test_each_change_is_reported(zookeeper_server: ZooKeeperServer) -> Non
         await s.until("/services/a")
         assert s.follower.followed == 4
         await s.registry.delete("/services/a")
-        await s.until("/services/a", followed=3)  # what is there may be reported more often than it changes
+        await s.until("/services/a", followed=3)  # an entry may be reported more often than it changes
         assert (s.follower.followed, s.follower.gaps) == (3, 0)
     assert s.follower.followed == 0
 
 
 async def test_after_a_gap_all_is_reported(zookeeper_server: ZooKeeperServer) -> None:
-    """Once everything was read again."""
+    """The report comes after everything was read again."""
     async with following(zookeeper_server) as s:
         assert s.session is not None
         await expire(zookeeper_server.address, s.session)
@@ -108,7 +108,7 @@ async def test_after_a_gap_all_is_reported(zookeeper_server: ZooKeeperServer) ->
 
 
 async def test_a_loss_is_reported_before_the_next_connection(zookeeper_server: ZooKeeperServer) -> None:
-    """So that those who wait hear of it."""
+    """Waiting clients must learn of it."""
     async with following(zookeeper_server) as s:
         zookeeper_server.process.kill()
         try:
@@ -120,7 +120,7 @@ async def test_a_loss_is_reported_before_the_next_connection(zookeeper_server: Z
 
 
 async def test_what_cannot_be_followed_is_an_error(zookeeper_server: ZooKeeperServer) -> None:
-    """No connection yet, another one, or an ACL that refuses to be read."""
+    """There is no connection yet, it is replaced, or an ACL denies reading."""
     async with fixture(zookeeper_server) as s, asyncio.timeout(HANG_S):
         session, s.session = s.session, None
         with pytest.raises(RegistryUnavailableError, match="not connected"):
@@ -140,7 +140,7 @@ ONLY_TO_ADMINISTER = Acl((AclEntry("world", "anyone", Right.ADMIN),))
 
 
 async def test_an_entry_that_may_not_be_read_costs_no_other(zookeeper_server: ZooKeeperServer) -> None:
-    """All others are followed."""
+    """All other entries are followed."""
     async with fixture(zookeeper_server) as s, asyncio.TaskGroup() as tasks:
         secret = s.registry.znode("/users/bob")
         await s.registry.zookeeper.commit([Create(secret, b"", acl=ONLY_TO_ADMINISTER)])
@@ -148,14 +148,14 @@ async def test_an_entry_that_may_not_be_read_costs_no_other(zookeeper_server: Zo
         await s.until(None)
         await s.registry.delete("/users/bob")
         await s.registry.mknode("/users/joe")
-        await s.until("/users/joe")  # so that the list has been read without it
+        await s.until("/users/joe")  # the list has been read without it
         await s.registry.mknode("/users/bob")
         await s.until("/users/bob")
         running.cancel()
 
 
 async def test_to_follow_again_leaves_no_watcher_behind() -> None:
-    """It is followed whenever a client waits, for years, and kazoo keeps what it was given until a watch fires."""
+    """Following starts whenever a client waits, for years, and kazoo keeps each watcher until its watch fires."""
     session: Any = FlatSession("/r/users", "/r/users/joe", "/r/services")
     follower = RegistryFollower(lambda: session, "/r")
     read = asyncio.Event()
@@ -170,7 +170,7 @@ async def test_to_follow_again_leaves_no_watcher_behind() -> None:
 
 
 async def ended(s: Fixture) -> str:
-    """Return why a follower ended."""
+    """Return the reason for a follower's end."""
     try:
         await s.follower.run(s.invalidated)
     except RegistryUnavailableError as error:

@@ -1,6 +1,6 @@
-"""Hadoop's own registry client and this one: each resolves what the other wrote, byte for byte after a round trip.
+"""Hadoop's registry client and nncache's: each reads the other's records, byte for byte after a round trip.
 
-The client is `RegistryOperationsService` of hadoop-registry, of the release under test, as it comes from Maven.
+The client is `RegistryOperationsService` of hadoop-registry, of the release under test, from Maven.
 """
 
 import asyncio
@@ -32,9 +32,9 @@ from tests.registry.drawn import DRAWN, drawn_record, in_java, sorted_attributes
 from tests.registry.test_dns_records import container, labels
 
 OVERWRITE = 1
-"""BindFlags.OVERWRITE."""
+"""BindFlags.OVERWRITE of Hadoop."""
 
-pytestmark = pytest.mark.long  # the first time, about 60 MB come from Maven
+pytestmark = pytest.mark.long  # the first run downloads about 60 MB from Maven
 
 
 @pytest.fixture
@@ -52,14 +52,14 @@ def client(hadoop: Any, registry: Registry, cluster: Cluster) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def marshal(hadoop: Any) -> Any:
-    """Return what makes bytes of Hadoop's records."""
+    """Return the marshaller of Hadoop's records."""
     return hadoop.registry.client.binding.RegistryUtils.ServiceRecordMarshal()
 
 
 async def test_drawn_records_are_resolved_by_the_other_client(
     hadoop: Any, registry: Registry, client: Any, marshal: Any
 ) -> None:
-    """Each writes what it read as the same bytes, but for the order of attributes."""
+    """Each writes the record that it read as the same bytes, except for the order of attributes."""
     chance, path = random.Random(1), "/services/drawn"
     for number in range(DRAWN):
         record = drawn_record(chance)
@@ -76,7 +76,7 @@ async def test_drawn_records_are_resolved_by_the_other_client(
 
 
 async def test_what_hadoops_own_tests_write(hadoop: Any, registry: Registry, client: Any) -> None:
-    """The example entry and the names of `RegistryTestHelper` (Hadoop 3.5.0), built as its tests build them."""
+    """The example entry and names of `RegistryTestHelper` (Hadoop 3.5.0), built as its tests build them."""
     utils, types = hadoop.registry.client.binding.RegistryTypeUtils, hadoop.registry.client.types
     record = types.ServiceRecord()
     record.set("yarn:id", "example-0001")
@@ -100,7 +100,7 @@ async def test_what_hadoops_own_tests_write(hadoop: Any, registry: Registry, cli
 
 
 async def test_the_operations_mean_the_same(hadoop: Any, registry: Registry, client: Any) -> None:
-    """What each client's operation leaves, and which exception each raises."""
+    """Each client's operation has the same result, and raises the corresponding exception."""
     await registry.mknode("/users/joe/hbase", create_parents=True)
     assert not client.mknode("/users/joe/hbase", False)
     await registry.bind("/users/joe/hbase/demo1", ServiceRecord(description="a"))
@@ -148,9 +148,9 @@ NAMES = (
 
 @pytest.fixture
 def server(hadoop: Any, registry: Registry, cluster: Cluster) -> int:
-    """Return the port of Hadoop's server of the same registry.
+    """Return the port of Hadoop's DNS server for the same registry.
 
-    It ends with its JVM: its `stop` waits for a lock that the thread which reads UDP never releases (Hadoop 3.5.0).
+    It ends with its JVM: `stop` waits for a lock that the UDP thread never releases (Hadoop 3.5.0).
     """
     _, _, port = free_address().rpartition(":")
     configuration = hadoop.conf.Configuration(False)
@@ -170,7 +170,7 @@ def server(hadoop: Any, registry: Registry, cluster: Cluster) -> int:
 
 
 async def answered(port: int, name: str) -> frozenset[IPv4Address]:
-    """Return the addresses that a server has for a name below the domain."""
+    """Return a server's addresses for a name below the domain."""
     question = dns.message.make_query(f"{name}.{DOMAIN}.", dns.rdatatype.A)
     reply = await dns.asyncquery.udp(question, "127.0.0.1", port=port, timeout=HANG_S)
     assert reply.rcode() in {dns.rcode.NOERROR, dns.rcode.NXDOMAIN}
@@ -183,7 +183,7 @@ async def answered(port: int, name: str) -> frozenset[IPv4Address]:
 
 
 async def test_hadoops_server_has_the_same_names(registry: Registry, server: int) -> None:
-    """Of containers, their components, and their ids."""
+    """The names are those of containers, components, and ids."""
     zone = Zone(len(DOMAIN) + 2)
     for number in range(2):
         path, record = container(number)
@@ -194,7 +194,7 @@ async def test_hadoops_server_has_the_same_names(registry: Registry, server: int
         while True:
             if len(await answered(server, "sleeper.sleep1.joe")) == 2:  # it follows ZooKeeper
                 break
-            await asyncio.sleep(0.1)  # asked again until the deadline
+            await asyncio.sleep(0.1)  # repeated until the deadline
     for name in NAMES:
         ours = frozenset(zone.find(labels(name), IPv4Address, 9))
         assert (name, await answered(server, name)) == (name, ours)

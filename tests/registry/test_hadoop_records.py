@@ -1,6 +1,6 @@
-"""Hadoop's classes for records and names, and ours: the same bytes, the same names, the same refusals.
+"""Hadoop's classes for records and names, and nncache's: the same bytes, names and refusals.
 
-Without a ZooKeeper; test_hadoop_client has one.
+These tests need no ZooKeeper; test_hadoop_client uses one.
 """
 
 import random
@@ -30,12 +30,12 @@ def hadoop() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def marshal(hadoop: Any) -> Any:
-    """Return what makes bytes of Hadoop's records, and records of bytes."""
+    """Return the marshaller, which converts Hadoop's records to bytes and back."""
     return hadoop.registry.client.binding.RegistryUtils.ServiceRecordMarshal()
 
 
 def test_drawn_records_are_the_same_bytes(hadoop: Any, marshal: Any) -> None:
-    """Written by either, read by the other and written again."""
+    """Either side writes the record; the other reads it and writes it again."""
     chance = random.Random(1)
     for number in range(DRAWN):
         record = drawn_record(chance)
@@ -48,15 +48,15 @@ def test_drawn_records_are_the_same_bytes(hadoop: Any, marshal: Any) -> None:
 
 
 def test_hadoop_reads_and_refuses_the_same(hadoop: Any, marshal: Any) -> None:
-    """The cases of test_record_json: what each text becomes, and that a broken one is broken there, too."""
+    """The cases of test_record_json have the same results, and Hadoop refuses the same broken texts."""
     validate = hadoop.registry.client.binding.RegistryTypeUtils.validateServiceRecord
     for document, again in AS_HADOOP.items():
         read = marshal.fromBytes("/p", document.encode(), "JSONServiceRecord")
         validate("/p", read)
         seen = bytes(marshal.toBytes(read)).decode()
-        if '"external":null' in document:  # written as an empty list here
+        if '"external":null' in document:  # nncache writes an empty list
             assert seen == '{"type":"JSONServiceRecord"}'
-        elif '"x":1.50' in document:  # a number's text is kept here
+        elif '"x":1.50' in document:  # nncache keeps the text of a number
             assert sorted_attributes(seen.encode()).decode() == again.replace("1.50", "1.5")
         else:
             assert seen == again
@@ -67,7 +67,7 @@ def test_hadoop_reads_and_refuses_the_same(hadoop: Any, marshal: Any) -> None:
 
 
 def test_users_and_ids_have_the_names_that_hadoop_gives_them(hadoop: Any) -> None:
-    """Wherever Hadoop's name is a host name; else it is refused here, where Hadoop makes an entry all the same."""
+    """Where Hadoop's name is a host name; otherwise nncache refuses the user, while Hadoop creates an entry."""
     binding, chance = hadoop.registry.client.binding, random.Random(3)
     users = [
         "joe",

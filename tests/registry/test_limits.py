@@ -1,4 +1,4 @@
-"""What a record that is bound may hold: each limit at its edge and one beyond."""
+"""The limits of a record that is bound: each at its edge and one beyond."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from tests.registry.samples import yarn_record
 
 
 def endpoint(address: Address | None = None, **changes: object) -> Endpoint:
-    """Return an endpoint that is allowed, with these changes."""
+    """Return a valid endpoint with these changes."""
     given = {"uri": "http://h/"} if address is None else address
     fields = {"api": "a", "protocol": "REST", "address_type": "uri", "addresses": (given,)} | changes
     return Endpoint(**fields)  # type: ignore[arg-type]  # the cases say what each field is
@@ -29,7 +29,7 @@ def at_port(port: str) -> ServiceRecord:
 
 
 def quorum(address_type: str, **fields: tuple[str, ...]) -> Endpoint:
-    """Return the endpoint of a ZooKeeper whose servers have these fields."""
+    """Return the endpoint of a ZooKeeper quorum whose servers have these fields."""
     addresses = (dict(zip(fields, values, strict=True)) for values in zip(*fields.values(), strict=True))
     servers = tuple({"port": "2181", **each} for each in addresses)
     return endpoint(addresses=servers, address_type=address_type)
@@ -96,19 +96,19 @@ REFUSED: Mapping[str, tuple[ServiceRecord, str]] = {
 
 @pytest.mark.parametrize("record", ALLOWED.values(), ids=ALLOWED)
 def test_a_record_within_the_limits(record: ServiceRecord) -> None:
-    """Up to the last byte."""
+    """Each limit is inclusive."""
     check_record("/p", record, limits.MAX_RECORD_BYTES)
 
 
 @pytest.mark.parametrize(("record", "part"), REFUSED.values(), ids=REFUSED)
 def test_a_record_beyond_a_limit_names_the_field(record: ServiceRecord, part: str) -> None:
-    """With how it is and what is allowed."""
+    """The error has the actual size and the limit."""
     with pytest.raises(InvalidRecordError, match=part) as caught:
         check_record("/p", record, 100)
     assert caught.value.path == "/p"
 
 
 def test_a_record_has_a_size() -> None:
-    """However it comes to it."""
+    """The size is limited for any content."""
     with pytest.raises(InvalidRecordError, match="the record has 65537 bytes; at most 65536"):
         check_record("/p", ServiceRecord(), 65537)

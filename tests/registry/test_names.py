@@ -1,4 +1,4 @@
-"""Names of entries and of users."""
+"""The names of entries and users."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from nncache.registry.names import element_of_user, fault_of_label, fault_of_use
 
 @pytest.mark.parametrize("label", ["a", "0", "a-b", "xn--bcher-kva", "0000", "a" * 63, "a--b"])
 def test_a_label_of_a_host_name(label: str) -> None:
-    """RFC 1123 allows a digit first; 63 bytes are the most of RFC 1035."""
+    """RFC 1123 allows a leading digit; RFC 1035 allows 63 bytes."""
     assert fault_of_label(label) is None
 
 
@@ -31,7 +31,7 @@ def test_a_label_of_a_host_name(label: str) -> None:
     ],
 )
 def test_what_is_no_label_is_named_with_the_rule(label: str, part: str) -> None:
-    """The length is of its bytes."""
+    """The length counts bytes."""
     fault = fault_of_label(label)
     assert fault is not None
     assert part in fault
@@ -39,7 +39,7 @@ def test_what_is_no_label_is_named_with_the_rule(label: str, part: str) -> None:
 
 
 def test_only_a_user_may_have_dots() -> None:
-    """Hadoop keeps them; each part is a label, and 63 bytes are for all of it."""
+    """Hadoop keeps them; each part is a label, and the whole has at most 63 bytes."""
     assert fault_of_user("john.smith") is None
     assert "is empty" in (fault_of_user("john..smith") or "")
     assert "'smith-'" in (fault_of_user("john.smith-") or "")
@@ -64,7 +64,7 @@ def test_only_a_user_may_have_dots() -> None:
     ],
 )
 def test_the_entry_of_a_user_is_hadoops(user: str, element: str) -> None:
-    """Each pair was seen of Hadoop 3.5.0; test_hadoop_client asks it again."""
+    """Each pair was observed with Hadoop 3.5.0; test_hadoop_client checks it again."""
     assert element_of_user(user) == element
 
 
@@ -72,7 +72,7 @@ def test_the_entry_of_a_user_is_hadoops(user: str, element: str) -> None:
     "user", ["joe smith", "joe_smith", "-storm", "@REALM", "/host", "", "a" * 64, "ü" * 60, "a..b"]
 )
 def test_a_user_without_a_name_is_refused(user: str) -> None:
-    """A space, an underscore or a hyphen in the wrong place has no punycode."""
+    """A space, an underscore or a misplaced hyphen cannot be encoded with punycode."""
     with pytest.raises(InvalidPathnameError) as caught:
         element_of_user(user)
     assert repr(user) in str(caught.value)

@@ -1,4 +1,4 @@
-"""The registry's operations, on ZooKeeper and on the fake that stands for it."""
+"""The registry's operations, on ZooKeeper and on the fake one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -43,7 +43,7 @@ async def registry(request: pytest.FixtureRequest) -> AsyncIterator[Registry]:
 
 
 async def test_what_is_bound_is_resolved(registry: Registry) -> None:
-    """And seen by stat, exists and list."""
+    """`stat`, `exists` and `list` show it as well."""
     await registry.bind("/services/hdfs", WEBHDFS)
     assert await registry.resolve("services/hdfs/") == WEBHDFS
     status = await registry.stat("/services/hdfs")
@@ -56,7 +56,7 @@ async def test_what_is_bound_is_resolved(registry: Registry) -> None:
 
 
 async def test_a_second_bind_must_ask_to_overwrite(registry: Registry) -> None:
-    """Else the first stays."""
+    """Otherwise the first record remains."""
     await registry.bind("/services/hdfs", WEBHDFS)
     with pytest.raises(FileAlreadyExistsError, match="/services/hdfs: the entry is there already"):
         await registry.bind("/services/hdfs", OTHER)
@@ -68,7 +68,7 @@ async def test_a_second_bind_must_ask_to_overwrite(registry: Registry) -> None:
 
 
 async def test_what_is_above_must_be_there(registry: Registry) -> None:
-    """For an entry with a record and for one without; mknode makes it if it is asked to."""
+    """This holds for entries with and without a record; `mknode` creates the parents on request."""
     with pytest.raises(PathNotFoundError):
         await registry.bind("/users/joe/hbase/demo1", WEBHDFS)
     with pytest.raises(PathNotFoundError):
@@ -81,7 +81,7 @@ async def test_what_is_above_must_be_there(registry: Registry) -> None:
 
 
 async def test_an_entry_may_be_missing_or_hold_no_record(registry: Registry) -> None:
-    """Or a broken one; each has an error of its own."""
+    """Its record may also be broken; each case has its own error."""
     for call in (registry.resolve, registry.stat, registry.list):
         with pytest.raises(PathNotFoundError):
             await call("/services/hdfs")
@@ -93,7 +93,7 @@ async def test_an_entry_may_be_missing_or_hold_no_record(registry: Registry) -> 
 
 
 async def test_nothing_wrong_is_written(registry: Registry) -> None:
-    """Neither a path that is none nor a record beyond the limits."""
+    """Neither an invalid path nor a record beyond the limits is written."""
     with pytest.raises(InvalidPathnameError, match="'HDFS'"):
         await registry.bind("/services/HDFS", WEBHDFS)
     with pytest.raises(InvalidPathnameError):
@@ -104,7 +104,7 @@ async def test_nothing_wrong_is_written(registry: Registry) -> None:
 
 
 async def test_delete(registry: Registry) -> None:
-    """One entry, or all below it; one that is not there is no error, as Hadoop has it."""
+    """One entry, or its whole subtree; a missing one is no error, as in Hadoop."""
     await registry.mknode("/users/joe/hbase/demo1/components/c1", create_parents=True)
     with pytest.raises(PathIsNotEmptyDirectoryError, match="recursive"):
         await registry.delete("/users/joe")
@@ -118,7 +118,7 @@ async def test_delete(registry: Registry) -> None:
 
 
 async def test_a_version_keeps_a_write_from_undoing_another(registry: Registry) -> None:
-    """Bind and delete with the version that was read."""
+    """`bind` and `delete` take the version that was read."""
     await registry.bind("/services/hdfs", WEBHDFS)
     read = await registry.read("/services/hdfs")
     await registry.bind("/services/hdfs", OTHER, version=read.status.version)
@@ -135,7 +135,7 @@ async def test_a_version_keeps_a_write_from_undoing_another(registry: Registry) 
 
 
 async def test_updates_at_once_lose_nothing(registry: Registry) -> None:
-    """Each adds its own attribute."""
+    """Each concurrent update adds its own attribute."""
     await registry.bind("/services/hdfs", ServiceRecord())
 
     def adding(name: str, record: ServiceRecord) -> ServiceRecord:
@@ -150,7 +150,7 @@ async def test_updates_at_once_lose_nothing(registry: Registry) -> None:
 
 
 async def test_an_update_needs_a_record(registry: Registry) -> None:
-    """And a new one within the limits."""
+    """The new record must be within the limits as well."""
     with pytest.raises(NoRecordError):
         await registry.update("/services", lambda record: record)
     await registry.bind("/services/hdfs", WEBHDFS)
@@ -161,7 +161,7 @@ async def test_an_update_needs_a_record(registry: Registry) -> None:
 
 
 async def test_names_of_other_clients_are_read_and_deleted(registry: Registry) -> None:
-    """Hadoop's own client makes any."""
+    """Hadoop's own client creates any names."""
     await registry.zookeeper.commit([Create(registry.znode("/users/joe smith"), b"10.0.0.7")])
     assert await registry.list("/users") == ("joe smith",)
     with pytest.raises(NoRecordError):
@@ -170,7 +170,7 @@ async def test_names_of_other_clients_are_read_and_deleted(registry: Registry) -
 
 
 async def test_nothing_is_made_below_an_ephemeral_znode(registry: Registry) -> None:
-    """ZooKeeper has none there."""
+    """ZooKeeper allows no children there."""
     await registry.zookeeper.commit([Create(registry.znode("/services/e"), b"", ephemeral=True)])
     with pytest.raises(NoChildrenForEphemeralsError):
         await registry.bind("/services/e/x", WEBHDFS)
@@ -178,7 +178,7 @@ async def test_nothing_is_made_below_an_ephemeral_znode(registry: Registry) -> N
 
 
 async def test_accessors_have_no_effect_in_an_open_registry(registry: Registry) -> None:
-    """As with Hadoop's client."""
+    """Hadoop's client does the same."""
     assert not registry.add_write_accessor("id", "pass")
     with pytest.raises(ValueError, match="a password"):
         registry.add_write_accessor("id", "")
@@ -188,7 +188,7 @@ async def test_accessors_have_no_effect_in_an_open_registry(registry: Registry) 
 
 
 async def test_a_secure_registry_protects_what_is_made() -> None:
-    """The maker and the accessors of that time; the home of a user; another client is refused."""
+    """For the creator and the accessors of that time, and the home's user; any other client is refused."""
     server = FakeZooKeeper(asyncio.get_running_loop().time)
     yarn, nn = ZooKeeperIdentity("sasl", "yarn@R"), ZooKeeperIdentity("sasl", "nn@R")
     policy = AccessPolicy((yarn,), "R")
@@ -219,7 +219,7 @@ async def test_a_secure_registry_protects_what_is_made() -> None:
 
 
 async def test_an_entry_that_may_not_be_read_is_left_out_of_many() -> None:
-    """The others are known; who asks about it alone is told why."""
+    """The others are returned; a query for that entry alone gets the reason."""
     registry = fake_registry()
     await registry.make_root()
     await registry.bind("/services/hdfs", WEBHDFS)
@@ -233,7 +233,7 @@ async def test_an_entry_that_may_not_be_read_is_left_out_of_many() -> None:
 
 
 async def test_the_outcome_of_a_write_without_an_answer_is_unknown() -> None:
-    """It may have been carried out."""
+    """The write may have been carried out."""
     server = FakeZooKeeper(asyncio.get_running_loop().time)
     registry = await registry_over(server.session())
     server.lose_next_commit(after=True)
@@ -243,23 +243,23 @@ async def test_the_outcome_of_a_write_without_an_answer_is_unknown() -> None:
 
 
 class Meddled(FakeSession):
-    """A session before each of whose writes another client has its turn."""
+    """A session in which another client acts before each write."""
 
     def __init__(self, server: FakeZooKeeper, meddle: Callable[[str], None]) -> None:
         super().__init__(server)
         self._meddle = meddle
 
     async def commit(self, operations: Sequence[Operation]) -> None:
-        """Let the other client go first."""
+        """Let the other client act first."""
         self._meddle(operations[0].path)
         await super().commit(operations)
 
 
 async def test_endless_changes_of_others_end_a_call() -> None:
-    """Each of them ends in bounded time, and says why."""
+    """Each call ends in bounded time, with the reason."""
     server = FakeZooKeeper(asyncio.get_running_loop().time)
     path, data = "/registry/services/hdfs", encode_record(WEBHDFS)
-    await registry_over(server.session())  # makes the root before any other client meddles
+    await registry_over(server.session())  # creates the root before another client acts
 
     def change(*operations: Operation) -> None:
         server.tree.commit(operations, 0)

@@ -1,4 +1,4 @@
-"""The bounds on the event loop and on ZooKeeper."""
+"""The limits on the use of the event loop and of ZooKeeper."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ from tests.registry.samples import WEBHDFS
     ],
 )
 async def test_others_run_after_each_slice(sizes: list[int], iterations: int) -> None:
-    """However many entries it is made of, and no sooner."""
+    """The number of entries has no influence, and a slice does not end earlier."""
     had = 0
 
     async def other() -> None:
@@ -42,22 +42,22 @@ async def test_others_run_after_each_slice(sizes: list[int], iterations: int) ->
 
 
 class Time:
-    """A clock that goes on when someone sleeps."""
+    """A clock that advances when a task sleeps."""
 
     def __init__(self) -> None:
         self.now = 1000.0
 
     def clock(self) -> float:
-        """Return it."""
+        """Return the time."""
         return self.now
 
     async def sleep(self, seconds: float) -> None:
-        """Let it go on."""
+        """Advance the clock."""
         self.now += seconds
 
 
 async def test_a_burst_is_free_and_then_one_comes_after_the_other() -> None:
-    """Ten a second: a hundred at once, and the next fifty in five seconds."""
+    """Ten per second: a hundred immediately, and the next fifty in five seconds."""
     time = Time()
     pace = Pace(10.0, time.clock, time.sleep)
     for _ in range(round(10 * BURST_S)):
@@ -73,7 +73,7 @@ async def test_a_burst_is_free_and_then_one_comes_after_the_other() -> None:
 
 
 async def test_those_who_wait_keep_their_order() -> None:
-    """Each waits for those before it, and not once for all."""
+    """Each caller waits for those before it, with one delay of its own."""
     waits: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -85,7 +85,7 @@ async def test_those_who_wait_keep_their_order() -> None:
 
 
 async def test_each_change_of_the_registry_is_one() -> None:
-    """Reads are none; of a subtree that is deleted each entry is."""
+    """Reads do not count; of a deleted subtree each entry counts."""
     waits = 0
 
     class Counted(Pace):
@@ -111,7 +111,7 @@ async def test_each_change_of_the_registry_is_one() -> None:
 
 
 async def test_results_have_the_order_of_the_arguments() -> None:
-    """And never more calls than allowed are under way."""
+    """The limit of concurrent calls is never exceeded."""
     under_way, most = 0, 0
 
     async def call(number: int) -> int:
@@ -128,7 +128,7 @@ async def test_results_have_the_order_of_the_arguments() -> None:
 
 
 async def test_an_error_is_raised_as_it_is() -> None:
-    """And ends the others."""
+    """It also cancels the other calls."""
     ended = []
 
     async def call(number: int) -> None:

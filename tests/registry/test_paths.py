@@ -7,7 +7,7 @@ from nncache.registry.errors import InvalidPathnameError
 
 
 def test_a_path_has_one_spelling() -> None:
-    """Slashes too many, and at the end, mean nothing."""
+    """Repeated and trailing slashes are ignored."""
     assert paths.elements_of("//users/joe/") == ("users", "joe")
     assert paths.path_of() == "/"
     for spelling in ("users/joe", "/users/joe/", "//users//joe"):
@@ -17,7 +17,7 @@ def test_a_path_has_one_spelling() -> None:
 
 @pytest.mark.parametrize("path", ["/users/joe smith", "/users/A_b", "/Ä", "/a b/c\\d", "/" + "x" * 70])
 def test_what_others_made_can_be_read(path: str) -> None:
-    """Hadoop's own client checks nothing but what ZooKeeper does."""
+    """Hadoop's own client checks only what ZooKeeper requires."""
     assert paths.readable(path) == path
     with pytest.raises(InvalidPathnameError):
         paths.writable(path)
@@ -27,13 +27,13 @@ def test_what_others_made_can_be_read(path: str) -> None:
     "path", ["/a/../b", "/./a", "/a\0", "/a\x1f", "/a\x7f", "/a\x9f", "/\ue000", "/\ud800", "/\uffff"]
 )
 def test_what_zookeeper_cannot_hold_is_refused(path: str) -> None:
-    """With the element."""
+    """The error names the element."""
     with pytest.raises(InvalidPathnameError, match="the element"):
         paths.readable(path)
 
 
 def test_only_the_element_of_a_user_may_have_dots() -> None:
-    """Everywhere else it would be two labels of a host name."""
+    """Anywhere else a dot would separate two labels of a host name."""
     assert (
         paths.writable("/users/john.smith/org-apache-hbase/demo1")
         == "/users/john.smith/org-apache-hbase/demo1"
@@ -44,7 +44,7 @@ def test_only_the_element_of_a_user_may_have_dots() -> None:
 
 
 def test_a_path_has_a_length() -> None:
-    """So that one client cannot fill ZooKeeper with names."""
+    """No client may fill ZooKeeper with names."""
     longest = "/" + "/".join(["a" * 63] * 16)
     assert len(longest) == paths.MAX_PATH_CHARACTERS
     assert paths.writable(longest) == longest
@@ -53,7 +53,7 @@ def test_a_path_has_a_length() -> None:
 
 
 def test_above_and_below() -> None:
-    """Also of the root."""
+    """This includes the root."""
     assert paths.parent_of("/a/b") == "/a"
     assert paths.parent_of("/a") == paths.parent_of("/") == "/"
     assert paths.below("/", "a", "b") == "/a/b"
@@ -67,7 +67,7 @@ def test_above_and_below() -> None:
 
 
 def test_the_places_of_the_design() -> None:
-    """Users' entries and core services."""
+    """They are users' entries and core services."""
     assert paths.home_of("joe@EXAMPLE.COM") == "/users/joe"
     assert paths.service_path("hdfs") == "/services/hdfs"
     with pytest.raises(InvalidPathnameError, match="'Demo'"):
@@ -75,7 +75,7 @@ def test_the_places_of_the_design() -> None:
 
 
 def test_a_path_that_is_made_has_so_many_elements() -> None:
-    """None is deeper than what is read."""
+    """No created path is deeper than those that are read."""
     assert paths.depth_of(paths.writable("/a" * paths.MAX_ELEMENTS)) == paths.MAX_ELEMENTS
     with pytest.raises(InvalidPathnameError, match="has 65 elements; at most 64 are allowed"):
         paths.writable("/a" * (paths.MAX_ELEMENTS + 1))
@@ -83,6 +83,6 @@ def test_a_path_that_is_made_has_so_many_elements() -> None:
 
 
 def test_the_order_of_entries_is_depth_first() -> None:
-    """The order of the elements, without a tuple for each path."""
+    """The order is that of the elements, without a tuple for each path."""
     some = ["/a/b/c", "/a-b", "/a/b-c", "/a/b", "/a", "/", "/a b", "/a!/b"]
     assert sorted(some, key=paths.in_order) == sorted(some, key=paths.elements_of)

@@ -1,4 +1,4 @@
-"""What goes when something of YARN has ended."""
+"""Which records are removed when an object of YARN has ended."""
 
 import pytest
 
@@ -30,12 +30,12 @@ CONTAINER = "container_e17_1408631738011_0001_01_000002"
     ],
 )
 def test_ids_of_one_application_have_it_in_common(yarn_id: str, application: str | None) -> None:
-    """Its attempts' and its containers', of any epoch."""
+    """This includes ids of attempts and containers, of any epoch."""
     assert application_of(yarn_id) == application
 
 
 def test_a_record_goes_by_its_id_and_its_policy() -> None:
-    """Both, as Hadoop's SelectByYarnPersistence has it; a permanent one goes with nothing."""
+    """Both must match, as in Hadoop's SelectByYarnPersistence; a permanent record is never removed."""
     assert selects(of("container", CONTAINER), CONTAINER, "container")
     assert not selects(of("application", CONTAINER), CONTAINER, "container")
     assert not selects(of("container", APPLICATION), CONTAINER, "container")
@@ -43,7 +43,7 @@ def test_a_record_goes_by_its_id_and_its_policy() -> None:
 
 
 def test_an_application_takes_its_components_along() -> None:
-    """From the bottom up, entries without a record among them; what is beside it stays."""
+    """They are removed from the bottom up, with entries that have no record; sibling entries remain."""
     plan = plan_purge(
         {
             "/": None,
@@ -72,7 +72,7 @@ def test_an_application_takes_its_components_along() -> None:
     ],
 )
 def test_what_belongs_to_something_else_keeps_what_is_above_it(below: ServiceRecord) -> None:
-    """Nothing is deleted on doubt; its own components that match still go."""
+    """In doubt nothing is deleted; the matching components below are still removed."""
     own = of("application", APPLICATION)
     plan = plan_purge({"/a": own, "/a/b": below, "/a/c": own}, [], APPLICATION, "application")
     assert plan.delete == ("/a/c",)
@@ -80,14 +80,14 @@ def test_what_belongs_to_something_else_keeps_what_is_above_it(below: ServiceRec
 
 
 def test_what_cannot_be_read_keeps_what_is_above_it() -> None:
-    """It may be anything."""
+    """Its record is unknown."""
     plan = plan_purge({"/a": of("container", CONTAINER)}, ["/a/b"], CONTAINER, "container")
     assert plan.delete == ()
     assert plan.kept == (KeptEntry("/a", "/a/b, which is below it, cannot be read"),)
 
 
 def test_a_foreign_id_takes_only_entries_without_a_record() -> None:
-    """Nothing says what belongs together."""
+    """With such an id nothing shows which records belong together."""
     x = of("application", "x")
     plan = plan_purge({"/a": x, "/a/b": None, "/c": x, "/c/d": of("container", "x")}, [], "x", "application")
     assert plan.delete == ("/a/b", "/a")
@@ -95,14 +95,14 @@ def test_a_foreign_id_takes_only_entries_without_a_record() -> None:
 
 
 def reaped(entries: dict[str, ServiceRecord | None], unreadable: list[str] = []) -> PurgePlan:  # noqa: B006 - never changed
-    """Plan with all that is of APPLICATION ended."""
+    """Return the plan for APPLICATION and all its parts as ended."""
     return plan_reaping(
         entries, unreadable, lambda record: application_of(record.attributes.get("yarn:id", "")) == ENDED
     )
 
 
 def test_all_that_has_ended_goes_at_once() -> None:
-    """Whatever it is, with what is below it and has no record."""
+    """Records of any kind are removed, with the entries below that have no record."""
     other = of("application", "application_1408631738011_0002")
     plan = reaped({
         "/a": of("application", APPLICATION), "/a/c": None, "/a/c/d": of("container", CONTAINER),
@@ -115,7 +115,7 @@ def test_all_that_has_ended_goes_at_once() -> None:
     "below", [ServiceRecord(), of("container", "container_1408631738011_0002_01_000001")]
 )
 def test_what_has_not_ended_keeps_what_is_above_it(below: ServiceRecord) -> None:
-    """What is beside it goes."""
+    """Sibling entries are removed."""
     plan = reaped({
         "/a": of("application", APPLICATION), "/a/b": below, "/a/c": of("container", CONTAINER),
     })  # fmt: skip
@@ -125,7 +125,7 @@ def test_what_has_not_ended_keeps_what_is_above_it(below: ServiceRecord) -> None
 
 
 def test_what_cannot_be_read_stays_with_all_above_it() -> None:
-    """An entry whose own children cannot be listed, too."""
+    """The same holds for an entry whose children cannot be listed."""
     entries: dict[str, ServiceRecord | None] = {"/a": of("application", APPLICATION)}
     for broken in ("/a", "/a/b"):
         assert reaped(entries, [broken]) == PurgePlan(

@@ -1,4 +1,4 @@
-"""The reaper and the ResourceManagers of Hadoop, before and after a failover; the fake answers as they do."""
+"""The reaper with Hadoop's ResourceManagers, before and after a failover; the fake's replies equal theirs."""
 
 import asyncio
 import http.client
@@ -24,22 +24,22 @@ from tests.registry.fake_resource_manager import FakeResourceManager, served
 from tests.registry.samples import yarn_record
 from tests.registry.yarn import Yarn, call
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # the first time, about 150 MB come from Maven
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]  # the first run downloads about 150 MB from Maven
 
 
 OLD = "application_1408631738011_0001"
-"""Of another cluster."""
+"""An application of another cluster."""
 
 
 @pytest.fixture(scope="module")
 def yarn() -> Iterator[Yarn]:
-    """Yield one whose rm1 is active."""
+    """Yield a YARN whose rm1 is active."""
     with Yarn(hadoop_version=HADOOP) as started:
         yield started
 
 
 def submitted(yarn: Yarn, url: str) -> str:
-    """Submit an application whose master runs and does not register; return its id when it has been launched."""
+    """Submit an application whose master runs without registering; return its id after the launch."""
     _, new = call(url, "/apps/new-application", "POST")
     application = str(new["application-id"])
     context = {
@@ -56,14 +56,14 @@ def submitted(yarn: Yarn, url: str) -> str:
 
 
 def awaited(url: str, application: str, state: str, *, of_attempt: bool = False) -> None:
-    """Wait until the ResourceManager says so of an application, or of its attempt."""
+    """Wait until the ResourceManager reports this state of an application, or of its attempt."""
     due = time.monotonic() + HANG_S
     while (found := state_of(url, application, of_attempt=of_attempt)) != state:
         assert time.monotonic() < due, (application, state, found)
 
 
 def state_of(url: str, application: str, *, of_attempt: bool) -> object:
-    """Return the state of an application, or of its attempt; None while it is not known."""
+    """Return the state of an application, or of its attempt; None while it is unknown."""
     if not of_attempt:
         return call(url, f"/apps/{application}")[1].get("app", {}).get("state")
     attempts = call(url, f"/apps/{application}/appattempts")[1].get("appAttempts", {}).get("appAttempt", [])
@@ -77,12 +77,12 @@ def kill(url: str, application: str) -> None:
 
 
 def master(application: str) -> str:
-    """Return the id of the container of an application's master, which no failover came before."""
+    """Return the container id of an application's master, if there was no failover before."""
     return application.replace("application", "container") + "_01_000001"
 
 
 async def looked(registry: Registry, *urls: str, terms: Terms = Terms(), delete: bool = True) -> Reaping:  # noqa: B008 - a frozen value
-    """Look once."""
+    """Run the reaper once."""
     async with aiohttp.ClientSession() as http:
         return await reap(
             registry, ResourceManagers(http, urls, timeout_s=HANG_S), "/users", terms, delete=delete
@@ -90,7 +90,7 @@ async def looked(registry: Registry, *urls: str, terms: Terms = Terms(), delete:
 
 
 async def test_an_application_that_is_killed_takes_its_records_along(registry: Registry, yarn: Yarn) -> None:
-    """Records of a running one stay, through a failover, too; so do those that YARN does not know."""
+    """Records of a running application remain, also through a failover, as do those of applications unknown to YARN."""
     first, second = yarn.urls["rm1"], yarn.urls["rm2"]
     killed, kept = submitted(yarn, first), submitted(yarn, first)
     await registry.mknode("/users/joe/web", create_parents=True)
@@ -109,7 +109,7 @@ async def test_an_application_that_is_killed_takes_its_records_along(registry: R
     assert running.gone == ()
     assert {each.path.rpartition("/")[2] for each in running.kept if not each.runs} == {"lost", "old"}
     kill(first, killed)
-    done = await looked(registry, second)  # which is standby, and sends to the active one
+    done = await looked(registry, second)  # a standby, which redirects to the active one
     assert sorted(each.path for each in done.gone) == [
         "/users/joe/web/killed", "/users/joe/web/killed-attempt", "/users/joe/web/killed-master",
     ]  # fmt: skip
@@ -133,7 +133,7 @@ async def test_an_application_that_is_killed_takes_its_records_along(registry: R
 async def test_where_they_want_a_ticket_it_logs_in(
     cluster: Cluster, registry: Registry, kdc_server: KdcServer
 ) -> None:
-    """The command, at an active one and at a standby; without a ticket it deletes nothing, and says why."""
+    """The command logs in at an active one and a standby; without a ticket it deletes nothing, and gives the reason."""
     need_gssapi()
     await registry.mknode("/users/joe/web", create_parents=True)
     await registry.bind("/users/joe/web/old", yarn_record("application", OLD))
@@ -166,11 +166,11 @@ KEYS = {
     "container": ("containerId", "containerState"),
     "RemoteException": ("exception", "javaClassName"),
 }
-"""The fields of an answer that the reaper reads or shows."""
+"""The fields of a reply that the reaper reads or shows."""
 
 
 def shown(answer: tuple[int, dict[str, Any]]) -> tuple[int, object]:
-    """Return status and fields of an answer, as far as the reaper looks at them."""
+    """Return status and fields of a reply, as far as the reaper uses them."""
     status, document = answer
     for name, keys in KEYS.items():
         if name in document:
@@ -182,7 +182,7 @@ def shown(answer: tuple[int, dict[str, Any]]) -> tuple[int, object]:
 
 
 def test_the_fake_answers_as_the_real_one_does(yarn: Yarn) -> None:
-    """Of what runs, of what has ended, of what is unknown; as a standby, too."""
+    """For running, ended and unknown objects, and as a standby."""
     (url,) = (
         each for each in yarn.urls.values() if call(each, "/info")[1]["clusterInfo"]["haState"] == "ACTIVE"
     )
@@ -224,7 +224,7 @@ def test_the_fake_answers_as_the_real_one_does(yarn: Yarn) -> None:
 
 
 def redirect(url: str) -> tuple[int, str]:
-    """Return status and Location of a page that a standby does not answer itself."""
+    """Return status and Location of a page that a standby redirects."""
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=HANG_S)
     try:
         connection.request("GET", "/ws/v1/cluster/metrics")

@@ -1,4 +1,4 @@
-"""What a look at all records deletes, what it keeps, and what other clients do meanwhile."""
+"""Which records one run of the reaper deletes and keeps, while other clients act."""
 
 import asyncio
 from collections import Counter
@@ -44,7 +44,7 @@ CHANGED = "another client has changed it since it was read"
 
 @pytest.fixture
 def manager() -> Iterator[FakeResourceManager]:
-    """Yield a ResourceManager with one application that has ended and one that has not."""
+    """Yield a ResourceManager with one ended and one running application."""
     applications = {ENDED: "KILLED", RUNS: "RUNNING"}
     fake = FakeResourceManager(
         applications=applications, attempts={ATTEMPT: "RUNNING"}, containers={LIVE: "RUNNING"}
@@ -87,12 +87,12 @@ Act = Callable[[], Awaitable[object]]
 
 
 class Meanwhile(ResourceManagers):
-    """While it is asked for the last time, another client acts."""
+    """Another client acts before the last query to the ResourceManager."""
 
     act: Act | None = None
 
     async def check_unchanged(self, active: ActiveResourceManager) -> None:
-        """Act first."""
+        """Let the other client act first."""
         if self.act is not None:
             await self.act()
         await super().check_unchanged(active)
@@ -110,20 +110,20 @@ async def asking(manager: FakeResourceManager, act: Act | None = None) -> AsyncI
 async def reaped(
     registry: Registry, manager: FakeResourceManager, act: Act | None = None, *, delete: bool = True
 ) -> Reaping:
-    """Look once."""
+    """Run the reaper once."""
     async with asking(manager, act) as managers:
         return await reap(registry, managers, "/", Terms(), delete=delete)
 
 
 def why(found: Reaping) -> dict[str, str]:
-    """Return why each entry stays."""
+    """Return the reason for each kept entry."""
     return {each.path: each.why for each in found.kept}
 
 
 async def test_what_has_ended_goes_and_all_else_stays(
     registry: Registry, manager: FakeResourceManager
 ) -> None:
-    """Each with its reason; a dry run says the same and changes nothing."""
+    """Each kept entry has a reason; a dry run reports the same and changes nothing."""
     before = await everything(registry)
     planned = await reaped(registry, manager, delete=False)
     assert await everything(registry) == before
@@ -146,7 +146,7 @@ async def test_what_has_ended_goes_and_all_else_stays(
 
 
 async def test_each_page_is_asked_for_once(registry: Registry, manager: FakeResourceManager) -> None:
-    """However many records an application has."""
+    """The number of an application's records has no influence."""
     await reaped(registry, manager)
     asked = Counter(manager.asked)
     assert asked.pop("/info") == 2
@@ -155,7 +155,7 @@ async def test_each_page_is_asked_for_once(registry: Registry, manager: FakeReso
 
 
 async def test_an_entry_that_may_not_be_read_stays(registry: Registry, manager: FakeResourceManager) -> None:
-    """With what is above it, and named; all else that has ended goes."""
+    """Its ancestors remain as well, and it is named; other ended records are removed."""
     secret = "/users/joe/web/a/components/c1"
     await registry.zookeeper.set_acl(registry.znode(secret), (AclEntry("sasl", "joe", Right.READ),), 0)
     found = await reaped(registry, manager)
@@ -167,7 +167,7 @@ async def test_an_entry_that_may_not_be_read_stays(registry: Registry, manager: 
 async def test_a_live_container_keeps_its_applications_record(
     registry: Registry, manager: FakeResourceManager
 ) -> None:
-    """So does a record below it that cannot be read."""
+    """An unreadable record below it has the same effect."""
     await registry.bind("/users/joe/web/a/components/c4", of("container", LIVE))
     znode = registry.znode("/users/joe/web/a/components/c5")
     await registry.zookeeper.commit([Create(znode, b'{"type":"JSONServiceRecord"')])
@@ -179,12 +179,12 @@ async def test_a_live_container_keeps_its_applications_record(
 
 
 async def bound(registry: Registry, path: str) -> None:
-    """Replace its record."""
+    """Replace the entry's record."""
     await registry.bind(path, of("application", RUNS), overwrite=True)
 
 
 async def made_again(registry: Registry, path: str) -> None:
-    """Make it again, so that its version is that of the one that was read: as the next run of a service does."""
+    """Delete and create the entry; its version equals the one that was read, as in the next run of a service."""
     version = (await registry.stat(path)).version
     await registry.delete(path)
     await registry.bind(path, of("container", LIVE))
@@ -192,7 +192,7 @@ async def made_again(registry: Registry, path: str) -> None:
 
 
 async def broken(registry: Registry, path: str) -> None:
-    """Make it again without a record."""
+    """Create the entry again without a record."""
     await registry.delete(path)
     await registry.zookeeper.commit([Create(registry.znode(path), b"")])
 
@@ -212,7 +212,7 @@ async def test_an_entry_that_changed_since_it_was_read_stays(
     path: str,
     change: Callable[[Registry, str], Awaitable[None]],
 ) -> None:
-    """And what is above it; it may be anything."""
+    """Its ancestors remain as well; the new record may belong to something else."""
     found = why(await reaped(registry, manager, lambda: change(registry, path)))
     assert found[path] == CHANGED
     assert await registry.exists(path)
@@ -226,28 +226,28 @@ async def test_an_entry_that_changed_since_it_was_read_stays(
 async def test_an_entry_that_another_client_has_deleted_is_gone(
     registry: Registry, manager: FakeResourceManager
 ) -> None:
-    """As it was to be."""
+    """The result is the intended one."""
     found = await reaped(registry, manager, lambda: registry.delete("/users/joe/web/a", recursive=True))
     assert not await registry.exists("/users/joe/web/a")
     assert "/users/joe/web/a" not in why(found)
 
 
 class Beset(Registry):
-    """A registry in which something comes before the deletion of each entry named c3."""
+    """A registry in which a function runs before the deletion of each entry named c3."""
 
     def __init__(self, registry: Registry, before: Act) -> None:
         super().__init__(registry.zookeeper, registry.root, registry.access)
         self._before = before
 
     async def delete(self, path: str, *, recursive: bool = False, version: int | None = None) -> bool:
-        """Delete an entry."""
+        """Delete an entry, after the function for c3."""
         if path.endswith("/c3"):
             await self._before()
         return await super().delete(path, recursive=recursive, version=version)
 
 
 async def test_a_write_in_the_last_moment_is_kept(registry: Registry, manager: FakeResourceManager) -> None:
-    """Entries are deleted by their version."""
+    """Entries are deleted with their version."""
     path = "/users/joe/web/b/components/c3"
     found = await reaped(Beset(registry, lambda: registry.update(path, lambda record: record)), manager)
     assert why(found)[path] == CHANGED
@@ -255,7 +255,7 @@ async def test_a_write_in_the_last_moment_is_kept(registry: Registry, manager: F
 
 
 async def test_what_zookeeper_refuses_is_named(registry: Registry, manager: FakeResourceManager) -> None:
-    """All else is deleted."""
+    """All other entries are deleted."""
     path = "/users/joe/web/b/components/c3"
 
     async def refuse() -> None:
@@ -267,12 +267,12 @@ async def test_what_zookeeper_refuses_is_named(registry: Registry, manager: Fake
 
 
 async def restarted(manager: FakeResourceManager) -> None:
-    """Let it be active since another time."""
+    """Change the time since which it is active."""
     manager.started_on += 1
 
 
 async def standby(manager: FakeResourceManager) -> None:
-    """Let it no longer be active."""
+    """Make it a standby."""
     manager.ha_state = "STANDBY"
 
 
@@ -280,7 +280,7 @@ async def standby(manager: FakeResourceManager) -> None:
 async def test_nothing_is_deleted_after_an_rm_change(
     registry: Registry, manager: FakeResourceManager, act: Callable[[FakeResourceManager], Awaitable[None]]
 ) -> None:
-    """Some answers may be those of one that does not know everything yet."""
+    """Some replies may come from one that does not know everything yet."""
     before = await everything(registry)
     with pytest.raises(ResourceManagerError):
         await reaped(registry, manager, lambda: act(manager))
@@ -291,7 +291,7 @@ async def test_nothing_is_deleted_after_an_rm_change(
 async def test_nothing_is_deleted_without_a_resource_manager(
     registry: Registry, manager: FakeResourceManager, delete: bool
 ) -> None:
-    """It is standby, and names no other."""
+    """It is a standby, and names no active one."""
     manager.ha_state = "STANDBY"
     before = await everything(registry)
     with pytest.raises(RegistryError, match="none is an active ResourceManager"):
@@ -300,7 +300,7 @@ async def test_nothing_is_deleted_without_a_resource_manager(
 
 
 async def test_a_path_without_an_entry_is_an_error(registry: Registry, manager: FakeResourceManager) -> None:
-    """It may be misspelt."""
+    """The path may be misspelt."""
     async with asking(manager) as managers:
         with pytest.raises(PathNotFoundError):
             await reap(registry, managers, "/users/jo", Terms(), delete=True)
@@ -311,7 +311,7 @@ SECURE = AccessPolicy((ZooKeeperIdentity(*YARN),), "R")
 
 
 async def test_records_and_names_of_an_open_registry() -> None:
-    """Broken, beyond a limit, no host name; whatever is right is not named."""
+    """The faults are a broken record, one beyond a limit, and a name that is no host name; others are not reported."""
     registry = fake_registry()
     await registry.make_root()
     await registry.bind("/services/hdfs", WEBHDFS)
@@ -330,7 +330,7 @@ async def test_records_and_names_of_an_open_registry() -> None:
 
 
 async def test_a_uri_that_is_none_is_named() -> None:
-    """It would break what reads it; it cannot be bound here."""
+    """It would break readers; nncache does not bind it."""
     registry = fake_registry()
     await registry.make_root()
     broken = ServiceRecord(external=(uri_endpoint("org.prometheus.metrics", "http", "http://[x/"),))
@@ -342,7 +342,7 @@ async def test_a_uri_that_is_none_is_named() -> None:
 
 
 async def test_acls_of_a_secure_registry() -> None:
-    """Each that differs from the design."""
+    """Each difference from the design is reported."""
     server = FakeZooKeeper(asyncio.get_running_loop().time)
     registry = Registry(server.session(frozenset({YARN})), "/registry", SECURE)
     await registry.make_root()
@@ -356,7 +356,7 @@ async def test_acls_of_a_secure_registry() -> None:
 
 
 async def test_an_entry_that_may_not_be_read_is_a_fault() -> None:
-    """Once, and no other has one; in a secure registry its ACL may not be read either."""
+    """It has one fault, and others have none; in a secure registry its ACL is not readable either."""
     server = FakeZooKeeper(asyncio.get_running_loop().time)
     registry = Registry(server.session(frozenset({YARN})), "/registry", SECURE)
     await registry.make_root()
@@ -368,19 +368,19 @@ async def test_an_entry_that_may_not_be_read_is_a_fault() -> None:
 
 
 class Failing(FakeSession):
-    """A session whose question for an ACL fails."""
+    """A session in which reading an ACL fails."""
 
     def __init__(self, server: FakeZooKeeper, failure: Callable[[str], Exception]) -> None:
         super().__init__(server, frozenset({YARN}))
         self._failure = failure
 
     async def acl(self, path: str) -> ZnodeAcl:
-        """Fail."""
+        """Raise the failure."""
         raise self._failure(path)
 
 
 async def test_an_entry_that_goes_meanwhile_has_no_faults() -> None:
-    """A connection that is lost is an error, though."""
+    """A lost connection, however, is an error."""
     server = FakeZooKeeper(asyncio.get_running_loop().time)
     registry = await registry_over(Failing(server, NoNodeError), SECURE)
     assert await audit_tree(registry, "/") == {}

@@ -1,4 +1,4 @@
-"""Records as bytes; test_hadoop_client compares with what Hadoop writes and reads."""
+"""Records as bytes; test_hadoop_client compares them with Hadoop's."""
 
 import pytest
 
@@ -16,12 +16,12 @@ def read(text: str) -> ServiceRecord:
 
 
 def written(text: str) -> str:
-    """Parse a text and write it again."""
+    """Parse a text and encode it again."""
     return encode_record(read(text)).decode()
 
 
 def test_a_whole_record() -> None:
-    """Fields in the order of Hadoop's classes, attributes in that of their names."""
+    """Fields have the order of Hadoop's classes, and attributes are sorted by name."""
     record = ServiceRecord(
         description="tomcat",
         external=(uri_endpoint("http://api/", "REST", "http://lb/", "http://lb2/"),),
@@ -66,12 +66,12 @@ AS_HADOOP = {
 
 @pytest.mark.parametrize(("text", "again"), AS_HADOOP.items())
 def test_what_is_read_as_hadoop_reads_it(text: str, again: str) -> None:
-    """Each was seen of Hadoop 3.5.0, but for what the module says."""
+    """Each result was observed with Hadoop 3.5.0, except for the differences in the module's docstring."""
     assert written(text) == again
 
 
 def test_strings_are_escaped_as_jackson_does() -> None:
-    """Upper case, surrogates as escapes, everything else as it is."""
+    """Upper-case digits, surrogates as escapes, all other characters verbatim."""
     record = ServiceRecord(description='\0\x1f\x7f\x80\u2028é\U0001f600\ud800/<>&\\"\b\f\n\r\t')
     text = encode_record(record).decode()
     assert text == (
@@ -90,7 +90,7 @@ def test_strings_are_escaped_as_jackson_does() -> None:
     ],
 )
 def test_what_is_no_record_is_seen_without_parsing(data: bytes, part: str) -> None:
-    """Hosts' addresses and other things are in znodes, too."""
+    """Znodes also contain host addresses and other data."""
     with pytest.raises(NoRecordError, match=part):
         parse_record("/p", data)
 
@@ -131,26 +131,26 @@ BROKEN = {
 
 @pytest.mark.parametrize(("text", "part"), BROKEN.items())
 def test_a_broken_record_names_the_field(text: str, part: str) -> None:
-    """Whatever Hadoop's client refuses is refused."""
+    """Everything that Hadoop's client refuses is refused."""
     with pytest.raises(InvalidRecordError, match=part) as caught:
         read(text)
     assert caught.value.path == "/p"
 
 
 def test_bytes_that_are_no_utf_8_are_replaced() -> None:
-    """As Java does."""
+    """Java does the same."""
     assert parse_record("/p", f'{{{TYPE},"description":"'.encode() + b'\xff"}').description == "\ufffd"
 
 
 def test_an_address_may_hold_null_as_others_write_it() -> None:
-    """And is written again as it was."""
+    """The null is written back unchanged."""
     endpoint = Endpoint(api="a", protocol="p", address_type="x-y", addresses=({"a": None},))
     record = ServiceRecord(external=(endpoint,))
     assert parse_record("/p", encode_record(record)) == record
 
 
 def test_a_record_that_is_too_large_is_not_parsed() -> None:
-    """Its size is the fault; what is no record is none, whatever its size."""
+    """Its size is the error; other data is no record, whatever its size."""
     data = f'{{{TYPE},"description":"'.encode() + b"x" * MAX_READ_BYTES
     with pytest.raises(
         InvalidRecordError, match=f"the record has {len(data)} bytes; it is not read"

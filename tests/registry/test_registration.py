@@ -1,4 +1,4 @@
-"""A daemon's own entry, on a ZooKeeper that a test may break."""
+"""A daemon's own entry, on a ZooKeeper that the test may stop."""
 
 import asyncio
 import logging
@@ -44,15 +44,15 @@ class Fixture:
     registry: Registry
 
     async def until(self, record: ServiceRecord | None) -> None:
-        """Wait until this is bound; None: nothing is."""
+        """Wait until this record is bound; None: no record."""
         async with asyncio.timeout(HANG_S):
             while True:
                 if await self._bound() == record:
                     return
-                await asyncio.sleep(0.02)  # asked again until the deadline
+                await asyncio.sleep(0.02)  # repeated until the deadline
 
     async def until_registered(self) -> None:
-        """Wait until it has looked."""
+        """Wait until the daemon is registered."""
         await until_so(lambda: self.registration.stats().is_registered)
 
     async def _bound(self) -> ServiceRecord | None:
@@ -64,7 +64,7 @@ class Fixture:
 
 @asynccontextmanager
 async def fixture(address: str, root: str | None = None) -> AsyncIterator[Fixture]:
-    """Run one, in a registry of its own where no root is given."""
+    """Run a registration, in a registry of its own unless a root is given."""
     root = root or f"/registry-{uuid.uuid4().hex[:12]}"
     settings = ZooKeeperSettings(zookeeper=(address,))
     made = Registration(settings, RegistrySettings(registry_root=root), boottime, None, lambda: DAEMON)
@@ -80,7 +80,7 @@ async def fixture(address: str, root: str | None = None) -> AsyncIterator[Fixtur
 async def registered(
     zookeeper_server: ZooKeeperServer, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Fixture]:
-    """Yield one that has registered, and looks often."""
+    """Yield a registration that is complete, and checks often."""
     monkeypatch.setattr(registration, "AGAIN_S", 0.05)
     monkeypatch.setattr(registration, "LOOK_S", 0.05)
     async with fixture(zookeeper_server.address) as made:
@@ -89,7 +89,7 @@ async def registered(
 
 
 async def test_a_clean_stop_removes_the_entry(registered: Fixture) -> None:
-    """And none is made any more; figures say so."""
+    """No entry is created afterwards, and the metrics show that."""
     assert registered.registration.registry() is not None
     await registered.until_registered()
     wanted = RegistrationStats(is_wanted=True, is_registered=True, is_connected=True)
@@ -97,14 +97,14 @@ async def test_a_clean_stop_removes_the_entry(registered: Fixture) -> None:
     await registered.registration.withdraw()
     assert registered.registration.stats() == RegistrationStats(is_connected=True)
     await registered.until(None)
-    for _ in range(10):  # it looks in between
+    for _ in range(10):  # it checks in between
         await asyncio.sleep(registration.LOOK_S)
         await registered.until(None)
     assert not registered.registration.stats().is_registered
 
 
 async def test_what_is_there_of_an_earlier_run_is_replaced(registered: Fixture) -> None:
-    """Whatever it is."""
+    """Any previous content is replaced."""
     await registered.registry.bind(DAEMON.path, ServiceRecord(description="of before"), overwrite=True)
     await registered.until(DAEMON.record)
     await registered.registry.delete(DAEMON.path)
@@ -117,7 +117,7 @@ async def test_what_is_there_of_an_earlier_run_is_replaced(registered: Fixture) 
 async def test_another_daemon_of_the_same_name_is_named(
     registered: Fixture, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Once for each record of it: the two overwrite each other's entry."""
+    """Each of its records is logged once: the two overwrite each other's entry."""
     other = replace(DAEMON, admin="http://h:3/").record
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
@@ -133,7 +133,7 @@ async def test_another_daemon_of_the_same_name_is_named(
 async def test_what_another_daemon_has_bound_since_then_stays(
     zookeeper_server: ZooKeeperServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The next one of the same name and with the same record, which began before this one ends."""
+    """The next daemon has the same name and record, and started before this one ends."""
     async with fixture(zookeeper_server.address) as before:
         await before.until_registered()
         async with fixture(zookeeper_server.address, before.registration.root) as after:
@@ -146,7 +146,7 @@ async def test_what_another_daemon_has_bound_since_then_stays(
 
 
 async def test_a_registry_that_was_wiped_gets_the_entry_again(registered: Fixture) -> None:
-    """It is looked for again and again."""
+    """The entry is checked periodically."""
     await registered.registry.delete("/services", recursive=True)
     await registered.until(DAEMON.record)
 
@@ -154,18 +154,18 @@ async def test_a_registry_that_was_wiped_gets_the_entry_again(registered: Fixtur
 async def test_a_zookeeper_that_is_away_costs_a_line_in_the_log(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And a stop waits for it no longer than it says."""
+    """A stop waits for it only until its deadline."""
     monkeypatch.setattr(registration, "WITHDRAW_S", 0.1)
     settings = ZooKeeperSettings(zookeeper=(free_address(),), zookeeper_session_timeout_s=0.2)
     away = Registration(settings, RegistrySettings(), boottime, None, lambda: DAEMON)
-    await away.withdraw()  # before it runs there is nothing to do
+    await away.withdraw()  # before it runs there is nothing to withdraw
     with caplog.at_level(logging.WARNING):
         async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
             running = tasks.create_task(away.run())
             while True:
                 if "not registered as /services/nncache/components/proxy-h-1" in caplog.text:
                     break
-                await asyncio.sleep(0.01)  # asked again until the deadline
+                await asyncio.sleep(0.01)  # repeated until the deadline
             await away.withdraw()
             running.cancel()
     assert replace(away.stats(), failures=0) == NO_REGISTRATION
@@ -175,7 +175,7 @@ async def test_a_zookeeper_that_is_away_costs_a_line_in_the_log(
 
 
 async def test_a_name_server_that_hangs_does_not_keep_the_process() -> None:
-    """Python waits at its end for all threads but daemons."""
+    """At its end Python waits for all threads except daemon threads."""
     asked = list[bool]()
 
     def daemon() -> RegisteredDaemon:
@@ -192,6 +192,6 @@ async def test_a_name_server_that_hangs_does_not_keep_the_process() -> None:
 
 
 def test_an_ipv6_address_has_brackets_in_a_url() -> None:
-    """RFC 3986, section 3.2.2."""
+    """RFC 3986, section 3.2.2 requires them."""
     assert url_of("http", "::1", 80) == "http://[::1]:80/"
     assert url_of("https", "h", 443, "/webhdfs/v1") == "https://h:443/webhdfs/v1"

@@ -1,4 +1,4 @@
-"""Finding the active ResourceManager, and asking it."""
+"""Finding the active ResourceManager, and querying it."""
 
 import asyncio
 import socket
@@ -27,7 +27,7 @@ Pair: TypeAlias = tuple[FakeResourceManager, FakeResourceManager]
 
 @pytest.fixture
 def pair() -> Iterator[Pair]:
-    """Yield an active one, and a standby that sends to it."""
+    """Yield an active one, and a standby that redirects to it."""
     with ExitStack() as close:
         active = close.enter_context(served(FakeResourceManager()))
         yield (
@@ -44,7 +44,7 @@ async def managers(*urls: str, user: str = "", timeout_s: float = 60.0) -> Async
 
 
 async def test_the_active_one_is_found_wherever_it_is(pair: Pair) -> None:
-    """Among those that are known, or by what a standby says."""
+    """It is one of the known ones, or the target of a standby's redirect."""
     active, standby = pair
     silent = f"http://{free_address()}"
     for urls in (
@@ -62,7 +62,7 @@ async def test_the_active_one_is_found_wherever_it_is(pair: Pair) -> None:
 
 
 async def test_without_an_active_one_each_is_named(pair: Pair) -> None:
-    """A standby that sends to no active one, or to nowhere, too."""
+    """This includes a standby that redirects to no active one, or nowhere."""
     active, standby = pair
     silent = f"http://{free_address()}"
     active.ha_state = "INITIALIZING"
@@ -83,7 +83,7 @@ async def test_without_an_active_one_each_is_named(pair: Pair) -> None:
 
 
 async def test_two_that_are_active_are_not_believed(pair: Pair) -> None:
-    """They may be of two clusters, or one has not noticed that it was deposed."""
+    """They may belong to two clusters, or one does not know that it was deposed."""
     active, other = pair
     other.ha_state = "ACTIVE"
     async with managers(active.url, other.url) as client:
@@ -92,7 +92,7 @@ async def test_two_that_are_active_are_not_believed(pair: Pair) -> None:
 
 
 async def test_one_that_is_no_longer_the_same_is_noticed(pair: Pair) -> None:
-    """It was restarted, or became standby, or is gone."""
+    """It restarted, became standby, or stopped."""
     active, _ = pair
     async with managers(active.url) as client:
         found = await client.find()
@@ -110,7 +110,7 @@ async def test_one_that_is_no_longer_the_same_is_noticed(pair: Pair) -> None:
 
 
 async def test_what_is_no_answer(pair: Pair) -> None:
-    """A redirect, a flood, silence, another protocol."""
+    """The reply is a redirect, too long, missing, or of another protocol."""
     active, standby = pair
     async with managers(active.url) as client:
         redirected = await client.ask(standby.url, "/apps/x")
@@ -126,7 +126,7 @@ async def test_what_is_no_answer(pair: Pair) -> None:
 
 
 async def test_it_is_asked_as_the_given_user(pair: Pair) -> None:
-    """A name in the query where one is given."""
+    """The name, if any, is in the query."""
     active, _ = pair
     async with managers(user="bücher&co") as client:
         answer = await client.ask(active.url, "/apps/application_1_0001")
@@ -141,7 +141,7 @@ async def test_it_is_asked_as_the_given_user(pair: Pair) -> None:
 
 
 async def test_a_date_that_is_none_proves_no_time() -> None:
-    """The server's own clock is not known then."""
+    """Then the server's clock is unknown."""
 
     async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -156,7 +156,7 @@ async def test_a_date_that_is_none_proves_no_time() -> None:
 
 
 async def test_over_tls_a_certificate_is_needed_that_is_believed(pair: Pair) -> None:
-    """Here there is not even TLS."""
+    """This server does not even speak TLS."""
     active, _ = pair
     url = active.url.replace("http:", "https:")
     async with aiohttp.ClientSession() as http:
@@ -166,7 +166,7 @@ async def test_over_tls_a_certificate_is_needed_that_is_believed(pair: Pair) -> 
 
 @asynccontextmanager
 async def logging_in(page: Handler, identity: CountedIdentity) -> AsyncIterator[tuple[str, ResourceManagers]]:
-    """Yield the URL of a server of this page, and a client that logs in there with Kerberos."""
+    """Yield the URL of a server with this page, and a client that logs in there with Kerberos."""
     app = web.Application()
     app.router.add_get("/{path:.*}", page)
     async with TestServer(app, host="127.0.0.1") as server:
@@ -177,7 +177,7 @@ async def logging_in(page: Handler, identity: CountedIdentity) -> AsyncIterator[
 
 
 async def test_with_kerberos_it_logs_in_once() -> None:
-    """A login that fails is no answer, and says why."""
+    """A failed login is no reply, and has a reason."""
     identity, tokens = CountedIdentity(), list[str | None]()
 
     async def page(request: web.Request) -> web.Response:

@@ -1,4 +1,4 @@
-"""Settings of the registry."""
+"""The settings of the registry."""
 
 import socket
 from typing import Any
@@ -22,14 +22,14 @@ from nncache.registry.yarn_states import Terms
 
 
 def test_a_secure_registry_has_system_accounts_in_a_realm() -> None:
-    """Hadoop's, unless others are named."""
+    """They are Hadoop's, unless others are configured."""
     settings = RegistrySettings(registry_secure=True, registry_realm="R")
     accounts = tuple(ZooKeeperIdentity("sasl", f"{name}@R") for name in ("yarn", "mapred", "hdfs", "hadoop"))
     assert settings.access == AccessPolicy(accounts, "R")
 
 
 def test_what_a_reaper_may_conclude() -> None:
-    """By default nothing of what YARN does not know, but for containers once all nodes have reported."""
+    """By default it concludes nothing from unknown ids, except for containers after all nodes have reported."""
     assert ReaperSettings().terms == Terms(frozenset(), 600.0)
     given = ReaperSettings(yarn_forgotten=("1408631738011", "1795643495309"), yarn_settle_s=0)
     assert given.terms == Terms(frozenset({1408631738011, 1795643495309}), 0)
@@ -37,26 +37,26 @@ def test_what_a_reaper_may_conclude() -> None:
 
 @pytest.mark.parametrize("url", ["http://rm1.example.com:8088", "https://10.0.0.1:8090", "http://[::1]:8088"])
 def test_a_url_of_a_resource_manager(url: str) -> None:
-    """Scheme, host and port."""
+    """It has a scheme, a host and a port."""
     assert ReaperSettings(yarn_rm=(url,)).yarn_rm == (url,)
 
 
 @pytest.mark.parametrize("host", ["", "proxy1.example.com", "PROXY1", "10.0.0.7", "fd00::1"])
 def test_a_host_to_register_is_a_name_or_an_address(host: str) -> None:
-    """Empty is this host's own."""
+    """An empty value means this host."""
     assert RegistrationSettings(registry_host=host).registry_host == host
 
 
 @pytest.mark.parametrize("everywhere", [f"0.{'0.' * 2}0", "::"])
 def test_every_address_becomes_the_name_of_this_machine(everywhere: str) -> None:
-    """Unless the settings name one."""
+    """A configured host name has priority."""
     assert reached_at("proxy.example.com", everywhere) == "proxy.example.com"
     assert reached_at("", "10.0.0.7") == "10.0.0.7"
     assert reached_at("", everywhere) == socket.getfqdn()
 
 
 def test_the_addresses_are_read() -> None:
-    """Hadoop's port is the default."""
+    """The default port is that of Hadoop."""
     settings = DnsSettings(
         domain="Registry.example.", dns_listen="[::1]:53", dns_name_server="ns1.example.com"
     )
@@ -102,7 +102,7 @@ WRONG: dict[type[Any], dict[str, tuple[tuple[Any, ...], str]]] = {
     ],
 )
 def test_a_wrong_value_is_named(settings: type[Any], key: str, value: object, rule: str) -> None:
-    """With what is allowed."""
+    """The error has the valid values."""
     with pytest.raises(SettingError, match=rule) as caught:
         settings(**{key: value})
     assert caught.value.key == key
@@ -110,13 +110,13 @@ def test_a_wrong_value_is_named(settings: type[Any], key: str, value: object, ru
 
 @pytest.mark.parametrize("host", ["localhost:9871", "[::1]", "http://h", "a b", "h/", "h:"])
 def test_a_host_to_register_has_no_port(host: str) -> None:
-    """It would be registered as http://[localhost:9871]:9870/."""
+    """The URL would be http://[localhost:9871]:9870/."""
     with pytest.raises(SettingError, match=r"registry_host.*without port and brackets"):
         RegistrationSettings(registry_host=host)
 
 
 def test_a_wrong_account_is_refused_where_it_matters() -> None:
-    """An open registry looks at none."""
+    """An open registry ignores the accounts."""
     RegistrySettings(registry_system_accounts=("x",))
     with pytest.raises(SettingError, match="registry_system_accounts"):
         RegistrySettings(registry_secure=True, registry_system_accounts=("x",))
@@ -125,12 +125,12 @@ def test_a_wrong_account_is_refused_where_it_matters() -> None:
 
 
 def test_a_configuration_without_it_says_nothing() -> None:
-    """Then our own defaults hold, which are Hadoop's."""
+    """Then nncache's defaults hold, which are Hadoop's."""
     assert configured_registry(Configuration({"fs.defaultFS": "hdfs://ns1"})) == {}
 
 
 def test_all_that_it_may_say() -> None:
-    """In the types of our settings."""
+    """The values have the types of nncache's settings."""
     values = {
         "hadoop.registry.zk.quorum": "zk1:2181, zk2:2182",
         "hadoop.registry.zk.root": "/yarn-registry",
@@ -159,12 +159,12 @@ def test_all_that_it_may_say() -> None:
     ],
 )
 def test_a_connect_string_of_zookeeper(quorum: str, servers: tuple[str, ...], root: str | None) -> None:
-    """Ports may be left out, and what follows the servers is above the registry's root."""
+    """Ports are optional, and the path after the servers is above the registry's root."""
     found = configured_registry(Configuration({"hadoop.registry.zk.quorum": quorum}))
     assert found == {"zookeeper": servers} | ({} if root is None else {"registry_root": root})
 
 
 @pytest.mark.parametrize("value", ["false", "yes", ""])
 def test_what_is_not_true_is_not_secure(value: str) -> None:
-    """As Configuration.getBoolean has it."""
+    """Configuration.getBoolean has the same rule."""
     assert configured_registry(Configuration({"hadoop.registry.secure": value})) == {}

@@ -1,4 +1,4 @@
-"""What Prometheus is to scrape."""
+"""The targets that Prometheus is to scrape."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def entry(*endpoints: Endpoint) -> RegistryEntry:
 
 
 def test_uris_say_where_and_how() -> None:
-    """Scheme and path are Prometheus' own labels."""
+    """Scheme and path become labels of Prometheus."""
     labels = {"__meta_registry_path": "/services/x", "__meta_registry_name": "x"}
     found = targets_of(
         entry(uri_endpoint(METRICS_API, "http", "https://a:1/m?x=y", "http://b", "/no-host", ""))
@@ -33,7 +33,7 @@ def test_uris_say_where_and_how() -> None:
 
 
 def test_hosts_with_ports_are_targets_as_they_are() -> None:
-    """What is incomplete is none, and other APIs are not asked."""
+    """Incomplete addresses are no targets, and other APIs are ignored."""
     found = targets_of(
         entry(
             host_port_endpoint(METRICS_API, "http", ("a", 1)),
@@ -61,13 +61,13 @@ def test_hosts_with_ports_are_targets_as_they_are() -> None:
     ],
 )
 def test_what_prometheus_cannot_scrape_is_no_target(uri: str) -> None:
-    """One such record takes no other target away; user information is left out."""
+    """Such a record does not affect other targets; user information is removed."""
     good = "http://user:secret@h:1/"
     (found,) = targets_of(entry(uri_endpoint(METRICS_API, "http", uri, good)))
     assert found["targets"] == ["h:1"]
 
 
 def test_of_one_record_so_many_addresses_are_targets() -> None:
-    """A record with ten thousand of them holds up no scrape of others."""
+    """A record with ten thousand of them must not delay the scraping of others."""
     many = host_port_endpoint(METRICS_API, "http", *(("h", port) for port in range(1, 10_000)))
     assert len([*targets_of(entry(many))]) == MAX_ADDRESSES

@@ -34,7 +34,7 @@ OF_HBASE = ["/users/joe/hbase/demo1", "/users/joe/hbase-demo"]
 
 
 def paths_of(found: Sequence[RegistryEntry | EntryStatus | Unreadable]) -> list[str]:
-    """Return the paths of what was found."""
+    """Return the paths of the results."""
     return [each.path for each in found]
 
 
@@ -52,7 +52,7 @@ async def registry() -> Registry:
 
 
 async def test_everything_below_a_path_in_the_order_of_paths(registry: Registry) -> None:
-    """Records, entries without one, and what cannot be read."""
+    """The result has records, entries without one, and unreadable entries."""
     reading = await read_tree(registry, "/")
     assert paths_of(reading.entries) == ["/services/hdfs", *OF_HBASE]
     assert paths_of(reading.bare) == ["/", "/services", "/users", "/users/joe", "/users/joe/hbase"]
@@ -64,7 +64,7 @@ async def test_everything_below_a_path_in_the_order_of_paths(registry: Registry)
 
 
 async def test_a_search_finds_records_alone(registry: Registry) -> None:
-    """What is broken and might match is named."""
+    """Broken records that might match are named."""
     reading = await read_tree(registry, "/", EndpointQuery("api", "org.apache.hbase"))
     assert (paths_of(reading.entries), reading.bare) == (OF_HBASE, ())
     assert paths_of(reading.unreadable) == ["/services/x"]
@@ -73,7 +73,7 @@ async def test_a_search_finds_records_alone(registry: Registry) -> None:
 
 
 async def test_pages_follow_each_other(registry: Registry) -> None:
-    """By the last path, which need not be there any more."""
+    """A page begins after the last path, which may have been deleted."""
 
     async def page(**which: Any) -> list[str]:
         return paths_of((await read_tree(registry, "/", **which)).entries)
@@ -87,7 +87,7 @@ async def test_pages_follow_each_other(registry: Registry) -> None:
 
 
 async def test_what_is_beyond_a_page_costs_nothing(registry: Registry) -> None:
-    """It is not parsed: what is broken there is not even found."""
+    """Entries beyond it are not parsed: broken ones there are not even detected."""
     assert (await read_tree(registry, "/", limit=1)).unreadable == ()
     assert (await read_tree(registry, "/", after="/services/x")).unreadable == ()
     assert len((await read_tree(registry, "/", limit=2)).unreadable) == 1
@@ -96,7 +96,7 @@ async def test_what_is_beyond_a_page_costs_nothing(registry: Registry) -> None:
 async def test_others_run_while_records_are_parsed(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tree of many records is no stall of the event loop."""
+    """A tree of many records must not stall the event loop."""
     number = 3 * SLICE_BYTES // len(encode_record(WEBHDFS))
     await at_once(lambda each: registry.bind(f"/services/many{each}", WEBHDFS), range(number))
     parsed, during = 0, list[int]()
@@ -121,7 +121,7 @@ async def test_others_run_while_records_are_parsed(
 
 
 async def test_a_path_that_is_not_there_is_an_error(registry: Registry) -> None:
-    """And one that cannot be."""
+    """An invalid path is an error as well."""
     with pytest.raises(PathNotFoundError):
         await read_tree(registry, "/services/yarn")
     with pytest.raises(InvalidPathnameError):
@@ -132,7 +132,7 @@ FOR_YARN = (AclEntry("sasl", "yarn", Right.READ),)
 
 
 async def test_what_may_not_be_read_is_named(registry: Registry) -> None:
-    """All else is read and found, whatever call it is in; nobody learns what is below."""
+    """All other entries are read, in any batch; nothing below the entry is revealed."""
     await at_once(lambda number: registry.bind(f"/users/joe/i{number}", HBASE), range(2 * PER_CALL))
     secrets = ["/users/joe/hbase", "/users/joe/i7"]
     before = await read_tree(registry, "/")
@@ -149,7 +149,7 @@ async def test_what_may_not_be_read_is_named(registry: Registry) -> None:
 
 
 async def test_a_path_that_may_not_be_read_is_an_error(registry: Registry) -> None:
-    """Whoever asked about it learns why there is no answer."""
+    """The client gets the reason."""
     await registry.zookeeper.set_acl("/registry/services", FOR_YARN, 0)
     with pytest.raises(RegistryIOError, match="ACL refuses"):
         await read_tree(registry, "/services")
@@ -157,17 +157,17 @@ async def test_a_path_that_may_not_be_read_is_an_error(registry: Registry) -> No
 
 
 class Listed(FakeSession):
-    """A session whose lists an ACL comes before."""
+    """A session in which an ACL denies a list."""
 
     async def children(self, path: str) -> tuple[str, ...]:
-        """Refuse one."""
+        """Deny one list."""
         if path == "/registry/users":
             raise NotAllowedError(path)
         return await super().children(path)
 
 
 async def test_what_may_not_be_listed_is_named() -> None:
-    """Its ACL has changed since it was read."""
+    """Its ACL changed after it was read."""
     registry = await registry_over(Listed(FakeZooKeeper(asyncio.get_running_loop().time)))
     await registry.mknode("/users/joe")
     reading = await read_tree(registry, "/")
@@ -176,13 +176,13 @@ async def test_what_may_not_be_listed_is_named() -> None:
 
 
 async def test_what_may_not_be_read_costs_each_entry_one_more_read(registry: Registry) -> None:
-    """At most, however much is refused; and what is named is held as well."""
+    """That is the limit for any number of denied entries; the named entries also count as held data."""
     await registry.zookeeper.commit(
         [Create(f"/registry/services/i{number}", b"", acl=FOR_YARN) for number in range(PER_CALL)]
     )
     session = registry.zookeeper
     assert isinstance(session, FakeSession)
-    before = session.stats().calls  # the fake counts each znode of a call
+    before = session.stats().calls  # the fake counts each znode of a batch
     entries = len((await read_tree(registry, "/services")).unreadable) + 2
     assert entries == PER_CALL + 3
     assert session.stats().calls - before <= 2 * entries
@@ -191,22 +191,22 @@ async def test_what_may_not_be_read_costs_each_entry_one_more_read(registry: Reg
 
 
 class Cut(FakeSession):
-    """A session whose connection is lost under a list."""
+    """A session whose connection is lost during a list."""
 
     async def children(self, path: str) -> tuple[str, ...]:
-        """Fail."""
+        """Raise the error."""
         raise ConnectionLostError(path)
 
 
 async def test_a_lost_connection_is_one_error() -> None:
-    """However many calls were under way."""
+    """Any number of calls may be in flight."""
     registry = await registry_over(Cut(FakeZooKeeper(asyncio.get_running_loop().time)))
     with pytest.raises(RegistryIOError, match="could not be read"):
         await read_tree(registry, "/")
 
 
 class Vanishing(FakeSession):
-    """A session under whose lists an entry goes."""
+    """A session in which an entry is deleted before a list."""
 
     async def children(self, path: str) -> tuple[str, ...]:
         """Let another client delete it first."""
@@ -216,7 +216,7 @@ class Vanishing(FakeSession):
 
 
 async def test_what_goes_meanwhile_is_passed_over() -> None:
-    """It was there, and nothing is below it."""
+    """The entry existed, and has no children."""
     registry = await registry_over(Vanishing(FakeZooKeeper(asyncio.get_running_loop().time)))
     await registry.mknode("/users/joe")
     reading = await read_tree(registry, "/")
@@ -224,7 +224,7 @@ async def test_what_goes_meanwhile_is_passed_over() -> None:
 
 
 async def chain(registry: Registry, levels: int) -> str:
-    """Make entries below each other, and return the path of the last."""
+    """Create a chain of entries, and return the path of the last one."""
     path = "/services"
     await registry.make_root()
     for _ in range(levels):
@@ -234,7 +234,7 @@ async def chain(registry: Registry, levels: int) -> str:
 
 
 async def test_a_chain_of_entries_is_read_to_a_depth() -> None:
-    """What is below is named as not read, with and without a search; the whole of it is removed at once."""
+    """Deeper entries are reported as not read, with and without a search; the whole chain can be removed."""
     made = fake_registry()
     last = await chain(made, 1_500)
     for query in (None, EndpointQuery("api", "org.apache.hbase")):
@@ -247,7 +247,7 @@ async def test_a_chain_of_entries_is_read_to_a_depth() -> None:
 
 
 async def test_a_large_record_is_not_parsed(registry: Registry) -> None:
-    """It is named with its size, by every reader; a search that cannot find it does not name it."""
+    """Each reader reports it with its size; a search that cannot match it does not."""
     data = b'{"type":"JSONServiceRecord","external":[],"x":"%s"}' % (b"x" * MAX_READ_BYTES)
     await registry.zookeeper.commit([Create(registry.znode("/services/large"), data)])
     why = f"the record has {len(data)} bytes; it is not read, since more than {MAX_READ_BYTES} are"
@@ -259,7 +259,7 @@ async def test_a_large_record_is_not_parsed(registry: Registry) -> None:
 
 
 async def test_a_reading_holds_no_more_than_it_may(registry: Registry) -> None:
-    """Where it is more, the error says what to do; what a search cannot match is not held."""
+    """Beyond the limit the error has advice; records that a search cannot match are not held."""
     for number in range(20):
         await registry.bind(f"/services/i{number}", replace(HBASE, description="x" * 1_000))
     with pytest.raises(TooMuchDataError, match="ask about a path further down"):

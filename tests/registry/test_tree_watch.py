@@ -1,4 +1,4 @@
-"""A subtree that is followed, on the cluster's ZooKeeper."""
+"""Following a subtree, on the cluster's ZooKeeper."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ from tests.registry.samples import WEBHDFS
 
 
 class View:
-    """What a follower of a subtree knows."""
+    """The state that a follower of a subtree has built."""
 
     def __init__(self, registry: Registry, path: str) -> None:
         assert isinstance(registry.zookeeper, Session)
@@ -38,7 +38,7 @@ class View:
         self._changes = TreeWatch(registry.zookeeper, registry.root, path).changes()
 
     async def until_current(self) -> None:
-        """Follow it until everything that was read has been reported."""
+        """Follow until everything that was read has been reported."""
         async with asyncio.timeout(HANG_S):
             async for change in self._changes:
                 self.reported.append(change)
@@ -51,7 +51,7 @@ class View:
                         return
 
     async def until_it_is_all(self, by: Registry | None = None) -> None:
-        """Follow it until it is what is there, as another client may read it."""
+        """Follow until the view equals the tree, as another client may read it."""
         async with asyncio.timeout(HANG_S):
             while True:
                 await self.until_current()
@@ -65,14 +65,14 @@ class View:
 
 @pytest.fixture
 async def view(registry: Registry) -> View:
-    """Return a view of all of it, which is current."""
+    """Return a current view of the whole registry."""
     made = View(registry, "/")
     await made.until_current()
     return made
 
 
 async def test_what_is_there_comes_first(registry: Registry) -> None:
-    """With records and without, and broken ones with what is wrong; then Current."""
+    """Entries with and without records, and broken ones with the reason; then Current."""
     await registry.bind("/services/hdfs", WEBHDFS)
     await registry.zookeeper.commit([Create(registry.znode("/services/x"), b'{"type":"JSONServiceRecord"')])
     view = View(registry, "/services")
@@ -86,7 +86,7 @@ async def test_what_is_there_comes_first(registry: Registry) -> None:
 
 
 async def test_each_kind_of_change_is_reported(registry: Registry, view: View) -> None:
-    """Made, bound, overwritten, deleted; entries below among them."""
+    """Entries are created, bound, overwritten and deleted, with entries below."""
     other = replace(WEBHDFS, description="another")
     await registry.bind("/services/hdfs", WEBHDFS)
     await view.until_it_is_all()
@@ -104,7 +104,7 @@ async def test_each_kind_of_change_is_reported(registry: Registry, view: View) -
 
 
 async def test_a_subtree_may_come_later_and_go(registry: Registry) -> None:
-    """Nothing is below a path that is not there."""
+    """A missing path has no entries below it."""
     view = View(registry, "/users/joe")
     await view.until_current()
     assert view.records == {}
@@ -118,7 +118,7 @@ async def test_a_subtree_may_come_later_and_go(registry: Registry) -> None:
 
 
 async def test_a_lost_session_is_a_gap(registry: Registry, cluster: Cluster) -> None:
-    """Said before what has changed meanwhile."""
+    """It is reported before the changes in between."""
     async with connected(cluster.zookeeper.address) as session:
         view = View(Registry(session, registry.root, AccessPolicy()), "/")
         await view.until_current()
@@ -133,7 +133,7 @@ async def test_a_lost_session_is_a_gap(registry: Registry, cluster: Cluster) -> 
 async def test_a_gap_in_which_nothing_changed_ends_with_current(
     registry: Registry, view: View, cluster: Cluster
 ) -> None:
-    """A follower that saw the gap learns that nothing more follows."""
+    """The follower learns that no further change belongs to the gap."""
     assert isinstance(registry.zookeeper, Session)
     view.reported.clear()
     await expire(cluster.zookeeper.address, registry.zookeeper)
@@ -142,7 +142,7 @@ async def test_a_gap_in_which_nothing_changed_ends_with_current(
 
 
 async def test_drawn_changes_by_several_clients(registry: Registry, view: View, cluster: Cluster) -> None:
-    """In the end the view is the tree, and nothing was called a gap."""
+    """In the end the view equals the tree, and no gap was reported."""
     async with contextlib.AsyncExitStack() as stack:
         others = [await stack.enter_async_context(connected(cluster.zookeeper.address)) for _ in range(3)]
         async with asyncio.TaskGroup() as tasks:
@@ -153,7 +153,7 @@ async def test_drawn_changes_by_several_clients(registry: Registry, view: View, 
 
 
 async def change(registry: Registry, seed: int) -> None:
-    """Make, bind and delete entries, a hundred times."""
+    """Create, bind and delete random entries, a hundred times."""
     chance = random.Random(seed)
     for _ in range(100):
         path = "/services" + "".join(f"/{chance.choice('abc')}" for _ in range(chance.randint(1, 3)))
@@ -169,7 +169,7 @@ async def change(registry: Registry, seed: int) -> None:
 
 
 async def test_a_zookeeper_that_goes_and_comes_back(zookeeper_server: ZooKeeperServer) -> None:
-    """The view is the tree again, with a gap named."""
+    """The view equals the tree again, and the gap was reported."""
     async with connected(zookeeper_server.address) as session:
         registry = Registry(session, "/registry", AccessPolicy())
         await registry.make_root()
@@ -197,7 +197,7 @@ async def reported_until_current(changes: AsyncIterator[Change]) -> list[Change]
 
 
 async def test_an_entry_that_was_gone_for_a_moment_is_not_lost() -> None:
-    """It was gone when it was read, and there again when its parent's list was."""
+    """It was missing when it was read, and existed again when its parent was listed."""
     session = FlatSession()
     for path in ("/r/services", "/r/services/x"):
         session.make(path)
@@ -211,7 +211,7 @@ async def test_an_entry_that_was_gone_for_a_moment_is_not_lost() -> None:
 
 
 async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of ten times as many entries, with as many beside them, ten times as much, and others get their turns."""
+    """Ten times as many entries and siblings cost ten times as much, and other tasks run in between."""
     steps: list[str] = []
     name_below = paths.below
 
@@ -254,7 +254,7 @@ async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_what_is_too_deep_is_not_followed() -> None:
-    """A chain of entries takes as many calls as there are levels, and the last that is read says so."""
+    """A chain of entries needs a call per level, and the last entry that is read reports the limit."""
     session = FlatSession()
     path = "/r"
     for _ in range(paths.MAX_ELEMENTS + 40):
@@ -270,7 +270,7 @@ async def test_what_is_too_deep_is_not_followed() -> None:
 
 
 def summary(changes: list[Change]) -> list[str]:
-    """Return what was reported, in short."""
+    """Return the reported changes in short form."""
     short = {Present: "+", Removed: "-"}
     return [
         f"{short[type(each)]}{each.status.path if isinstance(each, Present) else each.path}"
@@ -280,7 +280,7 @@ def summary(changes: list[Change]) -> list[str]:
 
 
 async def test_what_an_acl_refuses_is_passed_over() -> None:
-    """With all below it; the rest is followed, and a change beside it costs nothing more than without it."""
+    """Its subtree is omitted too; the rest is followed, and a change next to it costs nothing more than without it."""
     session = FlatSession("/r/users", "/r/users/bob", "/r/users/bob/x", "/r/users/bob/x/y", "/r/users/joe")
     session.refused.add("/r/users/bob")
     changes = TreeWatch(session, "/r", "/").changes()
@@ -295,7 +295,7 @@ async def test_what_an_acl_refuses_is_passed_over() -> None:
 
 
 async def test_an_acl_that_changes_is_seen_when_all_is_read_again() -> None:
-    """What it refuses now is removed with all below it, and comes back; no watcher is set twice."""
+    """A newly denied entry is removed with its subtree, and returns later; no watcher is set twice."""
     session = FlatSession("/r/users", "/r/users/bob", "/r/users/bob/x", "/r/users/bob/x/y", "/r/users/joe")
     watch = TreeWatch(session, "/r", "/users")
     changes = watch.changes()
@@ -303,9 +303,9 @@ async def test_an_acl_that_changes_is_seen_when_all_is_read_again() -> None:
     was_set = session.watchers
     for _ in range(3):
         session.refused.add("/r/users/bob")
-        session.write("/r/users/bob/x")  # is read at the same time as what is above it
+        session.write("/r/users/bob/x")  # is read at the same time as its parent
         assert await reread(session, watch, changes) == ["-/users/bob/x/y", "-/users/bob/x", "-/users/bob"]
-        session.write("/r/users/bob/x/y")  # below what is refused: watches that were set before tell of it
+        session.write("/r/users/bob/x/y")  # below a denied entry: earlier watches report it
         session.make("/r/users/bob/z")
         session.remove("/r/users/bob/z")
         session.make("/r/users/bob/x/z")
@@ -318,8 +318,8 @@ async def test_an_acl_that_changes_is_seen_when_all_is_read_again() -> None:
 
 
 async def reread(session: FlatSession, watch: TreeWatch, changes: AsyncIterator[Change]) -> list[str]:
-    """Have it read all again, as after REREAD_S, and return what was reported, but for an entry that ends the wait."""
-    watch._all_again()  # noqa: SLF001 - what time does
+    """Read all again, as after REREAD_S, and return the reports, except for the entry that ends the wait."""
+    watch._all_again()  # noqa: SLF001 - normally done by time
     session.make("/r/users/ann")
     reported = summary(await reported_until_current(changes))
     session.remove("/r/users/ann")
@@ -329,7 +329,7 @@ async def reread(session: FlatSession, watch: TreeWatch, changes: AsyncIterator[
 
 
 async def test_a_top_that_an_acl_refuses_is_an_error() -> None:
-    """There is nothing to be followed."""
+    """Nothing can be followed."""
     session = FlatSession("/r/users")
     session.refused.add("/r/users")
     with pytest.raises(NotAllowedError):
@@ -338,13 +338,13 @@ async def test_a_top_that_an_acl_refuses_is_an_error() -> None:
 
 
 async def test_who_follows_again_gets_everything_without_a_new_watcher() -> None:
-    """Nobody could remove those of before."""
+    """Earlier watchers could not be removed."""
     session = FlatSession("/r/users", "/r/users/joe")
     watch = TreeWatch(session, "/r", "/")
     for _ in range(3):
         assert summary(await reported_until_current(watch.changes())) == ["+/", "+/users", "+/users/joe"]
         assert (watch.watched, session.watchers) == (3, 6)
-        session.make("/r/users/ann")  # while nobody follows
+        session.make("/r/users/ann")  # while there is no follower
         session.remove("/r/users/ann")
     watch.forget()
     assert watch.watched == 0

@@ -1,4 +1,4 @@
-"""What a ResourceManager's answers prove. Their shapes are those of tests/registry/fake_resource_manager.py."""
+"""What a ResourceManager's replies prove. Their formats are those of tests/registry/fake_resource_manager.py."""
 
 import json
 from typing import Any
@@ -35,35 +35,35 @@ SILENT = RmUnanswered("http://rm1:8088 does not answer")
 
 
 def reply(document: object, status: int = 200) -> RmReply:
-    """Return an answer with this JSON."""
+    """Return a reply with this JSON."""
     return RmReply(status, json.dumps(document).encode())
 
 
 def application(**fields: object) -> RmReply:
-    """Return what is said of the application."""
+    """Return the reply about the application."""
     return reply({"app": ANSWER_OF | fields})
 
 
 def attempts(*listed: tuple[int, object]) -> RmReply:
-    """Return what is said of its attempts."""
+    """Return the reply about its attempts."""
     rows = [{"appAttemptId": f"{ATTEMPT[:-1]}{number}", "appAttemptState": state} for number, state in listed]
     return reply({"appAttempts": {"appAttempt": rows}})
 
 
 def container(**fields: object) -> RmReply:
-    """Return what is said of the container."""
+    """Return the reply about the container."""
     return reply({"container": {"containerId": CONTAINER, "containerState": "RUNNING"} | fields})
 
 
 def verdict(
     policy: str, yarn_id: str, answers: dict[str, RmAnswer], terms: Terms = TERMS, manager: Manager = MANAGER
 ) -> Verdict | PageNeeded:
-    """Judge with these answers."""
+    """Judge with these replies."""
     return judge(policy, yarn_id, manager, answers, terms)
 
 
 def undecided(found: object) -> str:
-    """Return why there is a doubt; nothing else may come of it."""
+    """Return the reason for a doubt; any other verdict is an error."""
     assert isinstance(found, Undecided), found
     return found.why
 
@@ -85,7 +85,7 @@ def undecided(found: object) -> str:
     ],
 )
 def test_what_is_no_id_of_its_kind_is_asked_about_nowhere(policy: str, yarn_id: str, part: str) -> None:
-    """The id of another kind, too: it is not known which of the two is wrong."""
+    """This includes an id of another kind: it is unknown whether policy or id is wrong."""
     assert part in undecided(verdict(policy, yarn_id, {}))
 
 
@@ -98,7 +98,7 @@ def test_what_is_no_id_of_its_kind_is_asked_about_nowhere(policy: str, yarn_id: 
     ],
 )
 def test_pages_are_asked_for_one_by_one(policy: str, yarn_id: str, pages: list[str]) -> None:
-    """The container's only when neither its application nor its attempt decides."""
+    """The container's page is requested only if neither the application nor the attempt decides."""
     known: dict[str, RmAnswer] = {
         ABOUT_APPLICATION: application(),
         ABOUT_ATTEMPTS: attempts((1, "RUNNING")),
@@ -117,14 +117,14 @@ def test_pages_are_asked_for_one_by_one(policy: str, yarn_id: str, pages: list[s
 )
 @pytest.mark.parametrize("state", ["FINISHED", "FAILED", "KILLED"])
 def test_an_application_that_has_ended_ends_all_that_is_of_it(policy: str, yarn_id: str, state: str) -> None:
-    """Its attempts and containers are not asked for."""
+    """Its attempts and containers are not queried."""
     found = verdict(policy, yarn_id, {ABOUT_APPLICATION: application(state=state)})
     assert found == HasEnded(f"{APPLICATION} is {state}")
 
 
 @pytest.mark.parametrize("state", ["NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"])
 def test_an_application_that_has_not_ended(state: str) -> None:
-    """All other states of YarnApplicationState."""
+    """These are all other states of YarnApplicationState."""
     found = verdict("application", APPLICATION, {ABOUT_APPLICATION: application(state=state)})
     assert found == Runs(f"{APPLICATION} is {state}")
 
@@ -151,12 +151,12 @@ def test_an_application_that_has_not_ended(state: str) -> None:
     ],
 )
 def test_any_other_answer_about_an_application_proves_nothing(answer: RmAnswer, part: str) -> None:
-    """404 either: the ResourceManager forgets what ended long ago, and never knew those of another cluster."""
+    """Not even 404: the ResourceManager forgets old applications, and never knew those of another cluster."""
     assert part in undecided(verdict("application", APPLICATION, {ABOUT_APPLICATION: answer}))
 
 
 def test_the_operator_may_name_ended_applications() -> None:
-    """Those of this cluster, by the timestamp of their ids, once the ResourceManager has been active for a while."""
+    """The timestamp of their ids identifies this cluster's; the ResourceManager must have been active for a while."""
     answers: dict[str, RmAnswer] = {ABOUT_APPLICATION: UNKNOWN}
     terms = Terms(frozenset({STARTED}), settle_s=600)
     assert isinstance(verdict("application", APPLICATION, answers, terms), HasEnded)
@@ -208,7 +208,7 @@ def test_an_attempt_has_ended_by_its_state_or_by_the_next(
 def test_any_other_answer_about_attempts_proves_nothing(
     answer: RmAnswer, part: str, policy: str, yarn_id: str
 ) -> None:
-    """Those of another application, too."""
+    """This includes attempts of another application."""
     answers: dict[str, RmAnswer] = {ABOUT_APPLICATION: application(), ABOUT_ATTEMPTS: answer}
     assert part in undecided(verdict(policy, yarn_id, answers))
 
@@ -236,7 +236,7 @@ def test_a_container_outlives_its_attempt() -> None:
 
 
 def test_a_container_has_ended_once_all_nodes_reported() -> None:
-    """After a failover the containers of a node are unknown until it reports them."""
+    """After a failover the containers of a node are unknown until the node reports them."""
     assert isinstance(of_container(UNKNOWN), HasEnded)
     young = Manager(is_active=True, started_on=STARTED, active_s=20.0)
     assert "active for 20 of 600 s only" in undecided(of_container(UNKNOWN, manager=young))
@@ -253,12 +253,12 @@ def test_a_container_has_ended_once_all_nodes_reported() -> None:
     ],
 )
 def test_any_other_answer_about_a_container_proves_nothing(answer: RmAnswer, part: str) -> None:
-    """It stays."""
+    """The record remains."""
     assert part in undecided(of_container(answer))
 
 
 def test_containers_of_unknown_attempts_are_not_queried() -> None:
-    """The ResourceManager would not show it even if it were live."""
+    """The ResourceManager would not show it even if it were running."""
     answers: dict[str, RmAnswer] = {
         ABOUT_APPLICATION: application(),
         ABOUT_ATTEMPTS: attempts((2, "RUNNING")),
@@ -267,7 +267,7 @@ def test_containers_of_unknown_attempts_are_not_queried() -> None:
 
 
 def test_what_a_resource_manager_says_of_itself() -> None:
-    """Since when it is active, by its own clock."""
+    """It reports since when it is active, by its own clock."""
     info = {"clusterInfo": {"haState": "ACTIVE", "startedOn": 1_000_000}}
     body = json.dumps(info).encode()
     assert manager_of(RmReply(200, body, 1_090_000)) == Manager(
@@ -288,6 +288,6 @@ def test_what_a_resource_manager_says_of_itself() -> None:
     ],
 )
 def test_what_is_no_resource_manager(answer: RmReply) -> None:
-    """It says neither its state nor its start."""
+    """It reports neither its state nor its start."""
     assert "it is no ResourceManager" in undecided(manager_of(answer))
     assert undecided(manager_of(SILENT)) == SILENT.why

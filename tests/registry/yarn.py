@@ -1,4 +1,4 @@
-"""A YARN of its own: two ResourceManagers, of which one is active, and a NodeManager."""
+"""A YARN of the test's own: two ResourceManagers, one of them active, and a NodeManager."""
 
 import json
 import secrets
@@ -38,10 +38,10 @@ _ANSWER_TIMEOUT_S: Final = 20.0
 
 
 class Yarn(Running):
-    """For as long as the `with` block lasts. It also ends when this process does (see `nncache.testbed.guard`)."""
+    """YARN during the `with` block; it also ends with this process (see `nncache.testbed.guard`)."""
 
     def __init__(self, *, hadoop_version: str = DEFAULT_HADOOP_VERSION, kdc: Kdc | None = None) -> None:
-        """Lay it out; the `with` block starts it. With a KDC the pages want a ticket (SPNEGO), and nothing can run."""
+        """Prepare it; the `with` block starts it. With a KDC its pages need a ticket (SPNEGO), and nothing can run."""
         self._close = ExitStack()
         with ExitStack() as undo:
             undo.callback(self._close.close)
@@ -55,13 +55,13 @@ class Yarn(Running):
                 settings |= _with_spnego(self._place.data, kdc)
             write_yarn_configuration(self._place.conf_dir, settings)
             undo.pop_all()
-        # For a container: it ends a second after this YARN, whatever has ended that.
+        # For a container: it ends a second after this YARN, even if this YARN is killed.
         self.endless = f"while [ -e {self._place.conf_dir} ]; do sleep 1; done"
         names = ("rm1", "rm2")
         self.urls = {
             name: f"http://{settings[f'yarn.resourcemanager.webapp.address.{name}']}" for name in names
         }
-        if kdc is not None:  # the name that its principal has
+        if kdc is not None:  # the name in its principal
             self.urls = {name: url.replace("127.0.0.1", "localhost") for name, url in self.urls.items()}
         jvm = () if kdc is None else (f"-Djava.security.krb5.conf={kdc.krb5_conf}",)
         self.managers = {name: _manager(self._place, name, self.urls[name], jvm) for name in names}
@@ -69,7 +69,7 @@ class Yarn(Running):
         self.node = None if kdc else self._place.server(node, _NM, is_up=self._has_node, jvm=SMALL_JVM)
 
     def start(self) -> None:
-        """Start all, rm1 active, and wait until the NodeManager has registered. Raises StartError."""
+        """Start all, activate rm1, and wait for the NodeManager's registration. Raises StartError."""
         for manager in self.managers.values():
             manager.launch()
         await_all(list(self.managers.values()))
@@ -78,7 +78,7 @@ class Yarn(Running):
             self.node.start()
 
     def activate(self, name: str) -> None:
-        """Make one of them active, which both must not be. Raises StartError."""
+        """Make one of them active; neither may be active before. Raises StartError."""
         words = ("-transitionToActive", "--forceactive", name)  # the other one need not answer
         command = self._place.runtime.command(
             _RM_ADMIN, *words, configuration=self._place.conf_dir, jvm=_id(name)
@@ -88,7 +88,7 @@ class Yarn(Running):
             raise StartError(f"{name} did not become active: {done.stderr}")
 
     def close(self) -> None:
-        """End all and remove their directory. May be called again."""
+        """Stop all and remove their directory. May be called again."""
         if self.node is not None:
             self.node.stop()  # which ends its containers
         for manager in self.managers.values():
@@ -102,7 +102,7 @@ class Yarn(Running):
 
 
 def call(url: str, page: str, method: str = "GET", document: object = None) -> tuple[int, dict[str, Any]]:
-    """Return status and JSON of an answer of a ResourceManager's REST API; status 0: there was none."""
+    """Return status and JSON of a reply of a ResourceManager's REST API; status 0: no reply."""
     data = None if document is None else json.dumps(document).encode()
     fields = {"Content-Type": "application/json", "Accept": "application/json"}
     request = urllib.request.Request(f"{url}/ws/v1/cluster{page}", data, fields, method=method)
@@ -136,7 +136,7 @@ def _is_up(url: str) -> bool:
 
 
 def _settings(data: Path, ports: PortLease) -> dict[str, str]:
-    """Return every key that differs from YARN's defaults."""
+    """Return all keys that differ from YARN's defaults."""
     settings = {
         "hadoop.tmp.dir": str(data / "tmp"),
         "yarn.resourcemanager.ha.enabled": "true",
@@ -152,7 +152,7 @@ def _settings(data: Path, ports: PortLease) -> dict[str, str]:
         "yarn.nodemanager.log-dirs": str(data / "containers"),
         "yarn.nodemanager.resource.memory-mb": "4096",
         "yarn.nodemanager.vmem-check-enabled": "false",
-        "yarn.nodemanager.disk-health-checker.enable": "false",  # a disk of the machine may be nearly full
+        "yarn.nodemanager.disk-health-checker.enable": "false",  # a disk of the host may be nearly full
     }
     for name in ("rm1", "rm2"):
         settings |= {
@@ -162,7 +162,7 @@ def _settings(data: Path, ports: PortLease) -> dict[str, str]:
 
 
 def _with_spnego(data: Path, kdc: Kdc) -> dict[str, str]:
-    """Return the keys with which web pages ask for Kerberos (`AuthenticationFilterInitializer` of Hadoop 3.5.0)."""
+    """Return the keys with which web pages require Kerberos (`AuthenticationFilterInitializer` of Hadoop 3.5.0)."""
     secret = data / "http-secret"
     secret.touch(mode=0o600)
     secret.write_text(secrets.token_hex(32))

@@ -24,7 +24,7 @@ PREFIX = "/webhdfs/v1"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request."""
+    """A request."""
 
     path: str
     query: str = ""
@@ -34,18 +34,18 @@ class Question:
 
     @property
     def target(self) -> str:
-        """What stands in the request line."""
+        """The target in the request line."""
         return f"{PREFIX}{self.path}?op={self.op}{self.query}"
 
 
 def ask(address: str, question: Question) -> RawReply:
-    """Ask on a connection of its own; a header may be given twice."""
+    """Send the question on a new connection; return the reply. A header may occur twice."""
     with Asker(address) as asker:
         return asker.ask(question.method, question.target, headers=question.headers)
 
 
 def ask_over_tls(address: str, question: Question, context: ssl.SSLContext) -> RawReply:
-    """Ask as `ask` does, at a port for TLS ("localhost:port": the certificate's name)."""
+    """Ask as `ask` does, at a TLS port ("localhost:port": the certificate's name)."""
     host, _, port = address.rpartition(":")
     connection = http.client.HTTPSConnection(host, int(port), timeout=60, context=context)
     began_at = time.monotonic()
@@ -68,7 +68,7 @@ def namenode_of(cluster: Cluster) -> str:
 
 
 def kept_place(cluster: Cluster, permission: str = "700", *, top: str = "/kept") -> str:
-    """Make a directory of alice's, and of the group in which bob is as well; what lies in it is kept by the proxies."""
+    """Make a directory of alice with group `users`, to which bob belongs, in a cached place; return its path."""
     place = f"{top}/{uuid.uuid4().hex[:12]}"
     make_directory(cluster, top)
     make_directory(cluster, place, permission=permission)
@@ -77,27 +77,27 @@ def kept_place(cluster: Cluster, permission: str = "700", *, top: str = "/kept")
 
 
 def kept_path(cluster: Cluster, *, top: str = "/kept") -> str:
-    """Make a directory in one that only alice may reach."""
+    """Make a directory inside one that only alice may enter; return its path."""
     path = f"{kept_place(cluster, top=top)}/d"
     webhdfs(cluster, "PUT", path, "MKDIRS")
     return path
 
 
 def cookie_of(cluster: Cluster, user: str, *, lives_s: float = 3600.0, namenode: int = 0) -> str:
-    """Return a cookie for this user of one of the NameNodes, name and value."""
-    ends = time.time() + lives_s  # noqa: TID251 - the NameNode goes by the wall clock
+    """Return a cookie of one of the NameNodes for this user, as name=value."""
+    ends = time.time() + lives_s  # noqa: TID251 - the NameNode uses the wall clock
     return f'hadoop.auth="{signed_cookie(cluster.namenodes[namenode].access.secret, user, expires_s=ends)}"'
 
 
 def token_of(cluster: Cluster, user: str) -> str:
-    """Return a new delegation token of the NameNode's for this user."""
+    """Return a new delegation token of the NameNode for this user."""
     headers = (("Cookie", cookie_of(cluster, user)),)
     reply = ask(namenode_of(cluster), Question("/", "&renewer=" + user, headers, "GETDELEGATIONTOKEN"))
     return str(json.loads(reply.body)["Token"]["urlString"])
 
 
 def until_hit(proxy: Proxy, question: Question, *, within_s: float = 60.0) -> RawReply:
-    """Ask until it is answered from memory, as it is once nothing is in doubt about the path."""
+    """Ask until the answer comes from memory, as it does once no change of the path is pending."""
     deadline = time.monotonic() + within_s
     while not (reply := ask(proxy.address, question)).is_hit:
         assert time.monotonic() < deadline, (question, reply)
@@ -106,7 +106,7 @@ def until_hit(proxy: Proxy, question: Question, *, within_s: float = 60.0) -> Ra
 
 
 def curl(kdc: Kdc, ticket: Path, url: str, *options: str) -> bytes:
-    """Return what curl prints of its answer, which negotiates with a ticket."""
+    """Return the output of curl, which negotiates with this ticket."""
     need_curl()
     command = ("curl", "--silent", "--negotiate", "--user", ":", *options, url)
     environ = {"PATH": os.environ["PATH"], "KRB5CCNAME": f"FILE:{ticket}", **kdc.environ()}
@@ -114,5 +114,5 @@ def curl(kdc: Kdc, ticket: Path, url: str, *options: str) -> bytes:
 
 
 def names(replies: Iterable[RawReply]) -> list[tuple[int, bool]]:
-    """Return of each reply its status, and whether it came from memory."""
+    """Return the status of each reply, and whether it came from memory."""
     return [(reply.status, reply.is_hit) for reply in replies]

@@ -1,7 +1,7 @@
-"""Ways in which somebody tries to be another: each is a request of a thief's.
+"""Impersonation attempts: each is one request of an attacker.
 
-A thief knows alice's name, what her cookies and tokens claim, and that her answers are kept; has a ticket, a cookie
-and a token of bob's or carol's; and has seen a ticket of alice's that was used. Nothing of it makes the thief alice.
+The attacker knows alice's name, what her cookies and tokens claim, and that her answers are cached. They have a ticket,
+a cookie and a token of carol, and have seen a used ticket of alice. None of it must make the attacker alice.
 """
 
 import base64
@@ -16,28 +16,28 @@ _ALICE: Final = "alice"
 
 @dataclass
 class Loot:
-    """What a thief has."""
+    """The credentials of an attacker."""
 
-    path: str  # of alice's, whose status is kept
-    cookie: str  # carol's own, name and value
-    claimed: str  # a cookie that was signed for alice with another secret
-    ended: str  # one of alice's that was good and has ended
+    path: str  # of alice; its status is cached
+    cookie: str  # carol's own, as name=value
+    claimed: str  # claims to be alice's, signed with another secret
+    ended: str  # alice's, expired
     token: str  # carol's own
-    cancelled: str  # one of alice's that was cancelled
-    proxy: str  # the cookie of a proxy user who may act for alice and bob
-    ticket: Callable[[], str]  # makes a new value of Authorization by carol's ticket
-    used: str  # a value of Authorization of alice's, which the NameNode has seen
+    cancelled: str  # alice's, cancelled
+    proxy: str  # of a proxy user who may act for alice and bob
+    ticket: Callable[[], str]  # returns a new Authorization value from carol's ticket
+    used: str  # an Authorization value of alice that the NameNode has seen
     forged_token: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.forged_token = with_password(self.cancelled, b"\0" * 20)
 
     def ask(self, query: str = "", *headers: Header, path: str = "", method: str = "GET") -> Question:
-        """A request for alice's status."""
+        """Return a request for alice's status."""
         return Question(path or self.path, query, headers, method=method)
 
     def send(self, *cookies: str, query: str = "", more: tuple[Header, ...] = ()) -> Question:
-        """One with these cookies, each in a field of its own."""
+        """Return a request with these cookies, each in its own field."""
         return self.ask(query, *(("Cookie", each) for each in cookies), *more)
 
 
@@ -58,9 +58,9 @@ def _as_alice(signature: str, more: str = "", kind: str = "kerberos") -> str:
 
 
 def with_password(token: str, password: bytes) -> str:
-    """Return the token with another password, of the same length."""
+    """Return the token with another password of the same length."""
     data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-    at = 1 + data[0] + 1  # both lengths are below 128
+    at = 1 + data[0] + 1  # after both length bytes; both lengths are below 128
     return base64.urlsafe_b64encode(data[:at] + password + data[at + len(password) :]).decode().rstrip("=")
 
 
@@ -107,7 +107,7 @@ COOKIES: Final[dict[str, Attempt]] = {
     "one's own, and USER.NAME": lambda s: s.send(s.cookie, query="&USER.NAME=alice"),
     "one's own, and the superuser's name": lambda s: s.send(s.cookie, query="&user.name=root"),
 }
-"""Cookies."""
+"""Cookies by what is wrong with them."""
 
 NAMES: Final[dict[str, Attempt]] = {
     "user.name": lambda s: s.ask("&user.name=alice"),
@@ -124,7 +124,7 @@ NAMES: Final[dict[str, Attempt]] = {
     "doas twice": lambda s: s.send(s.proxy, query="&doas=carol&doas=alice"),
     "a proxy user for itself": lambda s: s.send(s.proxy),
 }
-"""Names."""
+"""User names in the query."""
 
 TOKENS: Final[dict[str, Attempt]] = {
     "empty": lambda s: s.ask("&delegation="),
@@ -161,7 +161,7 @@ TICKETS: Final[dict[str, Attempt]] = {
     "for a proxy": lambda s: s.ask("", ("Proxy-Authorization", s.used)),
     "twice": lambda s: s.ask("", _negotiate(s.ticket()), _negotiate(s.used)),
 }
-"""Tickets."""
+"""Kerberos tickets."""
 
 FIELDS: Final[dict[str, Attempt]] = {
     name: lambda s, name=name, value=value: s.send(s.cookie, more=((name, value),))  # type: ignore[misc]  # mypy sees no default
@@ -179,7 +179,7 @@ FIELDS: Final[dict[str, Attempt]] = {
         "If-None-Match": "*",
     }.items()
 }
-"""Header fields in which other proxies say who asks, with a cookie of one's own."""
+"""Header fields with which other proxies name the caller, together with carol's own cookie."""
 
 SPELLINGS: Final[dict[str, Attempt]] = {
     "more slashes": lambda s: s.ask("", ("Cookie", s.cookie), path=s.path.replace("/", "//")),
@@ -191,7 +191,7 @@ SPELLINGS: Final[dict[str, Attempt]] = {
     "without anything, more slashes": lambda s: s.ask("", path=s.path.replace("/", "//")),
     "without anything, HEAD": lambda s: s.ask("", method="HEAD"),
 }
-"""The same path in other words."""
+"""Other spellings of the same path."""
 
 ATTEMPTS: Final[dict[str, Attempt]] = {
     f"{kind}: {name}": attempt
@@ -205,4 +205,4 @@ ATTEMPTS: Final[dict[str, Attempt]] = {
     )
     for name, attempt in attempts.items()
 }
-"""By name. Alice's directory is closed to carol and to everybody else."""
+"""All attempts by name. Alice's directory is closed to carol and everybody else."""

@@ -1,4 +1,4 @@
-"""Ways of asking a cluster with Kerberos, each with somebody who tries to be another."""
+"""Authentication methods of a cluster with Kerberos, each with its impostors."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ _NO_PROXY_USER: Final = "alice, by carol who is no proxy user"
 
 
 class Cookies:
-    """A cookie of each user's, as this NameNode gives it for a ticket; and one of alice's under another secret."""
+    """A cookie for each user, as this NameNode issues it for a ticket; and a forged cookie for alice."""
 
     impostors: tuple[str, ...] = (_FORGED,)
     is_kept = True
@@ -32,7 +32,7 @@ class Cookies:
         self._signed: dict[str, Signature] = {}
 
     def of(self, user: str) -> Signature:
-        """Return the cookie, which lives for a day."""
+        """Return the user's cookie, which is valid for a day."""
         signed = self._signed.get(user)
         if signed is None:
             signed = self._signed[user] = Signature(headers=(("Cookie", self._cookie(user)),))
@@ -48,7 +48,7 @@ class Cookies:
 
 
 class Tokens:
-    """A delegation token of each user's; and alice's with another password."""
+    """A delegation token for each user; and alice's token with another password."""
 
     impostors: tuple[str, ...] = (_FORGED,)
     is_kept = True
@@ -59,7 +59,7 @@ class Tokens:
         self._tokens: dict[str, str] = {}
 
     def of(self, user: str) -> Signature:
-        """Return the token, which the NameNode is asked for once."""
+        """Return the user's token, which is fetched once."""
         if user == _FORGED:
             return Signature("&delegation=" + with_password(self._token("alice"), bytes(20)))
         return Signature(f"&delegation={self._token(user)}")
@@ -72,9 +72,9 @@ class Tokens:
 
 
 class Doas:
-    """A proxy user who acts for alice and bob; carol and the superuser ask for themselves, with a cookie.
+    """A proxy user acts for alice and bob; carol and the superuser use their own cookies.
 
-    The proxy user may not act for carol, and carol may act for no other.
+    The proxy user may not act for carol, and carol may not act for anyone.
     """
 
     impostors: tuple[str, ...] = (_NOT_FOR_HER, _NO_PROXY_USER)
@@ -85,7 +85,7 @@ class Doas:
         self._cookies = Cookies(cluster)
 
     def of(self, user: str) -> Signature:
-        """Return `doas` with the cookie of who acts, or the user's own cookie."""
+        """Return `doas` with the acting user's cookie, or the user's own cookie."""
         match user:
             case "alice" | "bob":
                 return self._acting("proxy", user)
@@ -101,9 +101,9 @@ class Doas:
 
 
 class Tickets:
-    """A new SPNEGO token in each request, for a proxy that authenticates its clients, and for the NameNode.
+    """A new SPNEGO token per request, for a proxy that authenticates its clients, and for the NameNode.
 
-    The impostors have tickets of their own, and say `doas`: a proxy user for carol, and carol for alice.
+    The impostors use their own tickets with `doas`: a proxy user for carol, and carol for alice.
     """
 
     impostors: tuple[str, ...] = (_NOT_FOR_HER, _NO_PROXY_USER)
@@ -117,7 +117,7 @@ class Tickets:
         self._caches: dict[str, Path] = {}
 
     def of(self, user: str) -> Signature:
-        """Return a token that is good once."""
+        """Return a token that is accepted once."""
         match user:
             case _ if user == _NOT_FOR_HER:
                 return Signature("&doas=carol", self._headers("proxy"))
@@ -141,4 +141,4 @@ WAYS: Final[Mapping[str, Callable[[Cluster], AuthMethod]]] = {
     "doas": Doas,
     "negotiate": Tickets,
 }
-"""By name; for a cluster whose proxy user `proxy` may act for alice and bob, and `nncache` for everybody."""
+"""The methods by name, for a cluster where `proxy` may act for alice and bob, and `nncache` for everybody."""

@@ -1,4 +1,4 @@
-"""This process as a client of the secured cluster's KDC, and proxies in front of that cluster."""
+"""Fixtures: this process as a client of the secured cluster's KDC, and proxies in front of that cluster."""
 
 import tempfile
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ from tests.service import spelled
 GLOBS = ("/kept/*", "/kept/*/*", "/kept/*/*/*")
 FILTERS_PATH = "/filters/passed"
 PATIENT = ("--max-staleness-s", "30")
-"""These tests count hits: a busy machine, late with its changes, must not close a gate meanwhile."""
+"""These tests count hits: on a busy machine, a delay of the changes must not close the gate."""
 
 
 @pytest.fixture
 def kdc(secured_cluster: Cluster) -> Iterator[Kdc]:
-    """The KDC of the secured cluster, which gssapi in this process finds while the test runs."""
+    """The KDC of the secured cluster, which gssapi in this process uses during the test."""
     assert secured_cluster.kdc is not None
     with clients_of(secured_cluster.kdc):
         yield secured_cluster.kdc
@@ -32,7 +32,7 @@ def kdc(secured_cluster: Cluster) -> Iterator[Kdc]:
 
 @pytest.fixture(scope="module")
 def kdc_of_module(secured_cluster: Cluster) -> Iterator[Kdc]:
-    """The same, for as long as the tests of a module run."""
+    """The same KDC, during the tests of a module."""
     assert secured_cluster.kdc is not None
     with clients_of(secured_cluster.kdc):
         yield secured_cluster.kdc
@@ -40,7 +40,7 @@ def kdc_of_module(secured_cluster: Cluster) -> Iterator[Kdc]:
 
 @pytest.fixture(scope="session")
 def secured_proxies(secured_cluster: Cluster) -> Iterator[dict[str, Proxy]]:
-    """A proxy on each channel that keeps what GLOBS match; they read the edits with a keytab."""
+    """A proxy on each channel that caches the matches of GLOBS. Both read the edits with a keytab."""
     need_gssapi()
     assert secured_cluster.kdc is not None
     with clients_of(secured_cluster.kdc), ExitStack() as close:
@@ -64,7 +64,7 @@ def secured_proxies(secured_cluster: Cluster) -> Iterator[dict[str, Proxy]]:
 
 @pytest.fixture(scope="session")
 def terminating(secured_cluster: Cluster, secured_proxies: dict[str, Proxy]) -> Iterator[Terminating]:
-    """A proxy on each channel that keeps what GLOBS match, and authenticates its clients itself."""
+    """A proxy on each channel that caches the matches of GLOBS and authenticates its clients itself."""
     assert secured_cluster.kdc is not None
     assert secured_proxies, "their publisher serves the one on ZooKeeper"
     with ExitStack() as close:

@@ -1,4 +1,4 @@
-"""ZooKeeper through kazoo alone, past all of nncache's code."""
+"""Access to ZooKeeper through kazoo alone, without nncache's code."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from nncache.testbed import Kdc
 
 ANONYMOUS: Final = ""
 PASSWORD: Final = "digest"
-"""Somebody with a name and password of their own choice, which ZooKeeper takes from anybody."""
+"""A client with a digest user and password of its own choice, which ZooKeeper accepts from anyone."""
 
 _TICKET: Final = "RAW-GSSAPI"
 _LOUD_S: Final = 60.0
@@ -33,7 +33,7 @@ class _ByTicket(Mechanism):  # type: ignore[misc] # pure-sasl ships no types
         self._context = gssapi.SecurityContext(name=server, creds=own, usage="initiate")
 
     def process(self, challenge: bytes | None = None) -> bytes:
-        """Answer what the server says."""
+        """Return the response to the server's challenge."""
         if not self._context.complete:
             return self._context.step(challenge) or b""
         self._context.unwrap(challenge or b"")
@@ -42,12 +42,12 @@ class _ByTicket(Mechanism):  # type: ignore[misc] # pure-sasl ships no types
         return answer
 
     def dispose(self) -> None:
-        """Keep nothing."""
+        """Do nothing: there is no state to drop."""
 
 
 @contextmanager
 def raw(address: str, who: str, kdc: Kdc | None = None, **options: object) -> Iterator[KazooClient]:
-    """Be a client: ANONYMOUS, PASSWORD, or a principal of the KDC with a ticket. Needs `clients_of` the KDC then."""
+    """Yield a client: ANONYMOUS, PASSWORD, or a principal with a ticket, which needs `clients_of` the KDC."""
     if who not in {ANONYMOUS, PASSWORD}:
         assert kdc is not None
         mechanisms.setdefault(_TICKET, _ByTicket)
@@ -64,7 +64,7 @@ def raw(address: str, who: str, kdc: Kdc | None = None, **options: object) -> It
 
 
 def all_paths(client: KazooClient, top: str) -> list[str]:
-    """Return a znode and all below it, as who may list them."""
+    """Return a znode and all its descendants, as far as this client may list them."""
     found = [top]
     for path in found:
         found.extend(f"{path}/{name}" for name in client.get_children(path))
@@ -72,7 +72,7 @@ def all_paths(client: KazooClient, top: str) -> list[str]:
 
 
 def deeds(client: KazooClient, path: str) -> dict[str, bool]:
-    """Try everything on a znode; return what was allowed. What succeeds is undone no more."""
+    """Try every operation on a znode; return which were allowed. Their effects stay."""
     tries = {
         "get": lambda: client.get(path),
         "list": lambda: client.get_children(path),
@@ -91,6 +91,6 @@ def _is_allowed(attempt: Any) -> bool:
     except (
         NoAuthError,
         NotEmptyError,
-    ):  # the top is in a znode that anybody may change, and stays as it has children
+    ):  # anybody may change the top's parent: only its children keep the top from deletion
         return False
     return True

@@ -1,9 +1,9 @@
-"""`nncache` as ever, and all text that its live objects hold, on demand.
+"""`nncache` with a dump of all text that its live objects hold.
 
-Run as `python -m tests.secured.reachable ASKED TOLD ARGUMENT...`: whoever opens the FIFO `ASKED` for writing finds in
-the FIFO `TOLD` each `str`, `bytes`, `bytearray` and `memoryview` that can be reached from a module or from any object
-that the collector knows: tables, caches, connections, what is waited for. Not: memory that was given back, and what
-libraries in C keep to themselves.
+Run as `python -m tests.secured.reachable ASKED TOLD ARGUMENT...`. A client that opens the FIFO `ASKED` for writing gets
+in the FIFO `TOLD` each `str`, `bytes`, `bytearray` and `memoryview` reachable from a module or from any object that the
+collector tracks: tables, caches, connections, pending tasks. Freed memory and the internal memory of C libraries are
+not included.
 """
 
 import gc
@@ -16,7 +16,7 @@ _END = b"\n"
 
 
 def reachable_texts() -> Iterator[bytes]:
-    """Return all text that live objects hold, in no order; what only waits for the collector is dropped before."""
+    """Yield all text of live objects, in no order. Garbage is collected first."""
     gc.unfreeze()
     gc.collect()
     waiting: list[object] = [*gc.get_objects(), *sys.modules.values()]
@@ -36,14 +36,14 @@ def reachable_texts() -> Iterator[bytes]:
 
 
 def texts_of(fifos: tuple[Path, Path]) -> bytes:
-    """Return what the live objects of the daemon hold that runs as `program(fifos)`."""
+    """Return the text that the live objects of a daemon hold, which runs as `program(fifos)`."""
     asked, reported = fifos
     asked.write_bytes(b"")
     return reported.read_bytes()
 
 
 def program(fifos: tuple[Path, Path]) -> tuple[str, ...]:
-    """Return how a daemon is started that tells what it holds."""
+    """Return the command line of a daemon that dumps its text."""
     return (sys.executable, "-m", __name__, *map(str, fifos))
 
 
@@ -53,7 +53,7 @@ def _tell(asked: Path, reported: Path) -> None:
         texts = list(reachable_texts())
         with reported.open("wb") as file:
             file.writelines(text + _END for text in texts)
-        del texts  # or it is found the next time
+        del texts  # otherwise the next dump contains it
 
 
 def _main() -> None:

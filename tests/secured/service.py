@@ -1,4 +1,4 @@
-"""What an operator gives to nncache's programs in front of the secured cluster."""
+"""The settings of nncache's programs in front of the secured cluster."""
 
 import subprocess
 import sys
@@ -18,14 +18,14 @@ NAMENODES = f"nn/_HOST@{REALM}"
 
 
 def keytab_of(kdc: Kdc, name: str) -> str:
-    """Return a keytab; only its owner may read it."""
+    """Return the path of a keytab that only its owner may read."""
     return str(keytab(kdc.directory, name))
 
 
 def identity_flags(
     cluster: Cluster, kdc: Kdc, principal: str = SERVICE, keytab_name: str = "nncache"
 ) -> tuple[str, ...]:
-    """Return where the NameNodes are, and as whom they are asked."""
+    """Return the flags of the NameNodes' addresses and of the service's principal."""
     return (
         *("--namenode-http", ",".join(each.http for each in cluster.namenodes)),
         *("--namenode-rpc", ",".join(each.rpc for each in cluster.namenodes)),
@@ -34,7 +34,7 @@ def identity_flags(
 
 
 def principal_flags(kdc: Kdc, principal: str = SERVICE, keytab_name: str = "nncache") -> tuple[str, ...]:
-    """Return as whom NameNodes are asked, and as whom they answer."""
+    """Return the flags of the service's principal and the NameNodes' principal."""
     own = ("--principal", principal, "--keytab", keytab_of(kdc, keytab_name))
     return (*own, "--namenode-principal", NAMENODES)
 
@@ -42,7 +42,7 @@ def principal_flags(kdc: Kdc, principal: str = SERVICE, keytab_name: str = "nnca
 def own_identity(cluster: Cluster) -> KerberosIdentity | None:
     """Return the service's principal, a superuser, for one event loop; None on a cluster without Kerberos.
 
-    Needs `tests.kerberos.clients_of` the KDC.
+    It needs `tests.kerberos.clients_of` the KDC.
     """
     if cluster.kdc is None:
         return None
@@ -52,12 +52,12 @@ def own_identity(cluster: Cluster) -> KerberosIdentity | None:
 
 
 def zookeeper_flags(cluster: Cluster, root: str) -> tuple[str, ...]:
-    """Return where ZooKeeper is, and the place in it."""
+    """Return the flags of ZooKeeper's address and root."""
     return ("--zookeeper", cluster.zookeeper.address, "--zookeeper-root", root)
 
 
 def tls_flags(cluster: Cluster, name: str, port: int) -> tuple[str, ...]:
-    """Return where clients reach a proxy over TLS, with a certificate of the cluster's authority."""
+    """Return the flags of a proxy's TLS port, with a certificate of the cluster's authority."""
     assert cluster.authority is not None
     issued = cluster.authority.issue(name)
     certificate = ("--tls-certificate", str(issued.chain), "--tls-key", str(issued.key))
@@ -65,7 +65,7 @@ def tls_flags(cluster: Cluster, name: str, port: int) -> tuple[str, ...]:
 
 
 def run(*words: str) -> str:
-    """Run a command of nncache to its end and return what it prints."""
+    """Run a command of nncache; return its standard output."""
     program = str(Path(sys.executable).with_name("nncache"))
     done = subprocess.run((program, *words), capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -73,6 +73,6 @@ def run(*words: str) -> str:
 
 
 def without(flags: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Return the flags but for one and its value."""
+    """Return the flags without one of them and its value."""
     at = flags.index(name)
     return flags[:at] + flags[at + 2 :]

@@ -1,7 +1,7 @@
-"""A Spark job whose tasks ask with one delegation token; prints what each got, as JSON.
+"""A Spark job whose tasks share one delegation token. It prints their replies as JSON.
 
-`python -m tests.secured.spark_job URL TOKEN DIRECTORY NAME TIMES`, the token by its driver. In a process of its own:
-Spark leaves the JVM of its driver to the end of that.
+Run as `python -m tests.secured.spark_job URL TOKEN DIRECTORY NAME TIMES`; the driver got the token. It is a process of
+its own because Spark keeps the driver's JVM until the process ends.
 """
 
 import json
@@ -15,7 +15,7 @@ TASKS = 2
 
 
 def main(url: str, token: str, directory: str, name: str, times: int) -> None:
-    """Poll a status, and list its directory, in each task."""
+    """Poll a status and list its directory in each task."""
 
     def work(_: int) -> tuple[list[tuple[str, bool]], list[str]]:
         import hdfs  # noqa: PLC0415 - in the task's own process
@@ -27,15 +27,15 @@ def main(url: str, token: str, directory: str, name: str, times: int) -> None:
             replies.append((op, reply.headers.get("Cache-Status", "").startswith("nncache; hit")))
 
         client, names = hdfs.TokenClient(url, token), []
-        client._session.hooks["response"] = [note]  # noqa: SLF001 - to see what a reply says
+        client._session.hooks["response"] = [note]  # noqa: SLF001 - to see the header fields of replies
         for _ in range(times):
             client.status(f"{directory}/{name}")
-            names += client.list(directory)  # asks for the status of the directory, too
+            names += client.list(directory)  # also asks for the status of the directory
         return replies, names
 
     with session(f"local[{TASKS}]") as spark:
         found = spark.sparkContext.parallelize(range(TASKS), TASKS).map(work).collect()
-    print(json.dumps(found))  # noqa: T201 - what it is run for
+    print(json.dumps(found))  # noqa: T201 - the output of the program
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Proxies that authenticate their clients themselves, and what they give them."""
+"""Proxies that authenticate their clients themselves, and the cookies that they issue."""
 
 import secrets
 import ssl
@@ -24,24 +24,24 @@ PROXY_USERS = {
     "hadoop.proxyuser.bob.users": "alice",
     "hadoop.proxyuser.bob.hosts": "10.0.0.1",
 }
-"""What the proxies read: bob may act for alice, and not from this host."""
+"""The proxy-user rules of the proxies: bob may act for alice, but not from this host."""
 
 PRINCIPALS = {"proxy": "proxy/localhost"}
-"""Of users who have no principal of their own name."""
+"""The principals of users without a principal of their own name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terminating:
-    """The proxies."""
+    """The proxies and their clients' credentials."""
 
     proxies: dict[str, Proxy]  # by channel
-    tls: dict[str, str]  # the address of each one's port for TLS, by channel
-    context: ssl.SSLContext  # of a client that knows their certificate's authority
-    secret: Path  # the file that signs their cookies
+    tls: dict[str, str]  # address of each proxy's TLS port, by channel
+    context: ssl.SSLContext  # for a client that trusts the authority of their certificate
+    secret: Path  # the file with the secrets that sign their cookies
 
     def cookie(self, user: str, *, lives_s: float = 3600.0, key: bytes | None = None) -> str:
-        """Return a cookie as these proxies make it, name and value; `key` signs it instead of theirs."""
-        ends_ms = int((time.time() + lives_s) * 1000)  # noqa: TID251 - cookies go by the wall clock
+        """Return a cookie as these proxies issue it, as name=value; `key` replaces their signing key."""
+        ends_ms = int((time.time() + lives_s) * 1000)  # noqa: TID251 - cookies use the wall clock
         keys = Keys((key or self.secret.read_bytes().split()[0],))
         session = LoginSession(user, f"{user}@{REALM}", ends_ms)
         return encode_cookie(session, keys, is_secure=False)[1].split(b";")[0].decode()
@@ -49,7 +49,7 @@ class Terminating:
 
 @contextmanager
 def another_secret(terminating: Terminating) -> Iterator[bytes]:
-    """Have these proxies use one more secret, behind the one with which they sign; it is theirs within seconds."""
+    """Append a secret to the proxies' file, after their signing secret; yield it when all accept it, within seconds."""
     before, secret = terminating.secret.read_bytes(), secrets.token_hex(32).encode()
     terminating.secret.write_bytes(before + secret + b"\n")
     question = Question("/", "", (("Cookie", terminating.cookie("alice", key=secret)),), "GETHOMEDIRECTORY")
@@ -62,21 +62,21 @@ def another_secret(terminating: Terminating) -> Iterator[bytes]:
 
 
 def secrets_file(directory: Path) -> Path:
-    """Return where the secrets of these proxies are."""
+    """Return the path of the proxies' secrets."""
     return directory / "cookie.secret"
 
 
 def termination_flags(
     kdc: Kdc, directory: Path, principal: str = f"HTTP/localhost@{REALM}"
 ) -> tuple[str, ...]:
-    """Write what a proxy needs to authenticate its clients; return its flags."""
+    """Write the files that a proxy needs to authenticate its clients; return its flags."""
     return tuple(spelled(termination_settings(kdc, directory, principal)))
 
 
 def termination_settings(
     kdc: Kdc, directory: Path, principal: str = f"HTTP/localhost@{REALM}"
 ) -> dict[str, object]:
-    """Write what a proxy needs to authenticate its clients; return its settings."""
+    """Write the files that a proxy needs to authenticate its clients; return its settings."""
     secret = secrets_file(directory)
     secret.touch(mode=0o600)
     secret.write_text(secrets.token_hex(32) + "\n")
@@ -92,7 +92,7 @@ def termination_settings(
 
 
 def cookie_by_ticket(kdc: Kdc, proxy: Proxy, user: str) -> str:
-    """Return the cookie that a proxy gives to a user for their ticket, name and value."""
+    """Return the cookie that a proxy issues for a user's ticket, as name=value."""
     ticket = negotiate(kdc.kinit(PRINCIPALS.get(user, user)))
     reply = ask(proxy.address, Question("/", "", (("Authorization", ticket),), "GETHOMEDIRECTORY"))
     return reply.header("Set-Cookie").split(";")[0]

@@ -1,4 +1,4 @@
-"""Ways to be another where the proxy authenticates, beside `attempts`."""
+"""Impersonation attempts against a proxy that authenticates its clients, in addition to `attempts`."""
 
 import base64
 from collections.abc import Callable
@@ -11,20 +11,20 @@ from tests.secured.attempts import Loot
 
 @dataclass(frozen=True, slots=True)
 class MoreLoot:
-    """What a thief has beside that."""
+    """The additional credentials of an attacker."""
 
-    loot: Loot  # the rest
-    namenodes: str  # a cookie of alice's that is good at the NameNode
-    namenode_signed: str  # one of the proxy's type for alice, signed with the NameNode's secret
-    retired: str  # one of alice's that a key has signed which is retired
-    bob: str  # bob's own, who may act for alice from another host
+    loot: Loot  # the other credentials
+    namenodes: str  # a cookie of alice that the NameNode accepts
+    namenode_signed: str  # a cookie of the proxy's type for alice, signed with the NameNode's secret
+    retired: str  # a cookie of alice that was signed with a retired key
+    bob: str  # bob's own; he may act for alice from another host
     other_service: Callable[
         [str], str
-    ]  # makes a value of Authorization by carol's ticket for a service of this name
-    raw: Callable[[], str]  # makes one with a token of Kerberos without SPNEGO around it
+    ]  # returns an Authorization value from carol's ticket for a service of this name
+    raw: Callable[[], str]  # returns one with a Kerberos token without SPNEGO
 
     def acting(self, *headers: tuple[str, str], query: str = "&doas=alice") -> Question:
-        """Bob for alice."""
+        """Return a request of bob for alice."""
         return self.loot.ask(query, ("Cookie", self.bob), *headers)
 
 
@@ -76,4 +76,4 @@ MORE_ATTEMPTS: Final[dict[str, Callable[[MoreLoot], Question]]] = {
     "token: empty, with one's own cookie": lambda s: s.loot.send(s.loot.cookie, query="&delegation="),
     "token: encoded name": lambda s: s.loot.send(s.loot.cookie, query=f"&d%65legation={s.loot.forged_token}"),
 }
-"""By name."""
+"""The attempts by name."""

@@ -1,4 +1,4 @@
-"""Alerts about tickets fire in a real Prometheus when the KDC is away, and clear when it is back."""
+"""Alerts about tickets fire in a real Prometheus while the KDC is silent, and clear when it answers again."""
 
 import pytest
 
@@ -14,11 +14,11 @@ from tools.prometheus import Prometheus
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600), needs_prometheus]
 
 LIFE_S = 20
-"""Of a ticket: it is renewed after half of that."""
+"""Lifetime of a ticket in seconds. It is renewed after half of it."""
 
 
 def test_a_ticket_that_is_not_renewed_and_a_login_that_fails(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """The proxy has tickets of its own, with a short life; a silent KDC renews none."""
+    """The proxy's tickets are short-lived, and a silent KDC renews none."""
     need_gssapi()
     kdc.add("brief/localhost")
     kdc._kadmin(f'modprinc -maxlife "{LIFE_S} seconds" brief/localhost')  # noqa: SLF001 - of this test alone

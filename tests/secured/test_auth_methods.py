@@ -12,8 +12,8 @@ OPERATIONS = 25
 
 
 def test_every_answer_is_the_namenodes_own(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """By `doas` for two users and by cookie for others; who has no right has none after any operation."""
-    del kdc  # this process is its client
+    """Two users ask by `doas`, others by cookie. A user without permission gets none, whatever the operation."""
+    del kdc  # only makes this process a client of the KDC
     way = Doas(secured_cluster)
     with proxied(secured_cluster, *GLOBS, way=way, **SETTINGS) as simulation:
         figures = run_for(simulation, seed=20261124, operations=OPERATIONS)

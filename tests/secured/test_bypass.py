@@ -1,6 +1,6 @@
-"""Nobody becomes another by way of the proxy: `tests/secured/attempts.py`, on both channels, on a real cluster.
+"""Impersonation attempts of `tests/secured/attempts.py` fail on both channels, on a real cluster.
 
-Each attempt is sent before and after alice's answers are kept, and must be refused as the NameNode itself refuses it.
+Each attempt is sent while alice's answers are cached, and must be refused with the NameNode's status.
 """
 
 import pytest
@@ -17,7 +17,7 @@ _OF_A_STATUS = b"FileStatus"
 
 @pytest.fixture(scope="module")
 def loot(secured_cluster: Cluster, secured_proxies: dict[str, Proxy], kdc_of_module: Kdc) -> Loot:
-    """What the thief has; alice's status is kept by both proxies, by a cookie, a token and a proxy user."""
+    """The attacker's credentials. Both proxies have cached alice's status, by cookie, token and proxy user."""
     cluster, kdc = secured_cluster, kdc_of_module
     path, cancelled = kept_path(cluster), token_of(cluster, "alice")
     ended = cookie_of(cluster, "alice", lives_s=10)
@@ -31,7 +31,7 @@ def loot(secured_cluster: Cluster, secured_proxies: dict[str, Proxy], kdc_of_mod
             Question(path, "&doas=alice", (("Cookie", proxy_user),)),
         ):
             until_hit(proxy, question)
-    for proxy in secured_proxies.values():  # the second finds nothing left to cancel, and passes that on
+    for proxy in secured_proxies.values():  # the second finds no token to cancel; its reply is passed on
         headers = (("Cookie", cookie_of(cluster, "alice")),)
         ask(proxy.address, Question("/", f"&token={cancelled}", headers, "CANCELDELEGATIONTOKEN", "PUT"))
         question = Question(path, headers=(("Cookie", ended),))
@@ -58,7 +58,7 @@ def loot(secured_cluster: Cluster, secured_proxies: dict[str, Proxy], kdc_of_mod
 def test_no_attempt_makes_a_thief_alice(
     secured_cluster: Cluster, secured_proxies: dict[str, Proxy], loot: Loot, name: str
 ) -> None:
-    """Neither through the proxy on either channel nor beside it; and the proxy refuses it in the NameNode's words."""
+    """It succeeds neither through a proxy nor directly. The proxy's refusal has the NameNode's status."""
     attempt = ATTEMPTS[name]
     own = ask(namenode_of(secured_cluster), attempt(loot))
     assert own.status >= 400, "this is no attempt of a thief's: the NameNode lets it pass"
@@ -72,7 +72,7 @@ def test_no_attempt_makes_a_thief_alice(
 
 
 def test_the_attempts_are_many() -> None:
-    """At least sixty, each another one."""
+    """There are at least sixty different requests."""
     loot = Loot(
         "/p/d",
         'hadoop.auth="u=carol&p=carol@TEST.LOCAL&s=1"',

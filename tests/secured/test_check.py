@@ -1,4 +1,4 @@
-"""Mistakes with Kerberos, planted on the real cluster, and what `nncache check` says of each."""
+"""Kerberos mistakes planted on the real cluster, and the findings of `nncache check` for each."""
 
 import secrets
 import subprocess
@@ -35,7 +35,7 @@ NEED_A_LOGIN = (
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have checks wait as long as answers take: no server is silent here but the KDC, which TICKET_S is for."""
+    """Raise the timeouts of the checks: only the KDC is ever silent here, and it has its own timeout, TICKET_S."""
     for module, limits in (
         (contacts, ("STEP_S",)),
         (gathering, ("FIRST_S", "THEN_S")),
@@ -46,7 +46,7 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def look(cluster: Cluster, kdc: Kdc, changed: Mapping[str, str]) -> Report:
-    """Check a proxy as it may run, but for some flags; one that is empty is left out."""
+    """Check a valid proxy with some flags changed; an empty value removes its flag."""
     need_gssapi()
     words = identity_flags(cluster, kdc)
     for flag, value in changed.items():
@@ -57,7 +57,7 @@ def look(cluster: Cluster, kdc: Kdc, changed: Mapping[str, str]) -> Report:
 
 @pytest.fixture
 def garbage(tmp_path: Path) -> str:
-    """A file that is no keytab."""
+    """A file that is not a keytab."""
     file = tmp_path / "garbage"
     file.write_bytes(secrets.token_bytes(64))
     file.chmod(0o400)
@@ -65,7 +65,7 @@ def garbage(tmp_path: Path) -> str:
 
 
 def assert_it_is_of_identity(report: Report, *parts: str) -> None:
-    """It is said there, once, with a remedy; what needs a login is skipped because of it, and nothing else fails."""
+    """Assert that `identity` alone fails, once and with a remedy, and that checks that need a login are skipped."""
     assert report.failed == {"identity"}, report
     (reported,) = report.of("identity", "failed")
     assert [part for part in parts if part not in reported] == [], reported
@@ -75,7 +75,7 @@ def assert_it_is_of_identity(report: Report, *parts: str) -> None:
 
 
 def test_a_proxy_that_may_run_has_no_fault(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """On the real cluster, as an operator would ask: its ticket is got, and clocks are compared."""
+    """The check gets a ticket on the real cluster and compares the clocks."""
     report = look(secured_cluster, kdc, {})
     assert report.failed == set()
     judged = ("identity", "authentication", "rpc", "edits", "jmx", "clock", "read")
@@ -103,21 +103,21 @@ def test_a_proxy_that_may_run_has_no_fault(secured_cluster: Cluster, kdc: Kdc) -
 def test_a_ticket_that_cannot_be_got_is_reported_once(
     secured_cluster: Cluster, kdc: Kdc, garbage: str, changed: dict[str, str], parts: tuple[str, ...]
 ) -> None:
-    """With what would be right, and not with an address that is right already."""
+    """The finding has the right remedy, and does not suggest to change a valid address."""
     places = {"alice": keytab_of(kdc, "alice"), "garbage": garbage}
     report = look(secured_cluster, kdc, {flag: value.format_map(places) for flag, value in changed.items()})
     assert_it_is_of_identity(report, *parts)
 
 
 def test_a_frozen_kdc_is_no_wrong_setting(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """What to see to is on another host."""
+    """The remedy concerns the KDC's host, not a setting."""
     with paused(kdc.process):
         report = look(secured_cluster, kdc, {})
     assert_it_is_of_identity(report, "the KDC does not answer", "must succeed on this host", "krb5.conf")
 
 
 def test_no_identity_at_all_is_reported_once(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """Both servers of the NameNode ask for Kerberos."""
+    """HTTP and RPC of the NameNode both require Kerberos."""
     report = look(secured_cluster, kdc, {"--principal": "", "--keytab": "", "--namenode-principal": ""})
     assert report.failed == {"identity"}, report
     (reported,) = report.of("identity", "failed")
@@ -128,7 +128,7 @@ def test_no_identity_at_all_is_reported_once(secured_cluster: Cluster, kdc: Kdc)
 
 
 def test_another_principal_of_the_namenode_is_named(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """Its web server has proven itself, and is judged."""
+    """The NameNode's HTTP server has proven its identity and is checked."""
     report = look(secured_cluster, kdc, {"--namenode-principal": f"hdfs/_HOST@{REALM}"})
     assert report.failed == {"identity"}, report
     (reported,) = report.of("identity", "failed")
@@ -154,7 +154,7 @@ def terminates(kdc: Kdc, directory: Path, keytab: str = "nncache") -> tuple[str,
 def test_a_running_proxy_is_read_through(
     secured_cluster: Cluster, kdc: Kdc, tmp_path: Path, *, is_terminating: bool
 ) -> None:
-    """As the principal, whoever judges its ticket: no 401 is taken for a fault."""
+    """The check asks as the principal, with or without termination. A 401 is not reported as a failure."""
     words = (*identity_flags(secured_cluster, kdc), *GLOB)
     words += terminates(kdc, tmp_path) if is_terminating else ()
     with Proxy(*words) as proxy:
@@ -168,7 +168,7 @@ def test_a_running_proxy_is_read_through(
 def test_a_service_that_may_not_act_for_clients_is_named(
     secured_cluster: Cluster, kdc: Kdc, tmp_path: Path
 ) -> None:
-    """In the check and in the log, with the keys to set; the proxy serves all the same."""
+    """The check and the log name the keys to set. The proxy serves nevertheless."""
     need_gssapi()
     own = identity_flags(secured_cluster, kdc, f"alice@{REALM}", "alice")
     words = (*own, *terminates(kdc, tmp_path), "--zookeeper", secured_cluster.zookeeper.address)
@@ -184,7 +184,7 @@ def test_a_service_that_may_not_act_for_clients_is_named(
 
 
 def test_a_keytab_without_the_key_ends_the_start(secured_cluster: Cluster, kdc: Kdc, tmp_path: Path) -> None:
-    """And the check says the same: each ticket of a client would be refused."""
+    """Every client's ticket would be refused. The check reports the same."""
     need_gssapi()
     words = (*identity_flags(secured_cluster, kdc), *GLOB, *terminates(kdc, tmp_path, "alice"))
     (reported,) = checked("proxy", *OWN, *words).of("identity", "failed")

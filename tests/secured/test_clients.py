@@ -1,4 +1,4 @@
-"""Clients nobody here wrote, with Kerberos: where they keep a credential, the proxy answers from memory."""
+"""Independent clients with Kerberos: those that keep a credential are answered from memory."""
 
 import json
 import shutil
@@ -21,37 +21,37 @@ from tests.secured.asking import Question, cookie_of, kept_path, token_of, until
 from tests.secured.spark_job import TASKS
 
 ASKED = 4
-"""How often each client asks for the same status."""
+"""Number of times that each client asks for the same status."""
 
 
 @pytest.fixture
 def path(secured_cluster: Cluster) -> str:
-    """A directory that only alice may reach; what lies in it is kept."""
+    """A directory that only alice may enter; its status is cached."""
     return kept_path(secured_cluster)
 
 
 @pytest.fixture
 def proxy(secured_cluster: Cluster, secured_proxies: dict[str, Proxy], path: str) -> Proxy:
-    """The proxy, with nothing in doubt about the path."""
+    """The proxy, with alice's status of the path cached."""
     proxy = secured_proxies["direct"]
     until_hit(proxy, Question(path, headers=(("Cookie", cookie_of(secured_cluster, "alice")),)))
     return proxy
 
 
 def base_of(proxy: Proxy) -> str:
-    """Return the proxy's address by the name that its principal carries."""
+    """Return the proxy's address with the host name of its principal."""
     return f"localhost:{proxy.address.rpartition(':')[2]}"
 
 
 def hits_of(proxy: Proxy, act: Callable[[], object]) -> int:
-    """Return how many answers from memory something brings."""
+    """Return the number of answers from memory during an action."""
     before = proxy.metrics()['nncache_requests_total{result="hit"}']
     act()
     return int(proxy.metrics()['nncache_requests_total{result="hit"}'] - before)
 
 
 def test_requests_gssapi(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str) -> None:
-    """It negotiates once, and keeps the cookie in its session: every further question is a hit."""
+    """It negotiates once and keeps the cookie in its session: every later request is a hit."""
     need_gssapi()
     gssapi = pytest.importorskip("requests_gssapi")
     monkey = pytest.MonkeyPatch()
@@ -73,7 +73,7 @@ def test_requests_gssapi(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path:
 
 
 def test_curl(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str, tmp_path: Path) -> None:
-    """With `--negotiate` it negotiates each time, cookie or not; the cookie alone is worth hits."""
+    """With `--negotiate` it negotiates each time, despite its cookie jar. With the cookie alone it gets hits."""
     need_curl()
     curl = shutil.which("curl")
     assert curl is not None
@@ -92,13 +92,13 @@ def test_curl(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str, tmp_p
 
 
 def test_hdfscli_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:
-    """PyPI's `hdfs`: one token for all questions."""
+    """PyPI's `hdfs` uses one token for all requests."""
     client = hdfs.TokenClient(f"http://{base_of(proxy)}", token_of(secured_cluster, "alice"))
     assert hits_of(proxy, lambda: [client.status(path) for _ in range(ASKED)]) >= ASKED - 2
 
 
 def test_fsspec_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:
-    """PyPI's `fsspec`: one token for all questions."""
+    """PyPI's `fsspec` uses one token for all requests."""
     host, _, port = base_of(proxy).partition(":")
     files = fsspec.filesystem(
         "webhdfs",
@@ -113,7 +113,7 @@ def test_fsspec_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: str) 
 def test_hdfscli_with_a_ticket(
     secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """PyPI's `hdfs`, KerberosClient: it negotiates once, and keeps the cookie in its session."""
+    """KerberosClient of PyPI's `hdfs` negotiates once and keeps the cookie in its session."""
     need_gssapi()
     kerberos = pytest.importorskip("hdfs.ext.kerberos", reason="needs PyPI's requests-kerberos")
     monkeypatch.setenv("KRB5CCNAME", f"FILE:{kdc.kinit('alice')}")
@@ -126,7 +126,7 @@ def test_hdfscli_with_a_ticket(
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_spark_job_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:
-    """Its driver gets one token, which all tasks send: what they poll is a hit, what they list is forwarded."""
+    """The driver gets a token that all tasks send. Status polls are hits; listings are forwarded."""
     place, _, name = path.rpartition("/")
     asked = (f"http://{base_of(proxy)}", token_of(secured_cluster, "alice"), place, name, str(ASKED))
     job = (sys.executable, "-m", "tests.secured.spark_job", *asked)
@@ -143,7 +143,7 @@ def test_a_spark_job_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: 
 
 
 def test_the_shell_of_hadoop(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:
-    """Each process takes a token of its own, so its first question is forwarded, and the next ones are hits."""
+    """Each process fetches a token, so its first request is forwarded, and the next ones are hits."""
     url = f"webhdfs://{base_of(proxy)}{path}"
 
     def ask() -> None:

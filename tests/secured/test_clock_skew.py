@@ -1,4 +1,4 @@
-"""A clock that is wrong: of the host of nncache, and of that of a server, beside a real KDC."""
+"""A wrong clock, on the host of nncache or on a server's host, with a real KDC."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ except gssapi.exceptions.GSSError as error:
 
 
 def run(kdc: KdcServer, skew: str, code: str, *arguments: str) -> str:
-    """Run Python with its clock set forward or back by this, and return what it prints."""
+    """Run Python with its clock shifted by `skew`; return its output."""
     command = ("faketime", "-f", skew, sys.executable, "-c", code, *arguments)
     environ = {**os.environ, **kdc.environ()}
     done = subprocess.run(
@@ -55,7 +55,7 @@ def run(kdc: KdcServer, skew: str, code: str, *arguments: str) -> str:
 
 @pytest.fixture
 def keytabs(kdc_server: KdcServer) -> tuple[str, str]:
-    """Of alice, and of the server."""
+    """The keytabs of alice and of the server."""
     need_gssapi()
     if shutil.which("faketime") is None:
         give_up("faketime is not installed: apt-get install faketime")
@@ -66,7 +66,7 @@ def keytabs(kdc_server: KdcServer) -> tuple[str, str]:
 def test_a_wrong_clock_of_this_host_is_no_fault(
     kdc_server: KdcServer, keytabs: tuple[str, str], skew: str
 ) -> None:
-    """MIT's library takes the KDC's time for what it sends (kdc_timesync of krb5.conf, on by default)."""
+    """MIT's library applies the KDC's time to its own messages (kdc_timesync of krb5.conf, on by default)."""
     life_min, token = run(kdc_server, skew, CLIENT, keytabs[0]).split()
     assert life_min == "60"
     assert run(kdc_server, "", SERVER, keytabs[1], token) == "alice@TEST.LOCAL"
@@ -76,7 +76,7 @@ def test_a_wrong_clock_of_this_host_is_no_fault(
 def test_a_wrong_clock_of_the_server_is_named(
     kdc_server: KdcServer, keytabs: tuple[str, str], skew: str
 ) -> None:
-    """It refuses the ticket; of the reason we know what to do."""
+    """The server refuses the ticket, and the advice for its reason names NTP."""
     _, token = run(kdc_server, "", CLIENT, keytabs[0]).split()
     reason = run(kdc_server, skew, SERVER, keytabs[1], token)
     assert reason in {"Clock skew too great", "Ticket not yet valid", "Ticket expired"}

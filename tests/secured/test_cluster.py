@@ -1,4 +1,4 @@
-"""What a cluster with Kerberos answers, with tickets and without: others rely on it."""
+"""The replies of a cluster with Kerberos, with and without tickets, on which other tests rely."""
 
 import http.client
 import json
@@ -16,7 +16,7 @@ COOKIE = re.compile(r'hadoop\.auth="(?P<value>u=(?P<user>[^&]*)&[^"]*)"')
 
 
 def ask(cluster: Cluster, target: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
-    """Ask the NameNode; returns status, headers by their lower-case names, and body."""
+    """Send a request to the NameNode; return the status, the headers by lowercase name, and the body."""
     host, _, port = cluster.namenodes[0].http.rpartition(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=30)
     try:
@@ -32,20 +32,20 @@ def ask(cluster: Cluster, target: str, **headers: str) -> tuple[int, dict[str, s
 
 
 def home(user: str = "") -> str:
-    """Return the target of a call whose answer names the caller."""
+    """Return the target of a call whose reply names the caller."""
     return f"/webhdfs/v1/?op=GETHOMEDIRECTORY{user and f'&user.name={user}'}"
 
 
 @pytest.mark.parametrize("target", [home(), home("root"), "/jmx", "/conf"])
 def test_without_a_ticket_there_is_nothing(secured_cluster: Cluster, target: str) -> None:
-    """Neither WebHDFS, whatever `user.name` says, nor the servlets."""
+    """This holds for WebHDFS, whatever `user.name` says, and for the servlets."""
     status, headers, _ = ask(secured_cluster, target)
     assert (status, headers["www-authenticate"]) == (http.client.UNAUTHORIZED, "Negotiate")
 
 
 @pytest.mark.parametrize("user", ["alice", "bob", "carol"])
 def test_a_ticket_says_who_asks(secured_cluster: Cluster, kdc: Kdc, user: str) -> None:
-    """And `user.name` does not; the cookie that comes with the answer is good for the next."""
+    """`user.name` does not count. The cookie of the reply authenticates the next request."""
     ticket = negotiate(kdc.kinit(user))
     status, headers, body = ask(secured_cluster, home("root"), Authorization=ticket)
     assert (status, json.loads(body)) == (http.client.OK, {"Path": f"/user/{user}"})
@@ -58,9 +58,9 @@ def test_a_ticket_says_who_asks(secured_cluster: Cluster, kdc: Kdc, user: str) -
 
 
 def test_a_cookie_with_the_clusters_secret_is_as_good(secured_cluster: Cluster) -> None:
-    """The test bed asks by such ones; one that has ended or that another secret signed is worth nothing."""
+    """The test bed uses such cookies. An expired one, or one signed with another secret, is refused."""
     secret = secured_cluster.namenodes[0].access.secret
-    now = time.time()  # noqa: TID251 - the NameNode goes by the wall clock
+    now = time.time()  # noqa: TID251 - the NameNode uses the wall clock
     seen = {
         name: ask(secured_cluster, home(), Cookie=f"hadoop.auth={cookie}")[0]
         for name, cookie in {
@@ -73,7 +73,7 @@ def test_a_cookie_with_the_clusters_secret_is_as_good(secured_cluster: Cluster) 
 
 
 def test_rights_are_those_of_the_principal(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """A directory of alice's group is closed to carol, whatever name she gives."""
+    """A directory of alice's group is closed to carol, whatever name she sends."""
     make_directory(secured_cluster, "/rights", permission="750")
     webhdfs(secured_cluster, "PUT", "/rights", "SETOWNER", group="users")
     target = "/webhdfs/v1/rights/none?op=GETFILESTATUS&user.name=alice"
@@ -85,7 +85,7 @@ def test_rights_are_those_of_the_principal(secured_cluster: Cluster, kdc: Kdc) -
 
 
 def test_only_a_proxy_user_acts_for_others_and_only_for_its_own(secured_cluster: Cluster) -> None:
-    """As `Kerberos.proxy_users` says: not for carol."""
+    """`Kerberos.proxy_users` lists the users, and carol is not among them."""
     access = secured_cluster.namenodes[0].access
     seen = {
         (user, other): ask(secured_cluster, f"{home()}&doas={other}", **access.headers(user))[0]
@@ -95,7 +95,7 @@ def test_only_a_proxy_user_acts_for_others_and_only_for_its_own(secured_cluster:
 
 
 def test_the_shell_has_a_ticket_of_the_user_given(secured_cluster: Cluster) -> None:
-    """And a user without a principal has none."""
+    """A user without a principal has none."""
     shown = secured_cluster.fs_shell("-stat", "%u", "/", user="alice")
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"{secured_cluster.superuser}\n", "")
     with pytest.raises(KerberosError, match="mallory"):
@@ -103,6 +103,6 @@ def test_the_shell_has_a_ticket_of_the_user_given(secured_cluster: Cluster) -> N
 
 
 def test_a_client_chooses_how_rpc_is_protected(secured_cluster: Cluster) -> None:
-    """Of what the cluster offers; the shell takes the first word of its own configuration unless it is told."""
+    """It chooses from what the cluster offers. By default, the shell takes the first value of its own configuration."""
     reported = secured_cluster.fs_shell("-Dhadoop.rpc.protection=privacy", "-stat", "%u", "/", user="bob")
     assert (reported.returncode, reported.stdout) == (0, f"{secured_cluster.superuser}\n")

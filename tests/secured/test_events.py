@@ -1,4 +1,4 @@
-"""Events over HTTP on a cluster with Kerberos: for those alone whom the proxy itself has authenticated."""
+"""Events over HTTP on a cluster with Kerberos: only for clients that the proxy itself has authenticated."""
 
 import http.client
 import json
@@ -20,7 +20,7 @@ TARGET = "/v1/events?filter=passed0"
 
 @pytest.fixture
 def proxy(secured_cluster: Cluster, kdc: Kdc, terminating: Terminating) -> Proxy:
-    """The proxy on ZooKeeper; alice is a subscriber of the filter that matches /kept/*."""
+    """The proxy on ZooKeeper; alice is a subscriber of the filter on /kept/*."""
     proxy = terminating.proxies["zookeeper"]
     cookie = cookie_by_ticket(kdc, proxy, "alice")
     if answered(proxy, cookie) != http.client.OK:
@@ -31,7 +31,7 @@ def proxy(secured_cluster: Cluster, kdc: Kdc, terminating: Terminating) -> Proxy
 
 
 def answered(proxy: Proxy, cookie: str) -> int:
-    """Return the status that the bearer of a cookie gets."""
+    """Return the status for the bearer of a cookie."""
     with EventClient(proxy.address, TARGET, {"Cookie": cookie}) as following:
         return following.status
 
@@ -39,7 +39,7 @@ def answered(proxy: Proxy, cookie: str) -> int:
 def test_whom_the_proxy_has_authenticated_reads_events(
     secured_cluster: Cluster, kdc: Kdc, proxy: Proxy
 ) -> None:
-    """By a ticket, by the cookie that it brought, and for another as the proxy-user rules allow."""
+    """A client reads them with a ticket, with its cookie, or for another user as the proxy-user rules allow."""
     make_directory(secured_cluster, "/kept")
     ticket = {"Authorization": negotiate(kdc.kinit("alice"))}
     with EventClient(proxy.address, TARGET, ticket) as by_ticket:
@@ -60,7 +60,7 @@ def test_whom_the_proxy_has_authenticated_reads_events(
 def test_no_other_reads_them(
     secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, secured_proxies: dict[str, Proxy]
 ) -> None:
-    """Whatever they say: `user.name`, a forged cookie, a NameNode's cookie, another user's ticket or a token."""
+    """Refused are `user.name`, a forged cookie, a NameNode's cookie, another user's cookie, and a token."""
     carol = cookie_by_ticket(kdc, proxy, "carol")
     alice = cookie_by_ticket(kdc, proxy, "alice")
     passing_through = secured_proxies["zookeeper"]
@@ -85,7 +85,7 @@ def test_no_other_reads_them(
 
 
 def test_a_stream_ends_with_its_session(proxy: Proxy, terminating: Terminating) -> None:
-    """When the cookie ends by its own time, and when its secret is removed; it says so, and stops."""
+    """The stream ends when its cookie expires, and when the cookie's secret is removed. It sends `end` first."""
     with another_secret(terminating) as secret:
         short = {"Cookie": terminating.cookie("alice", lives_s=3.0)}
         stolen = {"Cookie": terminating.cookie("alice", key=secret)}

@@ -1,4 +1,4 @@
-"""The active NameNode of a secured pair dies while clients go on asking with credentials that one of the two gave."""
+"""Failover of a secured pair while clients ask with credentials of one of the two NameNodes."""
 
 import http.client
 import time
@@ -21,12 +21,12 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 
 STANDBYS_SAY = {"SecurityException", "StandbyException"}
-"""To a delegation token: 3.5.0 names StandbyException in the message alone, 3.4.1 says it (HDFS-6475)."""
+"""Exceptions for a delegation token: 3.4.1 sends StandbyException (HDFS-6475), 3.5.0 names it in the message only."""
 
 
 @contextmanager
 def pair(*, one_http_secret: bool) -> Iterator[Cluster]:
-    """Start an HA pair whose first NameNode is active; this process is a client of its KDC."""
+    """Start an HA pair with an active first NameNode. This process is a client of its KDC."""
     need_kdc()
     need_gssapi()
     users = (ProxyUser(name="proxy", users="alice,bob"),)
@@ -39,7 +39,7 @@ def pair(*, one_http_secret: bool) -> Iterator[Cluster]:
 
 
 def fail_over(cluster: Cluster, worlds: Iterable[ProxiedCluster]) -> float:
-    """Kill the first NameNode and make the second the active one, which is the truth then; return since when."""
+    """Kill the first NameNode, make the second active and the reference; return the time of the transition."""
     cluster.namenodes[0].process.kill()
     cluster.transition_to_active(1)
     since = time.monotonic()
@@ -51,7 +51,7 @@ def fail_over(cluster: Cluster, worlds: Iterable[ProxiedCluster]) -> float:
 
 
 def test_with_one_secret_every_credential_goes_on() -> None:
-    """Cookie, token and doas: hits again within 5 s on both channels, of what the new active says alone."""
+    """Cookie, token and doas: hits within 5 s on both channels, all with the new active NameNode's content."""
     with pair(one_http_secret=True) as cluster:
         path = private_place(cluster)
         with on_both_channels(cluster) as worlds:
@@ -72,7 +72,7 @@ def test_with_one_secret_every_credential_goes_on() -> None:
 
 
 def test_with_two_secrets_a_cookie_ends_with_its_namenode() -> None:
-    """A 401 of the new active's for every old cookie, and no answer from memory after it; a new one hits again."""
+    """The new active NameNode answers every old cookie with 401, and no hit follows. A new cookie gets hits."""
     with pair(one_http_secret=False) as cluster:
         path = private_place(cluster)
         with on_both_channels(cluster) as worlds:
@@ -97,7 +97,7 @@ def test_with_two_secrets_a_cookie_ends_with_its_namenode() -> None:
 
 
 def test_a_standbys_refusal_of_a_token_leads_to_the_active_one() -> None:
-    """Whatever the release says; a token that is cancelled is refused by the active itself."""
+    """This holds for every release's exception. A cancelled token is refused by the active NameNode itself."""
     with pair(one_http_secret=True) as cluster:
         make_directory(cluster, "/t")
         active, standby = cluster.namenodes
@@ -118,7 +118,7 @@ def test_a_standbys_refusal_of_a_token_leads_to_the_active_one() -> None:
             "--namenode-rpc",
             f"{standby.rpc},{active.rpc}",
         )
-        with closing(Proxy(*flags)) as proxy:  # never ready: without a principal nothing says which is active
+        with closing(Proxy(*flags)) as proxy:  # never ready: without a principal it learns of no active one
             proxy.process.launch()
             proxy.process.await_that(lambda: readiness.accepts(proxy.address), "does not listen")
             seen = [ask(proxy.address, Question("/t", f"&delegation={each}")) for each in (good, cancelled)]

@@ -1,4 +1,4 @@
-"""What ends or breaks on a secured cluster, KDC, tickets, tokens, cookies, keytabs, while clients go on asking."""
+"""Credentials expire and the KDC fails on a secured cluster while clients keep asking."""
 
 import http.client
 import time
@@ -25,12 +25,12 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 GRANT_TTL_S = 2.0
 SHORT_S = 8
-"""Seconds that cookies live, and tokens that are not renewed."""
+"""Lifetime in seconds of cookies, and of tokens that are not renewed."""
 
 
 @pytest.fixture(scope="module")
 def brief_cluster() -> Iterator[Cluster]:
-    """A cluster whose credentials end soon; this process is a client of its KDC."""
+    """A cluster with short-lived credentials. This process is a client of its KDC."""
     need_kdc()
     need_gssapi()
     users = (ProxyUser(name="proxy", users="alice,bob"),)
@@ -48,7 +48,7 @@ def brief_cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def place(brief_cluster: Cluster) -> str:
-    """A directory that alice and bob may see."""
+    """A directory that alice and bob may read."""
     return private_place(brief_cluster)
 
 
@@ -60,7 +60,7 @@ def worlds(brief_cluster: Cluster) -> Iterator[tuple[ProxiedCluster, ...]]:
 
 
 class OneToken:
-    """One delegation token, for all."""
+    """One delegation token for all users."""
 
     impostors: tuple[str, ...] = ()
     is_kept = True
@@ -70,7 +70,7 @@ class OneToken:
         self._signature = Signature(f"&delegation={token}")
 
     def of(self, user: str) -> Signature:
-        """Return the token; `user` is no more than a name."""
+        """Return the token, whatever the user."""
         del user
         return self._signature
 
@@ -78,9 +78,9 @@ class OneToken:
 def believed_for_s(
     worlds: tuple[ProxiedCluster, ...], path: str, token: str, refuse: Question | None
 ) -> list[float]:
-    """Return for how long the token was answered from memory after the NameNode refused it, by world.
+    """Return for each world how long the token got hits after the NameNode refused it, in seconds.
 
-    `refuse` is asked of the NameNode before, past the proxies; None: the token ends by itself.
+    `refuse` is sent to the NameNode first, not through the proxies; with None, the token expires by itself.
     """
     address = namenode_of(worlds[0].cluster)
     pollers = [
@@ -115,7 +115,7 @@ def believed_for_s(
 def test_a_token_that_expires_is_believed_for_grant_ttl_at_most(
     brief_cluster: Cluster, worlds: tuple[ProxiedCluster, ...], place: str
 ) -> None:
-    """Its renewal date stands nowhere in it. Afterwards the NameNode's own refusal, and never a hit."""
+    """A token does not contain its renewal date. Afterwards callers get the NameNode's refusal, never a hit."""
     ages = believed_for_s(worlds, place, token_of(brief_cluster, "alice"), None)
     assert max(ages) <= GRANT_TTL_S + SLACK_S
     print(f"an expired token was believed for {max(ages):.2f} s")  # noqa: T201 - the figure, with -s
@@ -124,7 +124,7 @@ def test_a_token_that_expires_is_believed_for_grant_ttl_at_most(
 def test_a_token_cancelled_elsewhere_ends_within_grant_ttl(
     brief_cluster: Cluster, worlds: tuple[ProxiedCluster, ...], place: str
 ) -> None:
-    """Nothing tells a proxy of it."""
+    """The proxy does not learn of the cancellation."""
     token = token_of(brief_cluster, "alice")
     headers = (("Cookie", cookie_of(brief_cluster, "alice")),)
     cancel = Question("/", f"&token={token}", headers, "CANCELDELEGATIONTOKEN", "PUT")
@@ -136,7 +136,7 @@ def test_a_token_cancelled_elsewhere_ends_within_grant_ttl(
 def test_a_tickets_cookie_ends_and_the_next_one_hits(
     brief_cluster: Cluster, worlds: tuple[ProxiedCluster, ...], place: str
 ) -> None:
-    """The NameNode's cookies live shortly, those of the proxies as well: they renew theirs, and the gate stays open."""
+    """The cookies are short-lived. The proxies renew their own, and the gate stays open."""
     assert brief_cluster.kdc is not None
     ticket = brief_cluster.kdc.kinit("alice", lifetime_s=600)
     for proxied_cluster in worlds:
@@ -162,7 +162,7 @@ def test_a_tickets_cookie_ends_and_the_next_one_hits(
 def test_proxies_hit_once_an_old_keytab_is_replaced(
     brief_cluster: Cluster, worlds: tuple[ProxiedCluster, ...], place: str
 ) -> None:
-    """Until then the NameNode answers all, rights and refusals alike, and the log says what is wrong."""
+    """Until then the NameNode answers every call, and the log says that the key is wrong."""
     kdc = brief_cluster.kdc
     assert kdc is not None
     for proxied_cluster in worlds:
@@ -171,7 +171,7 @@ def test_proxies_hit_once_an_old_keytab_is_replaced(
     for proxied_cluster in worlds:
         log = proxied_cluster.proxy.process.log
         old = log.stat().st_size
-        proxied_cluster.proxy.process.launch()  # it is not ready
+        proxied_cluster.proxy.process.launch()  # it does not become ready
         proxied_cluster.proxy.process.await_that(
             lambda log=log, old=old: "is not the KDC's" in log.read_text(encoding="utf-8")[old:],  # type: ignore[misc]  # mypy sees no default
             "does not say that the key is wrong",
@@ -187,7 +187,7 @@ def test_proxies_hit_once_an_old_keytab_is_replaced(
 
 @pytest.mark.parametrize("outage", ["silent", "gone"])
 def test_a_kdc_in_trouble_costs_no_hits(secured_cluster: Cluster, kdc: Kdc, outage: str) -> None:
-    """Not even where the edits have to be read over a new connection meanwhile: the tickets are good."""
+    """This holds even if the edits must be read over a new connection: the tickets are still valid."""
     path = private_place(secured_cluster)
     ways = (Cookies(secured_cluster), Tokens(secured_cluster), Doas(secured_cluster))
     with (

@@ -1,4 +1,4 @@
-"""What `nncache cluster --secure` tells to type is typed."""
+"""The instructions of `nncache cluster --secure` work."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from tests.kerberos import need_curl
 
 
 def test_what_it_says_works(secured_cluster: Cluster) -> None:
-    """In a shell: a ticket, and a call by it over HTTP and HTTPS."""
+    """A shell gets a ticket and sends a call over HTTP and HTTPS."""
     need_curl()
     reported = first_steps(secured_cluster)
     done = subprocess.run(
@@ -21,7 +21,7 @@ def test_what_it_says_works(secured_cluster: Cluster) -> None:
 
 
 def test_each_principal_has_a_keytab(secured_cluster: Cluster) -> None:
-    """The facts are ready for JSON."""
+    """The facts can be written as JSON."""
     reported = json.loads(json.dumps(kerberos_of(secured_cluster)))
     assert secured_cluster.kdc is not None
     assert {"alice", "bob", "carol", "nncache/localhost", "HTTP/localhost"} < reported["keytabs"].keys()
@@ -32,7 +32,7 @@ def test_each_principal_has_a_keytab(secured_cluster: Cluster) -> None:
 
 
 def test_the_ports_with_tls_are_reported(secured_cluster: Cluster) -> None:
-    """And whom to trust there."""
+    """The CA file is reported, too."""
     reported = json.loads(json.dumps(tls_of(secured_cluster)))
     assert reported["namenode_https"] == [secured_cluster.namenodes[0].https]
     assert reported["zookeeper_secure"] == secured_cluster.zookeeper.secure_address

@@ -1,4 +1,4 @@
-"""Who may read the JournalNodes of a secured pair: over RPC, and over HTTP or HTTPS."""
+"""Permission to read the JournalNodes of a secured pair, over RPC and over HTTP or HTTPS."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.timeout(300)
 
 TOP = "/journal"
 NAMENODES_OWN = f"nn/_HOST@{REALM}", "nn/localhost"
-"""The principal of the NameNodes as it is on this host, and the name of its keytab."""
+"""The NameNodes' principal on this host, and the name of its keytab."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Pair:
 
 @pytest.fixture(scope="module", params=["authorization, HTTP", "no authorization, HTTPS only"])
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
-    """Start it; this process is a client of its KDC."""
+    """Start the pair. This process is a client of its KDC."""
     need_kdc()
     need_gssapi()
     is_authorizing = request.param.startswith("authorization")
@@ -80,12 +80,12 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
 
 
 def permission(proxy: Proxy, question: Question) -> str:
-    """Return the permission that a proxy answers."""
+    """Return the permission in a proxy's answer."""
     return str(json.loads(ask(proxy.address, question).body)["FileStatus"]["permission"])
 
 
 def test_as_the_namenodes_principal_changes_are_followed(pair: Pair) -> None:
-    """A storage policy too, which inotify does not say; no NameNode is polled."""
+    """This includes a change of the storage policy, which inotify does not report. No NameNode is polled."""
     path = f"{TOP}/followed"
     make_directory(pair.cluster, path, "755")
     question = Question(path, headers=(("Cookie", cookie_of(pair.cluster, "alice")),))
@@ -106,7 +106,7 @@ def test_as_the_namenodes_principal_changes_are_followed(pair: Pair) -> None:
 
 
 def test_another_principal_is_refused_with_the_one_needed(pair: Pair) -> None:
-    """By the proxy's log, and by a check: of RPC where that is refused, else of HTTP."""
+    """The log and the check name it: for RPC if RPC refuses it, otherwise for HTTP."""
     says = (
         ("is only accessible by nn/localhost@TEST.LOCAL", "dfs.namenode.kerberos.principal")
         if pair.is_authorizing
@@ -124,7 +124,7 @@ def test_another_principal_is_refused_with_the_one_needed(pair: Pair) -> None:
 
 
 def test_segments_are_read_as_the_namenodes_principal(pair: Pair) -> None:
-    """What a publisher missed comes over HTTP with SPNEGO, or over HTTPS."""
+    """A publisher reads the edits that it missed over HTTP with SPNEGO, or over HTTPS."""
     cluster = pair.cluster
     principal, name = f"nn/localhost@{REALM}", "nn/localhost"
 

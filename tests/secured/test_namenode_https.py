@@ -1,4 +1,4 @@
-"""A NameNode that is asked over HTTPS alone: the same service, and no secret in clear."""
+"""A NameNode asked only over HTTPS: the same service, and no secret in clear text."""
 
 import http.client
 import json
@@ -24,7 +24,7 @@ GLOBS = ("--glob", "/https/*", "--glob", "/https/*/*")
 
 
 def https_flags(cluster: Cluster, kdc: Kdc) -> tuple[str, ...]:
-    """Return where the NameNodes' HTTPS is, whom to trust about it, and as whom to ask."""
+    """Return the flags of the NameNodes' HTTPS addresses, their CA and the service's principal."""
     assert cluster.authority is not None
     return (
         *without(identity_flags(cluster, kdc), "--namenode-http"),
@@ -35,7 +35,7 @@ def https_flags(cluster: Cluster, kdc: Kdc) -> tuple[str, ...]:
 
 @pytest.fixture(scope="module")
 def proxy(secured_cluster: Cluster) -> Iterator[tuple[Proxy, str]]:
-    """A proxy of which only RPC is not TLS, and its address for clients over TLS."""
+    """A proxy that uses TLS except for RPC, and its TLS address."""
     need_gssapi()
     assert secured_cluster.kdc is not None
     with PortLease() as ports, clients_of(secured_cluster.kdc):
@@ -48,7 +48,7 @@ def proxy(secured_cluster: Cluster) -> Iterator[tuple[Proxy, str]]:
 
 @pytest.fixture
 def place(secured_cluster: Cluster) -> str:
-    """A directory of alice's, with a directory `d` in it."""
+    """A directory of alice that contains a directory `d`."""
     path = kept_place(secured_cluster, top="/https")
     webhdfs(secured_cluster, "PUT", f"{path}/d", "MKDIRS")
     return path
@@ -57,7 +57,7 @@ def place(secured_cluster: Cluster) -> str:
 def test_hits_and_a_write_in_two_steps(
     secured_cluster: Cluster, proxy: tuple[Proxy, str], place: str
 ) -> None:
-    """The redirect is the NameNode's own, to a DataNode over HTTPS; what is written there is seen through the proxy."""
+    """The redirect leads to a DataNode over HTTPS. The written file is visible through the proxy."""
     made, _ = proxy
     assert secured_cluster.authority is not None
     headers = (("Cookie", cookie_of(secured_cluster, "alice")),)
@@ -82,7 +82,7 @@ def test_hits_and_a_write_in_two_steps(
 def test_a_secure_cookie_is_for_clients_over_tls(
     secured_cluster: Cluster, proxy: tuple[Proxy, str], place: str, kdc: Kdc
 ) -> None:
-    """In clear the answer comes without it, and it is counted; over TLS it is the NameNode's own."""
+    """In clear text the cookie is removed and counted. Over TLS it is the NameNode's own."""
     made, listen = proxy
     assert secured_cluster.authority is not None
     question = Question(f"{place}/d", headers=(("Authorization", negotiate(kdc.kinit("alice"))),))
@@ -105,7 +105,7 @@ def test_a_secure_cookie_is_for_clients_over_tls(
 
 @contextmanager
 def distrusting(says: str, *flags: str) -> Iterator[Proxy]:
-    """Launch a proxy that trusts no NameNode: it says so and why, and calls end with a reply all the same."""
+    """Launch a proxy that trusts no NameNode. It logs the reason, and calls still get a reply."""
     with closing(Proxy(*flags, "--failover-wait-s", "1", *GLOBS)) as made:
         made.process.launch()
         made.process.await_that(lambda: says in made.process.log.read_text(), f"no word of: {says}")
@@ -118,7 +118,7 @@ def distrusting(says: str, *flags: str) -> Iterator[Proxy]:
 def test_a_namenode_of_another_authority_is_not_asked(
     secured_cluster: Cluster, kdc: Kdc, tmp_path: Path
 ) -> None:
-    """With the right file in its place the proxy works, without a restart."""
+    """When the right file replaces the wrong one, the proxy works without a restart."""
     need_gssapi()
     assert secured_cluster.authority is not None
     ca, new = tmp_path / "ca.pem", tmp_path / "new.pem"
@@ -136,7 +136,7 @@ def test_a_namenode_of_another_authority_is_not_asked(
 
 
 def test_a_namenode_of_another_name_is_not_asked(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """Its certificate is for localhost and 127.0.0.1."""
+    """Its certificate names localhost and 127.0.0.1."""
     need_gssapi()
     flags = without(https_flags(secured_cluster, kdc), "--namenode-http")
     says = "name the NameNode in namenode_http as its certificate does"
@@ -148,7 +148,7 @@ def test_a_namenode_of_another_name_is_not_asked(secured_cluster: Cluster, kdc: 
 
 
 def test_filters_are_published_over_https(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """By a command that writes them, and by a publisher that reads them."""
+    """A command writes them and a publisher reads them over HTTPS."""
     need_gssapi()
     own = https_flags(secured_cluster, kdc)
     places = ("--filters-path", "/filters/https")
@@ -159,7 +159,7 @@ def test_filters_are_published_over_https(secured_cluster: Cluster, kdc: Kdc) ->
 
 
 def test_a_check_says_which_key_to_set(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """TLS on a plain port, none on a TLS port, and a certificate that is not believed."""
+    """Found are TLS on a plain port, plain HTTP on a TLS port, and an untrusted certificate."""
     need_gssapi()
     assert secured_cluster.authority is not None
     own = ("proxy", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--glob", "/no/*")

@@ -1,9 +1,9 @@
-"""No cookie, token or ticket of a client's stays in a live object of a proxy's: tables keep digests.
+"""No live object of a proxy holds a cookie, token or ticket of a client: tables hold digests.
 
-This is about live objects, as a core dump of the tables would show them: not about memory that was given back and not
-written over since, nor about what libraries in C keep to themselves. The parser of a connection to a NameNode keeps
-the head of its last reply, and with it the token of a Location, until the next reply or the connection's end; here
-idle ones end soon.
+This concerns live objects, as a core dump of the tables would show them. Freed memory that was not overwritten and the
+internal memory of C libraries are not covered. The parser of a connection to a NameNode keeps the head of its last
+reply, and so the token of a Location, until the next reply or the end of the connection; idle connections end soon in
+this test.
 """
 
 import base64
@@ -29,7 +29,7 @@ from tests.secured.terminating import cookie_by_ticket, termination_flags
 
 @pytest.fixture
 def fifos(tmp_path: Path) -> tuple[Path, Path]:
-    """By which a proxy is asked, and by which it tells."""
+    """The FIFOs that request a dump from a proxy, and receive it."""
     made = tmp_path / "asked", tmp_path / "told"
     for each in made:
         os.mkfifo(each, mode=0o600)
@@ -38,7 +38,7 @@ def fifos(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.fixture
 def place(secured_cluster: Cluster) -> str:
-    """A directory with one in it, of whose status everybody may know."""
+    """A directory of which everybody may read the status, with one inside."""
     made = f"/held/{uuid.uuid4().hex}"
     make_directory(secured_cluster, "/held")
     make_directory(secured_cluster, made, permission="777")
@@ -50,7 +50,7 @@ def place(secured_cluster: Cluster) -> str:
 def test_no_secret_of_a_client_is_held(
     secured_cluster: Cluster, kdc: Kdc, tmp_path: Path, fifos: tuple[Path, Path], place: str, terminates: bool
 ) -> None:
-    """After hits, misses, refusals, a redirect, a cancelled token and nonsense, each with marked secrets."""
+    """The test sends hits, misses, refusals, a redirect, a cancelled token and garbage, all with marked secrets."""
     flags = termination_flags(kdc, tmp_path) if terminates else ()
     token, cancelled = token_of(secured_cluster, "alice"), token_of(secured_cluster, "alice")
     ticket = negotiate(kdc.kinit("alice"))
@@ -96,14 +96,14 @@ def test_no_secret_of_a_client_is_held(
         }
         assert all(wanted.values())
         deadline = time.monotonic() + HANG_S
-        while found := _found(held := texts_of(fifos), wanted):  # request targets go within a second
+        while found := _found(held := texts_of(fifos), wanted):  # request targets are dropped within a second
             assert time.monotonic() < deadline, found
-            ask(proxy.address, Question(path, "", by_cookie, "LISTSTATUS"))  # a call ends idle connections
+            ask(proxy.address, Question(path, "", by_cookie, "LISTSTATUS"))  # a call closes idle connections
     assert place.rpartition("/")[2].encode() in held, "the cache was not looked at"
 
 
 def _found(held: bytes, wanted: dict[str, list[bytes]]) -> dict[str, bytes]:
-    """Return which secrets are held, with what stands around them."""
+    """Return the secrets that are held, each with its surroundings."""
     return {
         name: held[max(0, held.index(part) - 200) :][:400]
         for name, parts in wanted.items()
@@ -113,14 +113,14 @@ def _found(held: bytes, wanted: dict[str, list[bytes]]) -> dict[str, bytes]:
 
 
 def _password(token: str) -> list[bytes]:
-    """Return by what a token is known: kind and service behind its password are the same in all."""
+    """Return the pieces that identify a token. Its end, kind and service, is the same in all tokens."""
     raw = _raw(token)
-    end = raw.index(b"\x12WEBHDFS delegation")  # behind it kind and service, which are the same in all
+    end = raw.index(b"\x12WEBHDFS delegation")  # kind and service, the same in all tokens, follow
     first, last = (end - 18) * 4 // 3 + 2, end * 4 // 3 - 1
     return [token[first : first + 16].encode(), token[last - 16 : last].encode(), raw[end - 18 : end - 2]]
 
 
 def _raw(text: str) -> bytes:
-    """Return what a token or the value of Authorization is in Base64 of."""
+    """Return the bytes that a token or an Authorization value encodes in Base64."""
     padded = text.removeprefix("Negotiate ").replace("-", "+").replace("_", "/")
     return base64.b64decode(padded + "=" * (-len(padded) % 4))

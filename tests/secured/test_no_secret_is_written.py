@@ -1,4 +1,4 @@
-"""No cookie, token or ticket of a client's is in anything that a proxy writes or shows: marked ones are looked for."""
+"""No log or page of a proxy contains a cookie, token or ticket of a client."""
 
 import base64
 import http.client
@@ -32,7 +32,7 @@ def _page(proxy: Proxy, target: str) -> bytes:
 def test_no_secret_of_a_client_is_written(
     secured_cluster: Cluster, kdc: Kdc, tmp_path: Path, log_format: str
 ) -> None:
-    """With all logs on, at their most talkative: hits, misses, refusals, writes, redirects and nonsense."""
+    """All logs are at their most verbose; there are hits, misses, refusals, writes, redirects and garbage."""
     place = f"/secret/{uuid.uuid4().hex[:12]}"
     make_directory(secured_cluster, "/secret")
     make_directory(secured_cluster, place, permission="777")
@@ -77,7 +77,7 @@ def test_no_secret_of_a_client_is_written(
         location = created.header("Location").partition("delegation=")[2].partition("&")[0]
         ask(proxy.address, Question("/", f"&token={token}", by_cookie, "CANCELDELEGATIONTOKEN", "PUT"))
         pages = [_page(proxy, target.format(path=path)) for target in _PAGES]
-        until(lambda: b"CANCELDELEGATIONTOKEN" in access.read_bytes())  # lines are written by a thread
+        until(lambda: b"CANCELDELEGATIONTOKEN" in access.read_bytes())  # a thread writes the lines
         proxy.stop()
         written = [proxy.process.log.read_bytes(), access.read_bytes(), audit.read_bytes(), *pages]
     assert location, "the redirect carries a token for the DataNode"

@@ -1,4 +1,4 @@
-"""Clusters with Kerberos that are configured otherwise than the one that tests share."""
+"""Clusters with Kerberos in other configurations than the shared one."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.long
 
 
 def ask(namenode: NameNode, **headers: str) -> tuple[int, str, bytes]:
-    """Ask who the caller is; returns the status, Set-Cookie and the body."""
+    """Ask for the caller's home; return the status, Set-Cookie and the body."""
     with Asker(namenode.web, namenode.access.context) as asker:
         reply = asker.ask("GET", "/webhdfs/v1/?op=GETHOMEDIRECTORY&user.name=root", headers=headers)
     return reply.status, reply.header("Set-Cookie"), reply.body
@@ -25,7 +25,7 @@ def ask(namenode: NameNode, **headers: str) -> tuple[int, str, bytes]:
 
 @pytest.mark.parametrize("one_http_secret", [True, False])
 def test_a_shared_secret_makes_a_cookie_good_at_both(*, one_http_secret: bool) -> None:
-    """And it ends when the cluster's configuration says so. A ticket is good at both either way."""
+    """It expires as the cluster's configuration says. A ticket is accepted by both in either case."""
     need_kdc()
     kerberos = Kerberos(one_http_secret=one_http_secret, cookie_validity_s=30, protection="privacy")
     with Cluster.start(ClusterSpec(hadoop_version=HADOOP, kerberos=kerberos, ha=True)) as pair:
@@ -34,7 +34,7 @@ def test_a_shared_secret_makes_a_cookie_good_at_both(*, one_http_secret: bool) -
         assert (active.state(), standby.state()) == ("active", "standby")
         with clients_of(pair.kdc):
             ticket = pair.kdc.kinit("alice")
-            now_s = time.time()  # noqa: TID251 - the NameNode goes by the wall clock
+            now_s = time.time()  # noqa: TID251 - the NameNode uses the wall clock
             status, cookie, body = ask(active, Authorization=negotiate(ticket))
             assert (status, json.loads(body)) == (http.client.OK, {"Path": "/user/alice"})
             found = COOKIE.search(cookie)
@@ -52,7 +52,7 @@ def test_a_shared_secret_makes_a_cookie_good_at_both(*, one_http_secret: bool) -
 
 
 def test_without_http_authentication_names_are_believed() -> None:
-    """The mistake that a proxy has to notice: RPC asks for Kerberos, WebHDFS believes user.name=root."""
+    """A proxy must detect this misconfiguration: RPC requires Kerberos, but WebHDFS trusts user.name=root."""
     need_kdc()
     kerberos = Kerberos(with_http_authentication=False)
     with Cluster.start(ClusterSpec(hadoop_version=HADOOP, kerberos=kerberos, with_datanode=False)) as cluster:
@@ -62,7 +62,7 @@ def test_without_http_authentication_names_are_believed() -> None:
 
 
 def test_a_cluster_is_the_same_after_another_start(tmp_path: Path) -> None:
-    """With its principals, keytabs, secret and authority, in the directory that was given."""
+    """Its directory keeps the principals, keytabs, secret and certificate authority."""
     need_kdc()
     spec = ClusterSpec(hadoop_version=HADOOP, kerberos=Kerberos(), tls=Tls(), directory=tmp_path)
     kept: list[tuple[bytes, bytes]] = []

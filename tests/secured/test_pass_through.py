@@ -1,4 +1,4 @@
-"""On a secured cluster a client is answered from memory by its own credential, as long as that is good."""
+"""On a secured cluster, a client's own valid credential gets answers from memory."""
 
 import pytest
 
@@ -20,14 +20,14 @@ def proxy(request: pytest.FixtureRequest, secured_proxies: dict[str, Proxy]) -> 
 
 @pytest.fixture
 def place(secured_cluster: Cluster) -> str:
-    """A directory of alice's, 750 with the group that bob is in as well, and a directory `d` in it."""
+    """A directory of alice with mode 750 and bob's group, and a directory `d` in it."""
     place = kept_place(secured_cluster, "750")
     webhdfs(secured_cluster, "PUT", f"{place}/d", "MKDIRS")
     return place
 
 
 def ways(cluster: Cluster, user: str) -> dict[str, Question]:
-    """Return a question in each way in which a user may ask and be believed again."""
+    """Return a question for each credential that can be recognized again."""
     return {
         "cookie": Question("", headers=(("Cookie", cookie_of(cluster, user)),)),
         "token": Question("", f"&delegation={token_of(cluster, user)}"),
@@ -39,7 +39,7 @@ def ways(cluster: Cluster, user: str) -> dict[str, Question]:
 def test_a_credential_that_was_accepted_is_answered_from_memory(
     secured_cluster: Cluster, proxy: Proxy, place: str, way: str
 ) -> None:
-    """With the NameNode's own bytes, for what is there and for what is not."""
+    """The answer has the NameNode's bytes, for an existing and for a missing path."""
     asked = ways(secured_cluster, "alice")[way]
     for path in (f"{place}/d", f"{place}/none"):
         question = Question(path, asked.query, asked.headers)
@@ -56,7 +56,7 @@ def test_a_credential_that_was_accepted_is_answered_from_memory(
 def test_hits_are_counted_for_the_user_whom_a_credential_names(
     secured_cluster: Cluster, proxy: Proxy, place: str, way: str, tenant: str
 ) -> None:
-    """Those of known heads as well, where the cookie alone names the user; a `doas` is never a known head."""
+    """Hits of the fast path count, too, where the credential alone names the user. `doas` never uses the fast path."""
     asked = ways(secured_cluster, "alice")[way]
     question = Question(f"{place}/d", asked.query, asked.headers)
     until_hit(proxy, question)
@@ -73,7 +73,7 @@ def test_hits_are_counted_for_the_user_whom_a_credential_names(
 def test_a_user_without_a_right_has_none_by_anothers_proof(
     secured_cluster: Cluster, proxy: Proxy, place: str, way: str
 ) -> None:
-    """Who has no right is refused in the NameNode's words; bob is let in once the NameNode has let him in."""
+    """Carol is refused with the NameNode's body. Bob gets hits only after the NameNode has admitted him."""
     path = f"{place}/d"
     seen = {}
     for user in ("alice", "bob", "carol"):
@@ -89,7 +89,7 @@ def test_a_user_without_a_right_has_none_by_anothers_proof(
 
 
 def test_a_right_that_is_taken_away_is_gone(secured_cluster: Cluster, proxy: Proxy, place: str) -> None:
-    """By a chmod past the proxy: bob's cookie is good, and his right is not."""
+    """After a chmod at the NameNode, bob's cookie is still valid, but his permission is gone."""
     question = Question(f"{place}/d", headers=(("Cookie", cookie_of(secured_cluster, "bob")),))
     until_hit(proxy, question)
     webhdfs(secured_cluster, "PUT", place, "SETPERMISSION", permission="700")
@@ -99,7 +99,7 @@ def test_a_right_that_is_taken_away_is_gone(secured_cluster: Cluster, proxy: Pro
 
 
 def test_a_cookie_is_believed_until_it_ends(secured_cluster: Cluster, proxy: Proxy, place: str) -> None:
-    """Then it is refused as the NameNode refuses it; never from memory."""
+    """Then it is refused as the NameNode refuses it, never answered from memory."""
     question = Question(f"{place}/d", headers=(("Cookie", cookie_of(secured_cluster, "alice", lives_s=8)),))
     until_hit(proxy, question)
     while (reply := ask(proxy.address, question)).status == 200:
@@ -110,7 +110,7 @@ def test_a_cookie_is_believed_until_it_ends(secured_cluster: Cluster, proxy: Pro
 def test_a_token_cancelled_by_the_proxy_is_refused_at_once(
     secured_cluster: Cluster, proxy: Proxy, place: str
 ) -> None:
-    """In all directories; another token of the same user goes on."""
+    """This holds in all directories. Another token of the same user stays valid."""
     tokens = [token_of(secured_cluster, "alice") for _ in range(2)]
     paths = (f"{place}/d", f"{place}/d/none")
     for token in tokens:
@@ -125,7 +125,7 @@ def test_a_token_cancelled_by_the_proxy_is_refused_at_once(
 
 
 def test_who_negotiates_is_forwarded(secured_cluster: Cluster, proxy: Proxy, place: str, kdc: Kdc) -> None:
-    """The NameNode decides; its cookie goes to the asker, whose next questions are answered from memory."""
+    """The NameNode decides. Its cookie goes to the client, whose next requests are hits."""
     ticket = negotiate(kdc.kinit("alice"))
     reply = ask(proxy.address, Question(f"{place}/d", headers=(("Authorization", ticket),)))
     assert (reply.status, reply.is_hit) == (200, False)
@@ -136,7 +136,7 @@ def test_who_negotiates_is_forwarded(secured_cluster: Cluster, proxy: Proxy, pla
 
 
 def test_without_a_credential_there_is_nothing(secured_cluster: Cluster, proxy: Proxy, place: str) -> None:
-    """The challenge of the NameNode, however often one asks."""
+    """Every attempt gets the NameNode's challenge."""
     for _ in range(3):
         reply = ask(proxy.address, Question(f"{place}/d", "&user.name=alice"))
         assert (reply.status, reply.is_hit) == (401, False)

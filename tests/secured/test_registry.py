@@ -1,4 +1,4 @@
-"""Who writes what in a secure registry, tried past all of its code, with tickets, with a password and with neither."""
+"""Write access in a secure registry, tried with raw clients: with tickets, with a password, and anonymously."""
 
 import uuid
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ RECORD: Final = ServiceRecord(external=(uri_endpoint("org.apache.hbase", "REST",
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A secure registry with a root of its own, made by its system account."""
+    """A secure registry with a separate root, created by its system account."""
 
     cluster: Cluster
     kdc: Kdc
@@ -32,11 +32,11 @@ class Place:
 
     @property
     def zookeeper(self) -> str:
-        """Its address."""
+        """The address of ZooKeeper."""
         return self.cluster.zookeeper.address
 
     def registry(self, principal: str) -> OpenRegistry:
-        """Return the registry as this principal."""
+        """Return the registry, opened as this principal."""
         return nncache.open_registry(
             zookeeper=self.zookeeper,
             zookeeper_sasl="kerberos",
@@ -49,7 +49,7 @@ class Place:
         )
 
     def flags(self) -> tuple[str, ...]:
-        """Return the same for the command line, as the system account."""
+        """Return its flags for the command line, as the system account."""
         return (
             *("--zookeeper", self.zookeeper, "--zookeeper-sasl", "kerberos", "--registry-root", self.root),
             *("--principal", f"{SERVICE}@{REALM}", "--keytab", str(keytab_of(self.kdc, SERVICE))),
@@ -58,7 +58,7 @@ class Place:
         )
 
     def allowed(self, who: str, path: str) -> set[str]:
-        """Try everything on an entry; return what was allowed, and is done."""
+        """Try every operation on an entry; return the allowed ones, whose effects stay."""
         with raw(self.zookeeper, who, self.kdc) as client:
             assert isinstance(client, KazooClient)
             return {deed for deed, is_allowed in deeds(client, self.root + path).items() if is_allowed}
@@ -66,7 +66,7 @@ class Place:
 
 @pytest.fixture
 async def place(secured_cluster: Cluster, kdc: Kdc) -> Place:
-    """Return one with /services/hdfs, and with homes of alice and bob."""
+    """Return a registry with /services/hdfs and the homes of alice and bob."""
     need_gssapi()
     made = Place(secured_cluster, kdc, f"/registry-{uuid.uuid4().hex[:8]}")
     async with made.registry(SERVICE) as registry:
@@ -78,7 +78,7 @@ async def place(secured_cluster: Cluster, kdc: Kdc) -> Place:
 
 
 async def test_the_design_holds_against_raw_clients(place: Place) -> None:
-    """Everybody reads; a user adds to their home alone; accessors and makers write theirs."""
+    """Everybody reads. A user creates entries only in their home. Write accessors and creators may change an entry."""
     async with place.registry("alice") as registry:
         await registry.mknode("/users/alice/hbase")
         await registry.bind("/users/alice/hbase/demo1", RECORD)
@@ -100,12 +100,12 @@ async def test_the_design_holds_against_raw_clients(place: Place) -> None:
 
 
 async def test_wrong_acls_are_named(place: Place) -> None:
-    """By the command, with the entry; right ones are not."""
+    """`registry check` names their entry; correct ACLs are not reported."""
     assert run("registry", "check", *place.flags()) == ""
     async with place.registry("alice") as registry:
         await registry.mknode("/users/alice/hbase")
     assert run("registry", "check", *place.flags()) == ""
     with raw(place.zookeeper, "alice", place.kdc) as client:
         client.create(f"{place.root}/users/alice/open", b"")  # world:anyone:cdrwa
-    with pytest.raises(AssertionError):  # it ends with 1
+    with pytest.raises(AssertionError):  # the command exits with 1
         run("registry", "check", *place.flags())

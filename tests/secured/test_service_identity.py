@@ -1,4 +1,4 @@
-"""The service as itself on a secured cluster: RPC, SPNEGO, and what it makes of a KDC in trouble."""
+"""The service's own identity on a secured cluster: RPC, SPNEGO, and its reaction to a failing KDC."""
 
 import os
 import time
@@ -34,12 +34,12 @@ from tests.secured.service import NAMENODES, SERVICE, identity_flags, keytab_of,
 
 @pytest.fixture(autouse=True)
 def gssapi() -> None:
-    """Each of these tests needs it."""
+    """Skip or fail the test without gssapi."""
     need_gssapi()
 
 
 def identity(kdc: Kdc, principal: str = "nncache/localhost", keytab: str = "nncache") -> KerberosIdentity:
-    """Return an identity of one of the cluster's principals."""
+    """Return the identity of one of the cluster's principals."""
     settings = KerberosSettings(
         principal=f"{principal}@{REALM}", keytab=keytab_of(kdc, keytab), namenode_principal=NAMENODES
     )
@@ -49,12 +49,12 @@ def identity(kdc: Kdc, principal: str = "nncache/localhost", keytab: str = "nnca
 
 
 def node_of(cluster: Cluster) -> NameNode:
-    """Return where the NameNode is, by its name: its principal carries it."""
+    """Return the NameNode's addresses with its host name, which its principal contains."""
     return NameNode(cluster.namenodes[0].http, cluster.namenodes[0].rpc)
 
 
 async def test_edits_are_read_with_a_keytab_and_privacy(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """The strongest protection of those that the server offers; pages of edits come through it whole."""
+    """The client chooses the server's strongest protection. Pages of edits arrive whole."""
     rpc = NameNodeRpc(node_of(secured_cluster).rpc, "nobody", identity=identity(kdc), timeout_s=20)
     before = await rpc.get_current_edit_log_txid()
     for number in range(200):
@@ -74,7 +74,7 @@ async def test_edits_are_read_with_a_keytab_and_privacy(secured_cluster: Cluster
 @pytest.mark.long
 @pytest.mark.parametrize("protection", ["authentication", "integrity"])
 async def test_each_protection_of_a_real_namenode(protection: str) -> None:
-    """Where only that one is offered; the shared cluster offers privacy, too."""
+    """Each server offers only one; the shared cluster also offers privacy."""
     need_kdc()
     spec = ClusterSpec(hadoop_version=HADOOP, with_datanode=False, kerberos=Kerberos(protection=protection))
     with Cluster.start(spec) as cluster:
@@ -87,7 +87,7 @@ async def test_each_protection_of_a_real_namenode(protection: str) -> None:
 
 
 async def test_a_proxy_user_asks_only_as_allowed_callers(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """hadoop.proxyuser.proxy.users names alice and bob; carol's rights cannot be asked about."""
+    """hadoop.proxyuser.proxy.users names alice and bob. Carol's permissions cannot be asked about."""
     make_directory(secured_cluster, "/asked", permission="750")
     webhdfs(secured_cluster, "PUT", "/asked", "SETOWNER", owner="alice", group="users")
     address = node_of(secured_cluster).rpc
@@ -109,7 +109,7 @@ async def test_a_proxy_user_asks_only_as_allowed_callers(secured_cluster: Cluste
 
 
 async def test_without_a_proxy_users_rights_it_asks_as_itself(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """And a principal that is no superuser is told so when it wants the edits."""
+    """A principal that is not a superuser gets an error when it reads the edits."""
     rpc = NameNodeRpc(node_of(secured_cluster).rpc, "nobody", identity=identity(kdc, "alice", "alice"))
     assert await rpc.exists("/")
     with pytest.raises(RemoteCallError) as caught:
@@ -120,7 +120,7 @@ async def test_without_a_proxy_users_rights_it_asks_as_itself(secured_cluster: C
 
 
 async def test_another_server_than_the_expected_one_is_not_asked(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """What it calls itself must agree with namenode_principal."""
+    """The server's principal must match namenode_principal."""
     made = identity(kdc)
     made.namenode_principal = Principal("hdfs", "_HOST", REALM)
     rpc = NameNodeRpc(node_of(secured_cluster).rpc, "nobody", identity=made)
@@ -134,7 +134,7 @@ async def test_another_server_than_the_expected_one_is_not_asked(secured_cluster
 
 
 async def test_jmx_and_webhdfs_by_spnego_once_and_then_the_cookie(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """Any number of questions are worth one token."""
+    """Several requests need one SPNEGO token."""
     made = identity(kdc, "proxy/localhost", "proxy")
     tokens = []
     negotiation = made.negotiation
@@ -143,7 +143,7 @@ async def test_jmx_and_webhdfs_by_spnego_once_and_then_the_cookie(secured_cluste
         tokens.append(host)
         return await negotiation(host, timeout_s)
 
-    made.negotiation = counted  # type: ignore[method-assign] # counts, and goes on
+    made.negotiation = counted  # type: ignore[method-assign] # counts the calls
     namenode = node_of(secured_cluster)
     login = WebLogin(made, [namenode.http], timeout_s=20)
     jar = aiohttp.DummyCookieJar()
@@ -155,7 +155,7 @@ async def test_jmx_and_webhdfs_by_spnego_once_and_then_the_cookie(secured_cluste
 
 
 async def test_files_are_written_and_read_as_the_principal(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """The second step, to the DataNode, takes the token that the NameNode put into its redirect."""
+    """The second step, to the DataNode, sends the token from the NameNode's redirect."""
     namenode = node_of(secured_cluster)
     async with WebHdfs(f"http://{namenode.http}", "nobody", identity=identity(kdc)) as hdfs:
         await hdfs.create("/written/f", b"content")
@@ -164,17 +164,17 @@ async def test_files_are_written_and_read_as_the_principal(secured_cluster: Clus
 
 
 def status(proxy: Proxy, cluster: Cluster) -> int:
-    """Ask through the proxy as one whom the NameNode knows, and return the status."""
+    """Ask through the proxy with a valid cookie of alice; return the status."""
     return ask(proxy.address, Question("/", headers=(("Cookie", cookie_of(cluster, "alice")),))).status
 
 
 def log_says(daemon: Proxy | Publisher, text: str) -> Callable[[], bool]:
-    """Return whether the daemon has logged it."""
+    """Return a function that tells whether the daemon has logged this text."""
     return lambda: text in daemon.process.log.read_text(encoding="utf-8")
 
 
 def test_a_silent_kdc_leaves_edits_and_forwarding(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """It starts with a silent KDC, forwards meanwhile, says what to do, and opens its gate when the KDC is back."""
+    """The proxy starts, forwards, logs the remedy, and opens its gate when the KDC answers again."""
     proxy = Proxy(*identity_flags(secured_cluster, kdc), "--glob", "/no/*")
     with closing(proxy):
         with paused(kdc.process):
@@ -182,13 +182,13 @@ def test_a_silent_kdc_leaves_edits_and_forwarding(secured_cluster: Cluster, kdc:
             proxy.process.await_that(log_says(proxy, "the KDC does not answer"), "does not name the KDC")
             assert status(proxy, secured_cluster) == 200
         proxy.await_gate()
-        with paused(kdc.process):  # later: it has tickets, and nothing ends
+        with paused(kdc.process):  # now it has tickets, and nothing is interrupted
             assert status(proxy, secured_cluster) == 200
             assert proxy.readiness()["is_gate_open"] is True
 
 
 def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """An open connection goes on; a new one has no ticket: calls are forwarded until the KDC is back."""
+    """An open connection stays usable. A new one gets no ticket, so calls are forwarded until the KDC answers."""
     kdc.add("nncache/short")
     kdc._kadmin('modprinc -maxlife "6 seconds" nncache/short')  # noqa: SLF001 - of this test alone
     kdc.keytab("short", "nncache/short")
@@ -217,7 +217,7 @@ def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kd
 
 
 def test_a_keytab_that_is_replaced_is_taken_up(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """The KDC has another key: the log says so, calls are forwarded, and the new keytab opens the gate."""
+    """After a key change at the KDC, the log says so and calls are forwarded. The new keytab opens the gate."""
     kdc.add("rolled/localhost")
     kdc.keytab("rolled", "rolled/localhost")
     kdc.change_key("rolled/localhost")
@@ -229,12 +229,12 @@ def test_a_keytab_that_is_replaced_is_taken_up(secured_cluster: Cluster, kdc: Kd
         proxy.process.await_that(log_says(proxy, wrong), "does not name the key")
         assert status(proxy, secured_cluster) == 200
         kdc.keytab("rolled", "rolled/localhost")
-        # It is no superuser, and being told so needs a ticket.
+        # This error for a user who is no superuser shows that there is a ticket.
         proxy.process.await_that(log_says(proxy, "Superuser privilege is required"), "has no ticket")
 
 
 def test_a_principal_that_the_kdc_does_not_know(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """Named with what to do; it recovers when the principal is made."""
+    """The log says what to do. The daemon recovers when the principal is created."""
     kdc.add("late/localhost")
     kdc.keytab("late", "late/localhost")
     kdc._kadmin("delprinc -force late/localhost")  # noqa: SLF001 - of this test alone
@@ -249,7 +249,7 @@ def test_a_principal_that_the_kdc_does_not_know(secured_cluster: Cluster, kdc: K
 
 
 async def test_an_expired_ticket_is_logged_and_a_new_one_used(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """The cache is another program's, such as k5start's."""
+    """Another program, such as k5start, maintains the cache."""
     cache = kdc.kinit("alice", lifetime_s=1, ccache=kdc.directory / "tickets" / "short")
     made = identity_of(KerberosSettings(ticket_cache=f"FILE:{cache}"), time.monotonic)
     assert made is not None
@@ -279,9 +279,9 @@ def test_filters_are_published_on_a_secured_cluster(secured_cluster: Cluster, kd
 
 
 def test_a_keytab_that_others_may_read_is_refused(kdc: Kdc) -> None:
-    """With the mode to set."""
+    """The error names the mode to set."""
     file = kdc.keytab("open", "alice")
-    os.chmod(file, 0o640)  # noqa: PTH101 - the mode that is wrong
+    os.chmod(file, 0o640)  # noqa: PTH101 - the wrong mode
     settings = KerberosSettings(principal=f"alice@{REALM}", keytab=str(file))
     with pytest.raises(Exception, match=r"keytab: .*: has mode 0640.*chmod 0400") as caught:
         identity_of(settings, time.monotonic)
@@ -289,7 +289,7 @@ def test_a_keytab_that_others_may_read_is_refused(kdc: Kdc) -> None:
 
 
 def test_filters_are_made_on_the_command_line(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """As the principal, who is their owner; without a ticket HDFS is not even asked."""
+    """The principal becomes the owner. Without a ticket, the command gets a 401."""
     http, where = node_of(secured_cluster).http, ("--filters-path", "/filters/commanded")
     given = ("--namenode-http", http, *where)
     mine = ("--principal", SERVICE, "--keytab", keytab_of(kdc, "nncache"))

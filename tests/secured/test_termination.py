@@ -1,4 +1,4 @@
-"""Where the proxy authenticates: hits for clients that negotiate each time, and the NameNode's own answers."""
+"""The proxy authenticates: clients that negotiate each time get hits, and answers equal the NameNode's."""
 
 import base64
 import http.client
@@ -44,14 +44,14 @@ BLIND = tuple(f'nncache_cache_asked_total{{reason="{why}"}}' for why in ("gate-c
 
 @pytest.fixture
 def path(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
-    """See `prepared`."""
+    """Return the path of `prepared`."""
     return prepared(secured_cluster, kdc, proxy)
 
 
 def prepared(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
-    """Return a directory that only alice may reach; what lies in it is kept, and nothing is in doubt about it."""
+    """Return a directory that only alice may enter, with its status cached and no change pending."""
     place = kept_path(secured_cluster)
-    settle(secured_cluster, proxy)  # a late event would forget what is kept
+    settle(secured_cluster, proxy)  # a late event would invalidate the entry
     until_hit(proxy, Question(place, headers=(("Cookie", cookie_by_ticket(kdc, proxy, "alice")),)))
     return place
 
@@ -63,14 +63,14 @@ def proxy(request: pytest.FixtureRequest, terminating: Terminating) -> Proxy:
 
 
 def base_of(proxy: Proxy) -> str:
-    """Return the proxy's address by the name that its principal carries."""
+    """Return the proxy's address with the host name of its principal."""
     return f"localhost:{proxy.address.rpartition(':')[2]}"
 
 
 def counted(proxy: Proxy, act: Callable[[], object], name: str = HITS) -> int:
-    """Return by how much a metric grows while something is done.
+    """Return the increase of a metric during an action.
 
-    On a busy machine the gate may close meanwhile, and nothing is answered from memory: then it is done again.
+    On a busy machine the gate may close during it, and nothing is answered from memory: then the action is repeated.
     """
     deadline = time.monotonic() + HANG_S
     while True:
@@ -81,13 +81,13 @@ def counted(proxy: Proxy, act: Callable[[], object], name: str = HITS) -> int:
         if all(before[each] == after[each] for each in BLIND):
             return int(after[name] - before[name])
         assert time.monotonic() < deadline, "the gate does not stay open"
-        act()  # what was forgotten with a stream is known again
+        act()  # fills the cache again after a loss of the stream
 
 
 def test_a_start_without_a_replay_cache_is_refused(
     secured_cluster: Cluster, kdc: Kdc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What switches it off is not looked for: the proxy shows a ticket of its own twice."""
+    """The proxy does not inspect the configuration: it presents a ticket of its own twice."""
     file = tmp_path / "more.conf"
     file.write_text("[libdefaults]\n default_rcache_name = none:\n")
     monkeypatch.setenv("KRB5_CONFIG", f"{file}:{kdc.environ()['KRB5_CONFIG']}")
@@ -102,7 +102,7 @@ def test_a_start_without_a_replay_cache_is_refused(
 def test_without_a_kdc_no_ticket_is_judged_and_cookies_are(
     secured_cluster: Cluster, kdc: Kdc, tmp_path: Path
 ) -> None:
-    """The start does not fail for it; a ticket is answered with 503 until it is known that replays are refused."""
+    """The start succeeds. A ticket gets 503 until the proxy knows that replays are refused."""
     directory = tmp_path / "own"
     directory.mkdir()
     ticket = negotiate(kdc.kinit("alice"))
@@ -120,7 +120,7 @@ def test_without_a_kdc_no_ticket_is_judged_and_cookies_are(
 
 
 def test_curl_is_answered_from_memory_each_time(kdc: Kdc, proxy: Proxy, path: str) -> None:
-    """Its ticket is another one each time; what is missing is a hit at its second question."""
+    """Its ticket differs each time. A missing path is a hit at the second request."""
     ticket = kdc.kinit("alice")
 
     def run(asked: str) -> bytes:
@@ -146,7 +146,7 @@ def test_curl_is_answered_from_memory_each_time(kdc: Kdc, proxy: Proxy, path: st
 def test_curl_negotiates_over_tls(
     secured_cluster: Cluster, kdc: Kdc, terminating: Terminating, channel: str
 ) -> None:
-    """Each process of curl has its hit, and a cookie that is `Secure`; the cookie hits on both ports."""
+    """Each process of curl gets a hit and a `Secure` cookie. That cookie gets hits on both ports."""
     assert secured_cluster.authority is not None
     proxy, address = terminating.proxies[channel], terminating.tls[channel]
     where = prepared(secured_cluster, kdc, proxy)
@@ -175,7 +175,7 @@ def test_curl_negotiates_over_tls(
 def test_each_process_of_the_hadoop_shell_has_its_hit(
     secured_cluster: Cluster, proxy: Proxy, path: str
 ) -> None:
-    """It takes a token for its one question; whose that is, is known from the reply that brought it."""
+    """It fetches a token for its only request. The proxy knows the token's owner from the reply that issued it."""
     url = f"webhdfs://{base_of(proxy)}{path}"
 
     def run() -> None:
@@ -191,7 +191,7 @@ def test_each_process_of_the_hadoop_shell_has_its_hit(
 def test_requests_gssapi_keeps_the_proxys_cookie(
     kdc: Kdc, proxy: Proxy, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It negotiates once; every question is a hit."""
+    """It negotiates once, and every request is a hit."""
     need_gssapi()
     gssapi = pytest.importorskip("requests_gssapi")
     monkeypatch.setenv("KRB5CCNAME", f"FILE:{kdc.kinit('alice')}")
@@ -214,7 +214,7 @@ def test_requests_gssapi_keeps_the_proxys_cookie(
 def test_a_name_in_the_query_is_answered_as_by_the_namenode(
     secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, user: str, query: str
 ) -> None:
-    """To the byte, header fields included, whoever says it."""
+    """The reply is equal to the byte, header fields included."""
     cookies = cookie_of(secured_cluster, user), cookie_by_ticket(kdc, proxy, user)
     own, ours = (
         ask(address, Question("/", query, (("Cookie", cookie),), "GETHOMEDIRECTORY"))
@@ -225,7 +225,7 @@ def test_a_name_in_the_query_is_answered_as_by_the_namenode(
 
 
 def test_a_body_says_nothing_of_who_asks(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str) -> None:
-    """A web server takes parameters from a form as well; the one in the query comes first."""
+    """A servlet container also takes parameters from a form, but the one in the query comes first."""
     host, _, port = proxy.address.rpartition(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=60)
     headers = {
@@ -246,7 +246,7 @@ def test_a_body_says_nothing_of_who_asks(secured_cluster: Cluster, kdc: Kdc, pro
 
 
 def test_a_token_and_a_redirect_are_the_users_own(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> None:
-    """With no trace of the service in them: `realUser` is empty."""
+    """They do not name the service: `realUser` is empty."""
     make_directory(secured_cluster, "/kept")
     make_directory(secured_cluster, _OPEN, permission="777")
     by_cookie = (("Cookie", cookie_by_ticket(kdc, proxy, "alice")),)
@@ -267,7 +267,7 @@ def test_a_token_and_a_redirect_are_the_users_own(secured_cluster: Cluster, kdc:
 
 
 def test_no_secret_is_written(secured_cluster: Cluster, kdc: Kdc, tmp_path: Path) -> None:
-    """With all logs on: of cookies, keys, tickets, tokens and redirects, the service's own among them."""
+    """With all logs on, no cookie, key, ticket, token or redirect is logged, including the service's own."""
     make_directory(secured_cluster, "/kept")
     make_directory(secured_cluster, _OPEN, permission="777")
     access, audit = tmp_path / "access.log", tmp_path / "audit.log"
@@ -289,7 +289,7 @@ def test_no_secret_is_written(secured_cluster: Cluster, kdc: Kdc, tmp_path: Path
         created = ask(proxy.address, Question(f"{_OPEN}/f", "&overwrite=true", by_cookie, "CREATE", "PUT"))
         location = created.header("Location").partition("delegation=")[2].partition("&")[0]
         ask(proxy.address, Question("/", f"&token={token}", by_cookie, "CANCELDELEGATIONTOKEN", "PUT"))
-        until(lambda: b"CANCELDELEGATIONTOKEN" in access.read_bytes())  # lines are written by a thread
+        until(lambda: b"CANCELDELEGATIONTOKEN" in access.read_bytes())  # a thread writes the lines
         proxy.stop()
         written = [proxy.process.log.read_bytes(), access.read_bytes(), audit.read_bytes()]
     assert location

@@ -1,4 +1,4 @@
-"""Nobody becomes another where the proxy itself authenticates: on both channels, before and after answers are kept."""
+"""Impersonation fails where the proxy itself authenticates, on both channels."""
 
 import base64
 import http.client
@@ -32,7 +32,7 @@ _RETIRED = b"r" * 64
 
 @pytest.fixture(scope="module")
 def loot(secured_cluster: Cluster, terminating: Terminating, kdc_of_module: Kdc) -> MoreLoot:
-    """What the thief has; alice's status is kept by both proxies."""
+    """The attacker's credentials. Both proxies have cached alice's status."""
     cluster, kdc, proxies = secured_cluster, kdc_of_module, terminating.proxies
     path, cancelled = kept_path(cluster), token_of(cluster, "alice")
     direct = proxies["direct"]
@@ -49,7 +49,7 @@ def loot(secured_cluster: Cluster, terminating: Terminating, kdc_of_module: Kdc)
         headers = (("Cookie", terminating.cookie("alice")),)
         ask(proxy.address, Question("/", f"&token={cancelled}", headers, "CANCELDELEGATIONTOKEN", "PUT"))
     used = negotiate(kdc.kinit("alice"))
-    for proxy in proxies.values():  # the second finds a replay already: they are on one host
+    for proxy in proxies.values():  # the second proxy sees a replay, since both run on one host
         ask(proxy.address, Question(path, headers=(("Authorization", used),)))
     carol = kdc.kinit("carol")
     of_namenode = signed_cookie(
@@ -77,7 +77,7 @@ def loot(secured_cluster: Cluster, terminating: Terminating, kdc_of_module: Kdc)
 
 
 def _retired(terminating: Terminating, path: str) -> str:
-    """Return a cookie of alice's that was good, and answered from memory, until its key was retired."""
+    """Return a cookie of alice that got hits until its key was retired."""
     before = terminating.secret.read_bytes()
     cookie = terminating.cookie("alice", key=_RETIRED)
     question = Question(path, headers=(("Cookie", cookie),))
@@ -103,7 +103,7 @@ def _raw(ccache: str) -> bytes:
 
 @pytest.mark.parametrize("name", [*ATTEMPTS, *MORE_ATTEMPTS])
 def test_no_attempt_makes_a_thief_alice(terminating: Terminating, loot: MoreLoot, name: str) -> None:
-    """On neither channel, by neither port, however often; and no credential of the service's comes back."""
+    """This holds on both channels, on both ports and repeatedly. No reply contains a credential of the service."""
     for channel, proxy in terminating.proxies.items():
         for is_over_tls in (False, True):
             question = ATTEMPTS[name](loot.loot) if name in ATTEMPTS else MORE_ATTEMPTS[name](loot)
@@ -122,7 +122,7 @@ def test_no_attempt_makes_a_thief_alice(terminating: Terminating, loot: MoreLoot
 def test_what_the_proxy_gives_is_nothing_to_a_namenode(
     secured_cluster: Cluster, terminating: Terminating, loot: MoreLoot
 ) -> None:
-    """Its cookies are good at proxies alone, also with the proxy's secret for the NameNode's."""
+    """Only proxies accept their cookies, even if the NameNode's secret signs them."""
     for cookie in (
         loot.loot.cookie,
         terminating.cookie("alice"),
@@ -141,7 +141,7 @@ def test_what_the_proxy_gives_is_nothing_to_a_namenode(
 def test_no_parameter_of_a_body_reaches_a_namenode(
     secured_cluster: Cluster, terminating: Terminating, loot: MoreLoot, parameter: str, kind: str
 ) -> None:
-    """It would be read beside ours. The call is bob's own, also with no body, as curl -d '' sends it."""
+    """The NameNode would merge it with ours. The call is bob's own, also with an empty body, as from curl -d ''."""
     proxy = terminating.proxies["direct"]
     open_to_all = f"/kept/{uuid.uuid4().hex[:12]}"
     make_directory(secured_cluster, open_to_all, permission="777")

@@ -1,4 +1,4 @@
-"""Clients nobody here wrote over TLS: the proxy's own certificate, Kerberos behind it."""
+"""Independent clients over TLS, with the proxy's own certificate and a secured cluster."""
 
 import http.client
 import ssl
@@ -21,7 +21,7 @@ ASKED = 4
 
 @pytest.fixture(scope="module")
 def tls_proxy(secured_cluster: Cluster) -> Iterator[tuple[Proxy, str]]:
-    """A proxy on the direct channel with both ports, and the address of the one for TLS."""
+    """A proxy on the direct channel with both ports, and the address of its TLS port."""
     need_gssapi()
     assert secured_cluster.kdc is not None
     with PortLease() as ports, clients_of(secured_cluster.kdc):
@@ -35,12 +35,12 @@ def tls_proxy(secured_cluster: Cluster) -> Iterator[tuple[Proxy, str]]:
 
 @pytest.fixture
 def path(secured_cluster: Cluster) -> str:
-    """A directory of alice's, which is kept."""
+    """A directory of alice, whose status is cached."""
     return kept_path(secured_cluster, top="/tls")
 
 
 def test_requests_over_tls(secured_cluster: Cluster, tls_proxy: tuple[Proxy, str], path: str) -> None:
-    """A cookie, verified host name, hits; who does not trust the authority gets nothing."""
+    """A cookie gets hits over a verified connection. A client that does not trust the authority gets nothing."""
     proxy, address = tls_proxy
     assert secured_cluster.authority is not None
     url = f"https://{address}/webhdfs/v1{path}?op=GETFILESTATUS"
@@ -58,7 +58,7 @@ def test_requests_over_tls(secured_cluster: Cluster, tls_proxy: tuple[Proxy, str
 def test_curl_negotiates_over_tls(
     secured_cluster: Cluster, kdc: Kdc, tls_proxy: tuple[Proxy, str], path: str
 ) -> None:
-    """The ticket is for the host that the URL names, whatever the scheme."""
+    """The ticket is for the host in the URL, whatever the scheme."""
     assert secured_cluster.authority is not None
     url = f"https://{tls_proxy[1]}/webhdfs/v1{path}?op=GETFILESTATUS"
     assert b"FileStatus" in curl(kdc, kdc.kinit("alice"), url, "--cacert", str(secured_cluster.authority.ca))
@@ -77,14 +77,14 @@ def test_hdfscli_over_tls(secured_cluster: Cluster, tls_proxy: tuple[Proxy, str]
 def test_the_shell_of_hadoop_over_tls(
     secured_cluster: Cluster, tls_proxy: tuple[Proxy, str], path: str
 ) -> None:
-    """`swebhdfs://`, with a token that it fetches through the proxy."""
+    """The URL has the scheme `swebhdfs`. The shell fetches a token through the proxy."""
     _, address = tls_proxy
     shown = secured_cluster.fs_shell("-stat", "%F", f"swebhdfs://{address}{path}", user="alice")
     assert (shown.returncode, shown.stdout) == (0, "directory\n"), shown.stderr
 
 
 def ask(cluster: Cluster, context: ssl.SSLContext, **headers: str) -> tuple[int, str | None]:
-    """Ask the NameNode over TLS; returns the status and Set-Cookie."""
+    """Send a request to the NameNode over TLS; return the status and Set-Cookie."""
     host, _, port = cluster.namenodes[0].https.rpartition(":")
     connection = http.client.HTTPSConnection(host, int(port), timeout=30, context=context)
     try:
@@ -96,7 +96,7 @@ def ask(cluster: Cluster, context: ssl.SSLContext, **headers: str) -> tuple[int,
 
 
 def test_a_cookie_that_was_given_over_tls_is_for_tls(secured_cluster: Cluster, kdc: Kdc) -> None:
-    """`Secure`; the same ticket serves on both ports."""
+    """It is `Secure`."""
     assert secured_cluster.authority is not None
     context = secured_cluster.authority.client_context()
     assert ask(secured_cluster, context)[0] == http.client.UNAUTHORIZED
@@ -108,13 +108,13 @@ def test_a_cookie_that_was_given_over_tls_is_for_tls(secured_cluster: Cluster, k
 
 
 def test_who_does_not_know_the_authority_does_not_ask(secured_cluster: Cluster) -> None:
-    """The certificate is not one of the operating system's."""
+    """The operating system does not trust the cluster's authority."""
     with pytest.raises(ssl.SSLCertVerificationError):
         ask(secured_cluster, ssl.create_default_context())
 
 
 def test_the_shell_trusts_the_authority(secured_cluster: Cluster) -> None:
-    """By ssl-client.xml."""
+    """ssl-client.xml names it."""
     namenode = secured_cluster.namenodes[0]
     shown = secured_cluster.fs_shell("-stat", "%u", f"swebhdfs://{namenode.https}/", user="alice")
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"{secured_cluster.superuser}\n", "")
@@ -122,7 +122,7 @@ def test_the_shell_trusts_the_authority(secured_cluster: Cluster) -> None:
 
 @pytest.mark.long
 def test_https_may_be_all_there_is() -> None:
-    """For a pair too: the standby fetches the edits of the active one over it."""
+    """This holds for an HA pair, too: the standby fetches the active NameNode's edits over HTTPS."""
     with Cluster.start(
         ClusterSpec(hadoop_version=HADOOP, tls=Tls(http_policy="HTTPS_ONLY"), ha=True)
     ) as pair:

@@ -1,4 +1,4 @@
-"""Clients of a cluster with Kerberos wait for a file: one with a right sees it appear, others are refused."""
+"""Long polls on a cluster with Kerberos: a permitted client sees the file appear, others are refused."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ WAITS = ("Prefer", "wait=50")
 def test_who_has_a_right_waits_and_who_has_none_does_not(
     secured_cluster: Cluster, secured_proxies: dict[str, Proxy], channel: str
 ) -> None:
-    """ProvenGrant: alice is held by her cookie, bob, and a client that forges one, are answered by the NameNode."""
+    """ProvenGrant: the proxy holds alice by her cookie. The NameNode answers bob and a client with a forged cookie."""
     proxy = secured_proxies[channel]
     place = kept_place(secured_cluster)
 
@@ -50,13 +50,13 @@ def test_who_has_a_right_waits_and_who_has_none_does_not(
 
 
 def token_through(proxy: Proxy, cookie: str) -> str:
-    """Return a delegation token that a NameNode gives through a proxy."""
+    """Return a delegation token that a NameNode issues through a proxy."""
     reply = ask(proxy.address, Question("/", "&renewer=alice", (("Cookie", cookie),), "GETDELEGATIONTOKEN"))
     return str(json.loads(reply.body)["Token"]["urlString"])
 
 
 def test_a_wait_ends_with_its_token(secured_cluster: Cluster, kdc: Kdc, terminating: Terminating) -> None:
-    """ProvenGrant: cancelled through this proxy, it is answered at once by the NameNode, and not from memory."""
+    """ProvenGrant: after a cancellation through this proxy, the NameNode answers immediately, not the cache."""
     proxy, place = terminating.proxies["direct"], kept_place(secured_cluster)
     cookie = cookie_by_ticket(kdc, proxy, "alice")
     until_hit(proxy, Question(f"{place}/d", headers=(("Cookie", cookie),)))
@@ -77,7 +77,7 @@ def test_a_wait_ends_with_its_token(secured_cluster: Cluster, kdc: Kdc, terminat
 def test_the_refusal_of_a_token_is_not_for_a_cookie(
     secured_cluster: Cluster, kdc: Kdc, terminating: Terminating
 ) -> None:
-    """FailToNameNode: alice waits by a token, which is cancelled at the NameNode, and by her cookie."""
+    """FailToNameNode: alice waits with a token, which is cancelled at the NameNode, and with her cookie."""
     proxy, place = terminating.proxies["direct"], kept_place(secured_cluster)
     cookie = cookie_by_ticket(kdc, proxy, "alice")
     until_hit(proxy, Question(f"{place}/d", headers=(("Cookie", cookie),)))
@@ -104,7 +104,7 @@ def test_the_refusal_of_a_token_is_not_for_a_cookie(
 def test_a_wait_ends_with_the_secret_of_its_cookie(
     secured_cluster: Cluster, terminating: Terminating
 ) -> None:
-    """ProvenGrant: the one remedy for stolen cookies holds for those who wait as well."""
+    """ProvenGrant: removing the secret, the only remedy against stolen cookies, also ends the waits."""
     proxy, place = terminating.proxies["direct"], kept_place(secured_cluster)
     with another_secret(terminating) as secret, ThreadPoolExecutor(1) as clients:
         cookie = ("Cookie", terminating.cookie("alice", key=secret))

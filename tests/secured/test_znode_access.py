@@ -1,4 +1,4 @@
-"""Who reads and writes what the service has in ZooKeeper, tried past all of its code, on a secured cluster."""
+"""Read and write access to the service's znodes, tried with raw clients on a secured cluster."""
 
 import os
 import time
@@ -35,12 +35,12 @@ READ: Final = {"get", "list", "see the ACL"}
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A publisher that logs in at ZooKeeper, and two filters: `alices` for bob, `bobs` for nobody else."""
+    """A publisher that logs in to ZooKeeper, and two filters: `alices` for bob too, `bobs` for bob alone."""
 
     cluster: Cluster
     kdc: Kdc
     root: str
-    """Its place in ZooKeeper."""
+    """The root in ZooKeeper."""
 
     @property
     def top(self) -> str:
@@ -49,11 +49,11 @@ class Service:
 
     @property
     def zookeeper(self) -> str:
-        """Its address."""
+        """The address of ZooKeeper."""
         return self.cluster.zookeeper.address
 
     def filters(self, user: str, *words: str) -> None:
-        """Change filters as this principal; fails where HDFS does not let them."""
+        """Change filters as this principal; fail where HDFS refuses."""
         own = identity_flags(self.cluster, self.kdc, f"{user}@{REALM}", user.partition("/")[0])
         run("filters", *words, *without(own, "--namenode-rpc"), "--filters-path", FILTERS_PATH)
 
@@ -68,14 +68,14 @@ class Service:
 
     @contextmanager
     def client(self, who: str) -> Iterator[KazooClient]:
-        """Be a client of ZooKeeper's."""
+        """Yield a ZooKeeper client of this principal."""
         with raw(self.zookeeper, who, self.kdc) as client:
             yield client
 
 
 @pytest.fixture(scope="module")
 def filters(secured_cluster: Cluster) -> None:
-    """Add both filters. Each test leaves them as it has found them."""
+    """Add both filters. Each test restores them."""
     kdc = secured_cluster.kdc
     assert kdc is not None
     with clients_of(kdc):
@@ -89,12 +89,12 @@ def filters(secured_cluster: Cluster) -> None:
 
 @pytest.fixture
 def service(filters: None, secured_cluster: Cluster, kdc: Kdc) -> Service:
-    """Return one with a place of its own in ZooKeeper."""
+    """Return a service with a separate root in ZooKeeper."""
     return Service(secured_cluster, kdc, f"/protected-{uuid.uuid4().hex[:8]}")
 
 
 def happen(service: Service, client: KazooClient) -> None:
-    """Have an event in each filter, and wait until it is published."""
+    """Cause an event in each filter and wait until it is published."""
     for name in ("alices", "bobs"):
         stream = f"{service.top}/{name}"
         before = set(client.get_children(stream))
@@ -107,7 +107,7 @@ def _has_changed(client: KazooClient, path: str, before: set[str]) -> bool:
 
 
 def reads(client: KazooClient, path: str) -> bool:
-    """Tell whether a client reads a znode."""
+    """Return whether a client may read a znode."""
     try:
         client.get(path)
     except NoAuthError:
@@ -116,7 +116,7 @@ def reads(client: KazooClient, path: str) -> bool:
 
 
 def test_subscribers_read_only_their_filter(service: Service) -> None:
-    """Anonymous, a password of their own, and carol's ticket: nothing. bob: exactly his filters. The owner too."""
+    """An anonymous client, one with a password, and carol read nothing. Bob reads exactly his filters, alice hers."""
     with service.publisher() as publisher, service.client(SERVICE) as own:
         publisher.await_publishing()
         until(lambda: own.exists(f"{service.top}/bobs") is not None)
@@ -142,7 +142,7 @@ def test_subscribers_read_only_their_filter(service: Service) -> None:
 
 
 def test_only_the_owner_changes_subscribers(service: Service) -> None:
-    """At every znode of the filter, those of before and the next ones; a subscriber who is not the owner is refused."""
+    """The change applies to existing and later znodes of the filter. A subscriber who is not the owner is refused."""
     with service.publisher() as publisher, service.client(SERVICE) as own, service.client("carol") as carol:
         publisher.await_publishing()
         until(lambda: own.exists(f"{service.top}/alices") is not None)
@@ -166,7 +166,7 @@ def test_only_the_owner_changes_subscribers(service: Service) -> None:
 
 
 def test_wrong_acls_are_set_again_at_the_next_start_and_logged(service: Service) -> None:
-    """Those of an older release, which left everything open, and one that somebody has opened since."""
+    """This covers the open ACLs of an older release, and an ACL that was opened later."""
     with service.publisher() as publisher, service.client(SERVICE) as own:
         publisher.await_publishing()
         until(lambda: own.exists(f"{service.top}/alices") is not None)
@@ -187,7 +187,7 @@ def test_wrong_acls_are_set_again_at_the_next_start_and_logged(service: Service)
 
 
 def test_a_proxy_reads_by_zookeeper_acl(service: Service) -> None:
-    """Without an entry it says what is missing; with one it answers from memory, and may write nothing."""
+    """Without an entry the log says what is missing. With one the proxy gets hits but may write nothing."""
     own_flags = (
         *identity_flags(service.cluster, service.kdc, f"proxy/localhost@{REALM}", "proxy"),
         *zookeeper_flags(service.cluster, service.root),
@@ -211,7 +211,7 @@ def test_a_proxy_reads_by_zookeeper_acl(service: Service) -> None:
 
 
 def test_a_subscriber_follows_without_seeing_more(service: Service) -> None:
-    """`nncache watch` with bob's ticket; that a publisher is there he sees by its not being shown."""
+    """`nncache watch` with bob's ticket notices a missing publisher although bob may not see its znode."""
     kdc = service.kdc
     flags = (
         *zookeeper_flags(service.cluster, service.root),
@@ -241,7 +241,7 @@ def test_a_subscriber_follows_without_seeing_more(service: Service) -> None:
 
 
 JARS = Path(pyspark.__file__).with_name("jars") / "*"
-"""ZooKeeper's own client is not whole in Hadoop's jars; Spark has one."""
+"""Hadoop's jars lack a part of ZooKeeper's client; Spark has it."""
 
 CLIENT = """\
 Client {{
@@ -254,7 +254,7 @@ Client {{
 
 
 def test_a_ticket_gives_a_name_that_acls_know(secured_cluster: Cluster, kdc: Kdc, tmp_path: Path) -> None:
-    """ZooKeeper's own client makes a znode that is alice's; a client without SASL is let in and reads nothing of it."""
+    """ZooKeeper's own client creates a znode that is alice's. A client without SASL can connect but not read it."""
     address = secured_cluster.zookeeper.address
     (tmp_path / "jaas.conf").write_text(CLIENT.format(tickets=kdc.kinit("alice")), encoding="utf-8")
     command = (

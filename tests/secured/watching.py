@@ -1,4 +1,4 @@
-"""Clients who ask with their credentials, over and over, while something breaks."""
+"""Clients that keep asking with their credentials during a fault."""
 
 import http.client
 import time
@@ -20,15 +20,15 @@ from tests.real.stand import Channel, proxied
 from tests.secured.auth_methods import Cookies
 
 AGAIN_S: Final = 5.0
-"""Within so many seconds after what was broken is whole, answers come from memory again."""
+"""Answers come from memory again within this many seconds after a fault ends."""
 
 GLOBS: Final = ("/t/*", "/t/*/*", "/t/*/*/*")
-_PERIOD_S: Final = 0.05  # of each client; there are many
+_PERIOD_S: Final = 0.05  # of each of the many clients
 _REFUSED: Final = (http.client.UNAUTHORIZED, http.client.FORBIDDEN)
 
 
 def private_place(cluster: Cluster) -> str:
-    """Return a directory `d` in one that alice and bob may enter, and nobody else. The first NameNode is active."""
+    """Return a directory `d` in one that only alice and bob may enter. The first NameNode is active."""
     above = f"/t/{uuid.uuid4().hex[:12]}"
     make_directory(cluster, "/t")
     make_directory(cluster, above, permission="750")
@@ -38,7 +38,7 @@ def private_place(cluster: Cluster) -> str:
 
 
 def above(path: str) -> str:
-    """Return the directory that a path is in."""
+    """Return the parent directory of a path."""
     return path.rpartition("/")[0]
 
 
@@ -46,7 +46,7 @@ def above(path: str) -> str:
 def on_both_channels(
     cluster: Cluster, *, grant_ttl_s: float = CacheSettings().grant_ttl_s
 ) -> Iterator[tuple[ProxiedCluster, ...]]:
-    """Put a proxy on each channel in front of the cluster; their worlds ask with cookies."""
+    """Run a proxy on each channel in front of the cluster; their clients ask with cookies."""
     with ExitStack() as close:
         worlds = (
             proxied(cluster, *GLOBS, channel=channel, way=Cookies(cluster), grant_ttl_s=grant_ttl_s)
@@ -57,23 +57,23 @@ def on_both_channels(
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What alice and bob see, and what carol and the impostors of each way do."""
+    """The replies to alice and bob, and to carol and the impostors of each method."""
 
     rightful: tuple[Pollers, ...]
     others: tuple[Pollers, ...]
 
     def await_hits(self) -> None:
-        """Wait until each of alice's and bob's has been answered from memory by a read that begins now."""
+        """Wait until each poller of alice and bob has a hit on a read that begins now."""
         now = time.monotonic()
         for each in self.rightful:
             each.await_hits(after=now, timeout_s=HANG_S)
 
     def replies(self) -> list[RawReply]:
-        """Return all replies to alice and bob, in order for each of them."""
+        """Return all replies to alice and bob, each poller's in order."""
         return [reply for each in self.rightful for seen in each.seen.values() for reply in seen]
 
     def wrong(self, *bodies: bytes) -> list[RawReply]:
-        """Return what alice and bob were answered that is none of these, nor that no NameNode answers."""
+        """Return the replies to alice and bob that are neither these bodies nor a 5xx."""
         return [
             each
             for each in self.replies()
@@ -81,7 +81,7 @@ class Watch:
         ]
 
     def given_away(self) -> list[RawReply]:
-        """Return what one without a right was answered: anything but a refusal, or from memory."""
+        """Return the replies to unauthorized clients that are hits, or neither refusals nor a 5xx."""
         replies = [reply for each in self.others for seen in each.seen.values() for reply in seen]
         assert replies, "they have not asked"
         return [
@@ -91,7 +91,7 @@ class Watch:
 
 @contextmanager
 def watched(worlds: Iterable[ProxiedCluster], ways: Iterable[AuthMethod], path: str) -> Iterator[Watch]:
-    """Let clients ask all proxies for the status of a path in each way, until the block ends; all have had hits."""
+    """Run clients that poll the status of a path through all proxies with each method; each has had a hit."""
     with ExitStack() as close:
         rightful: list[Pollers] = []
         others: list[Pollers] = []
@@ -108,12 +108,12 @@ def watched(worlds: Iterable[ProxiedCluster], ways: Iterable[AuthMethod], path: 
 
 
 def see_hits_again(worlds: Sequence[ProxiedCluster], path: str, *, since: float) -> None:
-    """See that all proxies learn of what is made below `path` now, and answer from memory of it.
+    """Assert that all proxies learn of a new directory below `path` and answer it from memory.
 
-    A hit alone would show nothing: the gate stays open for max_staleness after the changes were last read.
+    A hit alone would prove nothing: the gate stays open for max_staleness after the last read of changes.
 
     Raises:
-        AssertionError: it took longer than it may on a busy machine.
+        AssertionError: it took too long, even for a busy machine.
     """
     made = f"{path}/{uuid.uuid4().hex[:12]}"
     worlds[0].do(Where.NAMENODE, "PUT", "MKDIRS", made)

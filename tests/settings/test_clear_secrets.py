@@ -1,4 +1,4 @@
-"""Where a secret may not stand, and where it may."""
+"""The places in which a secret is refused."""
 
 import pytest
 
@@ -25,19 +25,19 @@ TO_DO = "write it to a file of mode 0400, and name that file in"
     ],
 )
 def test_a_secret_key_is_named_with_its_file_key(name: str, to_do: str) -> None:
-    """Or with those that there are."""
+    """Without a matching key, the error lists all file keys."""
     found = in_settings(name, KEYS)
     assert found == f"{name}: a secret must not stand in a settings file: {TO_DO} {to_do}"
 
 
 @pytest.mark.parametrize(("name", "keys"), [("lisen", KEYS), ("password", ("listen",))])
 def test_another_key_is_none_of_these(name: str, keys: tuple[str, ...]) -> None:
-    """It is only misspelt; or there is no file to name."""
+    """The key is merely misspelled, or no file key exists."""
     assert in_settings(name, keys) == ""
 
 
 def test_a_variable_that_would_hold_a_secret_is_found() -> None:
-    """It would be read by nothing, and seen by others: what is not ours is left alone."""
+    """No setting would use it, and others could read it. Other programs' variables are ignored."""
     names = ("NNCACHE_ADMIN_TOKEN", "NNCACHE_LISTEN", "NNCACHE_REQUIRE_KERBEROS", "ADMIN_TOKEN", "PATH")
     assert in_environment(names, KEYS) == (
         f"NNCACHE_ADMIN_TOKEN: a secret must not stand in the environment: {TO_DO} admin_token_file",
@@ -45,7 +45,7 @@ def test_a_variable_that_would_hold_a_secret_is_found() -> None:
 
 
 def test_a_flag_that_would_hold_a_secret() -> None:
-    """There is one for each file."""
+    """Each file key has one."""
     assert clear_keys(KEYS) == ("admin_token", "zookeeper_password")
     assert flag_of("admin_token") == "--admin-token"
     assert on_command_line("admin_token") == (
@@ -54,7 +54,7 @@ def test_a_flag_that_would_hold_a_secret() -> None:
 
 
 def test_a_variable_that_is_nearly_a_setting_is_named() -> None:
-    """What Kubernetes makes of a service of our name is left alone, and so is a secret, which is refused."""
+    """Variables that Kubernetes sets for a service of this name are ignored. A secret is refused elsewhere."""
     names = ("NNCACHE_LISTEN", "NNCACHE_LISTN", "LISTEN", "NNCACHE_ADMIN_TOKEN", "NNCACHE_REQUIRE_KERBEROS")
     of_kubernetes = (
         "NNCACHE_SERVICE_HOST",

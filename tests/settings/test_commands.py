@@ -1,4 +1,4 @@
-"""The settings of each command: defaults, where each key goes, and what must fit together."""
+"""The settings of each command: defaults, the component of each key, and consistency."""
 
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,14 @@ YARN = {"yarn_rm": ("http://rm1:8088",)}
 
 
 def test_a_proxy_needs_no_file_and_no_flags() -> None:
-    """All defaults hold; without ZooKeeper it reads the edits itself."""
+    """The defaults suffice. Without ZooKeeper it reads the edits itself."""
     settings = load_settings(PROXY, None, {})
     assert settings == SettingsOfProxy()
     assert settings.channel_name == "direct"
 
 
 def test_each_key_goes_to_its_own_component(tmp_path: Path) -> None:
-    """From the top of one file."""
+    """All keys are at the top level of one file."""
     config = tmp_path / "nncache.toml"
     config.write_text(
         'glob = ["/a/{b,c}", "/d"]\nmax_staleness_s = 2\nlisten = "[::1]:1"\nlog_level = "debug"\n'
@@ -49,7 +49,7 @@ def test_addresses_of_several_namenodes_share_a_flag() -> None:
 
 
 def test_with_zookeeper_a_proxy_follows_a_publisher() -> None:
-    """Unless it is told to read the edits itself."""
+    """`channel` overrides that."""
     assert load_settings(PROXY, None, ZOOKEEPER).channel_name == "zookeeper"
     assert load_settings(PROXY, None, ZOOKEEPER | {"channel": "direct"}).channel_name == "direct"
 
@@ -80,32 +80,32 @@ def test_with_zookeeper_a_proxy_follows_a_publisher() -> None:
 def test_what_does_not_fit_together_is_refused_with_what_to_do(
     form: Form[Any], flags: dict[str, object], reported: str
 ) -> None:
-    """At the start, in one line, like a single wrong value."""
+    """The error is one line at the start, as for a single wrong value."""
     with pytest.raises(ConfigurationError) as caught:
         load_settings(form, None, flags)
     assert str(caught.value) == reported
 
 
 def test_on_zookeeper_the_interval_of_polling_is_the_publishers() -> None:
-    """It says nothing about the bound of a proxy that does not poll."""
+    """It does not limit the bound of a proxy that does not poll."""
     flags = ZOOKEEPER | {"max_staleness_s": "2", "poll_interval_s": "2"}
     assert load_settings(PROXY, None, flags).cache.max_staleness_s == 2
 
 
 def test_a_publisher_of_another_output_needs_no_zookeeper() -> None:
-    """The output is a seam, like the channel."""
+    """The output is replaceable, like the channel."""
     flags = {"output_stream": "package.module:Class"}
     assert not load_settings(PUBLISHER, None, flags).zookeeper.zookeeper
 
 
 def test_the_daemons_of_one_host_do_not_meet_at_one_address() -> None:
-    """Each has its own default of `admin`."""
+    """Each has a different default for `admin`."""
     proxy, publisher = load_settings(PROXY, None, {}), load_settings(PUBLISHER, None, ZOOKEEPER)
     assert len({proxy.proxy.listen_at, proxy.proxy.admin_at, publisher.publisher.admin_at}) == 3
 
 
 def test_the_globs_of_a_proxy_that_polls_are_its_own() -> None:
-    """The direct channel, and a channel of somebody else's, know no filters in HDFS."""
+    """Neither the direct channel nor a third-party channel uses filters in HDFS."""
     for channel in ("direct", "package.module:Class"):
         flags = ZOOKEEPER | {"channel": channel, "glob": ("/a",)}
         assert load_settings(PROXY, None, flags).cache.glob == ("/a",)
@@ -113,7 +113,7 @@ def test_the_globs_of_a_proxy_that_polls_are_its_own() -> None:
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.command)
 def test_one_file_serves_every_command_of_a_host(form: Form[Any], tmp_path: Path) -> None:
-    """A key that only another command has means nothing here, whatever its value; as in hdfs-site.xml."""
+    """A key of another command is ignored, whatever its value, as in hdfs-site.xml."""
     config = tmp_path / "nncache.toml"
     others = sorted(KEYS - set(form.keys))
     assert others
@@ -125,12 +125,12 @@ def test_one_file_serves_every_command_of_a_host(form: Form[Any], tmp_path: Path
 
 @pytest.mark.parametrize("name", sorted(KEYS))
 def test_a_key_means_the_same_to_all_commands_that_have_it(name: str) -> None:
-    """It could not stand in one file for all of them otherwise."""
+    """Otherwise one file could not serve all commands."""
     assert len({form.keys[name].kind for form in FORMS if name in form.keys}) == 1
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.command)
 def test_each_setting_says_what_it_means(form: Form[Any]) -> None:
-    """Help is a sentence."""
+    """The help is a sentence."""
     for key in form.keys.values():
         assert key.help.rstrip(")").endswith("."), key.name

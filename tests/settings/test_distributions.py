@@ -1,4 +1,4 @@
-"""From the files of a distribution to a running proxy with one command."""
+"""One command runs a proxy with a distribution's configuration files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def lay_out(directory: Path, distribution: str, first: Addresses, second: Addres
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_both_namenodes_are_found(tmp_path: Path, distribution: str) -> None:
-    """By every daemon, and nothing that is left over beside them."""
+    """Both daemons find them, and ignore unrelated properties."""
     nameservice = lay_out(tmp_path, distribution, FIRST, SECOND)
     given: dict[str, object] = {"hadoop_conf_dir": str(tmp_path)}
     on_zookeeper = {**given, "zookeeper": ("zk:2181",)}
@@ -49,7 +49,7 @@ def test_both_namenodes_are_found(tmp_path: Path, distribution: str) -> None:
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[Cluster]:
-    """Return a cluster of two NameNodes."""
+    """Yield a cluster of two NameNodes."""
     with Cluster.start(ClusterSpec(hadoop_version=HADOOP, ha=True)) as cluster:
         yield cluster
 
@@ -58,7 +58,7 @@ def pair() -> Iterator[Cluster]:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_one_command_runs_a_proxy(pair: Cluster, tmp_path: Path, distribution: str) -> None:
-    """`nncache proxy --hadoop-conf-dir DIR --glob GLOB`, and it answers from memory; with the real pair's addresses."""
+    """`nncache proxy --hadoop-conf-dir DIR --glob GLOB` answers from memory, with a real pair's addresses."""
     lay_out(tmp_path, distribution, *pair.namenodes)
     words = ("--hadoop-conf-dir", str(tmp_path), "--glob", "/user/*/_SUCCESS", "--user", pair.superuser)
     with Proxy(*words) as proxy:
@@ -66,4 +66,4 @@ def test_one_command_runs_a_proxy(pair: Cluster, tmp_path: Path, distribution: s
         assert proxy.readiness()["active"] == pair.namenodes[0].http
         target = "/webhdfs/v1/user/joe/_SUCCESS?op=GETFILESTATUS&user.name=joe"
         while not any(served.endswith("hit") for _, served, _ in fetched(proxy.address, target)):
-            pass  # settled soon: the gate is open
+            pass  # until the gate is open and the entry settled

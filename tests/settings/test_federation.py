@@ -1,4 +1,4 @@
-"""The settings of a proxy in front of several namespaces: each is filled in from its own table, then from the top."""
+"""The settings of a proxy with several namespaces: each namespace's table overrides the top-level keys."""
 
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ cookie_secret_file = "/c"
 
 
 def write(tmp_path: Path, text: str = FILE) -> Path:
-    """Make a settings file."""
+    """Write a settings file; return its path."""
     path = tmp_path / "n.toml"
     path.write_text(text)
     return path
@@ -57,7 +57,7 @@ def federation(config: Path | None, **flags: object) -> Federation:
 
 
 def alone(config: Path | None, **flags: object) -> SettingsOfProxy:
-    """Return the settings of a namespace alone."""
+    """Return the settings of a single namespace."""
     loaded = load_proxy(config, flags)
     assert loaded.is_alone
     assert loaded.mounts.points == {"/": ""}
@@ -65,7 +65,7 @@ def alone(config: Path | None, **flags: object) -> SettingsOfProxy:
 
 
 def test_each_namespace_has_its_table_and_the_top_keys(tmp_path: Path) -> None:
-    """Its name is its nameservice, unless it says another; what there is one of is the same in all."""
+    """The namespace's name is its default nameservice. Settings of the whole proxy are the same in all."""
     loaded = federation(write(tmp_path), listen="127.0.0.1:1")
     one, two = loaded.settings["one"], loaded.settings["two"]
     assert [each.namenodes.nameservice for each in (one, two)] == ["one", "ns2"]
@@ -78,14 +78,14 @@ def test_each_namespace_has_its_table_and_the_top_keys(tmp_path: Path) -> None:
 
 
 def test_what_all_may_have_together_is_shared_out(tmp_path: Path) -> None:
-    """Equally, unless a table says what its namespace may have; defaults as well."""
+    """Each namespace gets an equal share, also of a default, unless its table has a value."""
     loaded = federation(write(tmp_path))
     assert [each.cache.max_cache_bytes for each in loaded.settings.values()] == [500, 700]
     assert {each.cache.max_cache_entries for each in loaded.settings.values()} == {1_000_000}
 
 
 def test_one_of_them_can_be_chosen(tmp_path: Path) -> None:
-    """By its name or a path; then it is as if there were no other, for a proxy and for every other command."""
+    """It is chosen by name or path. Then all commands behave as if it were the only one."""
     config = write(tmp_path)
     chosen = alone(config, namespace="/b/x")
     assert chosen.namenodes.nameservice == "ns2"
@@ -98,7 +98,7 @@ def test_one_of_them_can_be_chosen(tmp_path: Path) -> None:
 
 
 def test_a_command_for_one_namespace_must_name_it(tmp_path: Path) -> None:
-    """It never takes the first."""
+    """No command defaults to the first namespace."""
     with pytest.raises(ConfigurationError, match="namespace: none: must be one of one, two, or a path"):
         load_settings(PUBLISHER, write(tmp_path), {"zookeeper": ("z:1",)})
     with pytest.raises(ConfigurationError, match=r"namespace: x: the settings have no \[namespaces.NAME\]"):
@@ -106,7 +106,7 @@ def test_a_command_for_one_namespace_must_name_it(tmp_path: Path) -> None:
 
 
 def test_without_tables_nothing_is_different(tmp_path: Path) -> None:
-    """One namespace, its settings at the top."""
+    """There is one namespace, whose settings are at the top."""
     loaded = alone(write(tmp_path, 'namenode_http = ["a:1"]\nnamenode_rpc = ["a:2"]\n'))
     assert loaded.namenodes.nameservice == "default"
 
@@ -127,7 +127,7 @@ def test_without_tables_nothing_is_different(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_names_file_table_and_key(tmp_path: Path, old: str, new: str, reported: str) -> None:
-    """And what would be right."""
+    """The error has the right value, too."""
     config = write(tmp_path, FILE.replace(old, new))
     with pytest.raises(ConfigurationError) as raised:
         load_proxy(config, {})
@@ -136,7 +136,7 @@ def test_what_is_wrong_names_file_table_and_key(tmp_path: Path, old: str, new: s
 
 
 def test_several_namespaces_register_in_a_shared_place(tmp_path: Path) -> None:
-    """Where the same ZooKeeper holds for all; below which znode each has its records does not matter."""
+    """They need the same ZooKeeper, but each may have its own root for records."""
     text = FILE.replace('glob = ["/w/*"]', 'zookeeper = ["z:1"]\nregistry = true').replace(
         'glob = ["/b/*"]', "{own}"
     )
@@ -158,7 +158,7 @@ def test_several_namespaces_register_in_a_shared_place(tmp_path: Path) -> None:
 
 
 def test_what_says_which_namespace_it_is_is_no_flag_of_all(tmp_path: Path) -> None:
-    """It would hold for each of them."""
+    """The flag would apply to each of them."""
     with pytest.raises(ConfigurationError, match=r"namenode_http: must stand in \[namespaces.NAME\]"):
         load_proxy(write(tmp_path), {"namenode_http": ("c:1",)})
 
@@ -178,7 +178,7 @@ def conf(tmp_path: Path) -> Path:
 
 
 def test_the_mount_table_of_core_site_is_enough(conf: Path) -> None:
-    """Namespaces, NameNodes and mounts are all there; a settings file adds what it wants to."""
+    """It defines namespaces, NameNodes and mounts. A settings file may add keys."""
     flags: dict[str, Any] = {"hadoop_conf_dir": str(conf)}
     loaded = federation(None, **flags)
     assert loaded.mounts.points == {"/": "ns1", "/data": "ns2"}
@@ -193,13 +193,13 @@ def test_the_mount_table_of_core_site_is_enough(conf: Path) -> None:
 
 
 def test_a_nameservice_that_is_set_is_the_only_one(conf: Path) -> None:
-    """As before there was a mount table."""
+    """The mount table is ignored then."""
     chosen = alone(None, hadoop_conf_dir=str(conf), nameservice="ns2")
     assert chosen.namenodes.namenode_http == ("b:9870",)
 
 
 def test_an_unusable_mount_link_is_named_with_its_directory(conf: Path) -> None:
-    """And `[mounts]` in the file stands in for the whole table."""
+    """`[mounts]` in the settings file replaces the whole table."""
     core = conf / "core-site.xml"
     core.write_text(core.read_text().replace("hdfs://ns2/data", "hdfs://ns2/other"))
     flags: dict[str, Any] = {"hadoop_conf_dir": str(conf)}

@@ -1,4 +1,4 @@
-"""A form is filled in from one flat TOML file and from flags; every fault is one line that says where and what."""
+"""A form is filled from a flat TOML file, variables and flags. Each fault is one line with its place."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -22,13 +22,13 @@ class Wheels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsOfCar:
-    """What a command of two components may be told."""
+    """The settings of a command with two components."""
 
     engine: Engine = field(default_factory=Engine, metadata={"heading": "The engine"})
     wheels: Wheels = field(default_factory=Wheels, metadata={"heading": "The wheels"})
 
     def __post_init__(self) -> None:
-        """Refuse what does not fit together."""
+        """Refuse inconsistent values."""
         if self.engine.power_w > 100 and self.wheels.wheels < 3:
             raise SettingError("wheels", self.wheels.wheels, "must be 3 or more for such power")
 
@@ -37,21 +37,21 @@ CAR = Form("car", SettingsOfCar)
 
 
 def write(tmp_path: Path, text: str) -> Path:
-    """Make a settings file."""
+    """Write a settings file; return its path."""
     path = tmp_path / "car.toml"
     path.write_text(text)
     return path
 
 
 def test_a_flag_wins_over_the_file(tmp_path: Path) -> None:
-    """The value in the file is not even read, so that a flag can stand in for a wrong one."""
+    """The value in the file is not parsed, so that a flag can replace a wrong one."""
     config = write(tmp_path, 'power_w = "much"\nwheels = 3\nglob = ["/a", "/b"]\n')
     filled = CAR.fill_in(config, {"power_w": "7"}).settings
     assert (filled.engine.power_w, filled.engine.glob, filled.wheels.wheels) == (7, ("/a", "/b"), 3)
 
 
 def test_keys_of_others_mean_nothing_here(tmp_path: Path) -> None:
-    """Not even their values are looked at: they are another command's to judge."""
+    """Their values are not checked; the other command does that."""
     config = write(tmp_path, 'wings = "?"\nwheels = 3\n')
     assert CAR.fill_in(config, {}, {"wings"}).settings.wheels.wheels == 3
 
@@ -75,7 +75,7 @@ def test_keys_of_others_mean_nothing_here(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_line_is_named_with_its_file(tmp_path: Path, text: str, reported: str) -> None:
-    """Key, value, what is allowed, and where it stands."""
+    """The line has the key, the value, the allowed values and the place."""
     config = write(tmp_path, text)
     with pytest.raises(ConfigurationError) as caught:
         CAR.fill_in(config, {}, {"wings"})
@@ -84,14 +84,14 @@ def test_a_wrong_line_is_named_with_its_file(tmp_path: Path, text: str, reported
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """Set a variable for the time of a test."""
+    """Set a variable during a test."""
     return monkeypatch.setenv
 
 
 def test_a_variable_wins_over_the_file_and_a_flag_over_both(
     tmp_path: Path, environment: Callable[[str, str], None]
 ) -> None:
-    """An empty one counts as not set."""
+    """An empty variable counts as unset."""
     config = write(tmp_path, "power_w = 1\nwheels = 5\nidle_s = 4\n")
     environment("NNCACHE_POWER_W", "2")
     environment("NNCACHE_IDLE_S", "3m")
@@ -107,7 +107,7 @@ def test_a_variable_wins_over_the_file_and_a_flag_over_both(
 def test_a_wrong_variable_is_named(
     tmp_path: Path, environment: Callable[[str, str], None], text: str
 ) -> None:
-    """Whether its type or its value is wrong."""
+    """This holds for a wrong type and for a wrong value."""
     environment("NNCACHE_POWER_W", text)
     with pytest.raises(ConfigurationError, match=rf"^power_w: {text}: must be .* \(in NNCACHE_POWER_W\)$"):
         CAR.fill_in(write(tmp_path, "power_w = 1\n"), {})
@@ -123,7 +123,7 @@ def test_a_wrong_variable_is_named(
     ],
 )
 def test_a_wrong_flag_is_reported_without_a_file(flags: dict[str, object], reported: str) -> None:
-    """The file is named only where the fault is in it."""
+    """The file is named only if the fault is in it."""
     with pytest.raises(ConfigurationError) as caught:
         CAR.fill_in(None, flags)
     assert str(caught.value) == reported
@@ -139,7 +139,7 @@ def test_a_wrong_flag_is_reported_without_a_file(flags: dict[str, object], repor
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None, fault: str) -> None:
-    """Absent, not TOML or not UTF-8: one line each."""
+    """The file is missing, not TOML or not UTF-8; each is one line."""
     config = tmp_path / "car.toml"
     if content is not None:
         config.write_bytes(content)
@@ -148,7 +148,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
 
 
 def test_all_faults_of_a_start_are_named(tmp_path: Path) -> None:
-    """Unknown keys, wrong types, values that a component refuses, wrong flags: each in a line of its own."""
+    """Unknown keys, wrong types, refused values and wrong flags each have a line."""
     config = write(tmp_path, 'weels = 1\nidle_s = "x"\n[wing]\nx = 1\n')
     with pytest.raises(ConfigurationError) as caught:
         CAR.fill_in(config, {"power_w": "-1"})
@@ -162,7 +162,7 @@ def test_all_faults_of_a_start_are_named(tmp_path: Path) -> None:
 
 
 def test_where_each_value_can_be_changed_is_known(tmp_path: Path) -> None:
-    """The flag where one is given, else the file; without a file the flag."""
+    """It is the flag if one was given, else the file; without a file, the flag."""
     config = write(tmp_path, "power_w = 3\nwheels = 5\n")
     places = CAR.fill_in(config, {"wheels": "6"}).places
     assert places["power_w"] == f"power_w in {config}"
@@ -172,7 +172,7 @@ def test_where_each_value_can_be_changed_is_known(tmp_path: Path) -> None:
 
 
 def test_what_is_supplied_is_changed_where_it_comes_from() -> None:
-    """It has no flag of ours and is in no file of ours."""
+    """The value has neither a flag nor a key in the settings file."""
 
     def supply(given: Mapping[str, object], _: Collection[str]) -> Supplement:
         return Supplement({"wheels": 3} if "power_w" in given else {}, "/etc/garage")
@@ -189,14 +189,14 @@ def test_what_is_supplied_is_changed_where_it_comes_from() -> None:
     ],
 )
 def test_a_line_that_is_not_toml_is_named_by_its_key(tmp_path: Path, content: str, advice: str) -> None:
-    """Its value is not shown: it may be a secret."""
+    """The value is not printed, since it may be a secret."""
     with pytest.raises(ConfigurationError, match=advice) as caught:
         CAR.fill_in(write(tmp_path, content), {})
     assert "joe" not in str(caught.value)
 
 
 def test_a_file_that_has_become_empty_is_refused(tmp_path: Path) -> None:
-    """Who writes it in two steps has not finished; when it has, it is read. One that was empty may be so."""
+    """A writer may be between two steps; the completed file is loaded later. A file that was always empty is valid."""
     config = write(tmp_path, "wheels = 3\n")
     load = Loading(config, partial(CAR.fill_in, config, {}))
     first = load()

@@ -1,4 +1,4 @@
-"""The cluster's own configuration says where its NameNodes are, where nothing else does."""
+"""The cluster's configuration supplies the NameNodes' addresses when nothing else does."""
 
 import re
 from pathlib import Path
@@ -34,7 +34,7 @@ HDFS = site(
 
 @pytest.fixture
 def conf(tmp_path: Path) -> Path:
-    """The configuration of a cluster with a pair, and another nameservice whose HTTP address is wrong."""
+    """The configuration of a cluster with an HA pair, and another nameservice with an invalid HTTP address."""
     (tmp_path / "core-site.xml").write_text(CORE)
     (tmp_path / "hdfs-site.xml").write_text(HDFS)
     return tmp_path
@@ -44,7 +44,7 @@ def conf(tmp_path: Path) -> Path:
 def test_the_namenodes_are_those_of_the_cluster(
     conf: Path, monkeypatch: pytest.MonkeyPatch, is_in: str
 ) -> None:
-    """Wherever the directory is said."""
+    """The directory may be given by flag, file or environment."""
     config, flags = None, dict[str, object]()
     if is_in == "flags":
         flags["hadoop_conf_dir"] = str(conf)
@@ -60,7 +60,7 @@ def test_the_namenodes_are_those_of_the_cluster(
 
 
 def test_a_command_takes_what_it_has_keys_for(conf: Path) -> None:
-    """`nncache filters` asks over HTTP alone; `nncache watch` asks no NameNode, so a wrong address is nothing to it."""
+    """`nncache filters` needs only HTTP. `nncache watch` needs no NameNode, so a wrong address does not matter."""
     flags: dict[str, object] = {"hadoop_conf_dir": str(conf)}
     assert load_settings(FILTERS, None, flags).namenodes.namenode_http == ("a:9870", "b:9870")
     flags["zookeeper"] = ("zk:2181",)
@@ -69,7 +69,7 @@ def test_a_command_takes_what_it_has_keys_for(conf: Path) -> None:
 
 
 def test_the_principal_of_the_namenodes_is_read_with_them(conf: Path) -> None:
-    """It says who must answer at those addresses; a value that is given holds."""
+    """The principal must match the servers at those addresses. A given value has precedence."""
     flags: dict[str, object] = {"hadoop_conf_dir": str(conf)}
     assert load_settings(PROXY, None, flags).kerberos.namenode_principal == ""
     entry = "<property><name>dfs.namenode.kerberos.principal</name><value>nn/_HOST@R</value></property>"
@@ -82,7 +82,7 @@ def test_the_principal_of_the_namenodes_is_read_with_them(conf: Path) -> None:
 
 
 def test_addresses_that_are_given_may_be_of_another_cluster(conf: Path) -> None:
-    """So nothing of this one is mixed in."""
+    """Then nothing of the configured cluster is used."""
     flags = {"hadoop_conf_dir": str(conf), "namenode_http": ("x:1",), "namenode_rpc": ("x:2",)}
     namenodes = load_settings(PROXY, None, flags).namenodes
     assert (namenodes.nameservice, namenodes.namenode_http) == ("default", ("x:1",))
@@ -92,7 +92,7 @@ def test_addresses_that_are_given_may_be_of_another_cluster(conf: Path) -> None:
 def test_a_directory_of_the_environment_must_say_what_is_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """One that is empty, or not there, is no reason to ask this host; where all is given it does not matter."""
+    """An empty or missing one does not default to localhost. If everything is given, it does not matter."""
     directory = tmp_path / name
     monkeypatch.setenv("HADOOP_CONF_DIR", str(directory))
     given = {"namenode_http": ("x:1",), "namenode_rpc": ("x:2",)}
@@ -115,7 +115,7 @@ def test_a_directory_of_the_environment_must_say_what_is_wanted(
 
 
 def test_a_directory_that_is_given_must_be_right(tmp_path: Path) -> None:
-    """Empty as a text it is none."""
+    """An empty value means no directory."""
     expected = f"hadoop_conf_dir: {tmp_path}: must hold core-site.xml or hdfs-site.xml"
     with pytest.raises(ConfigurationError, match=re.escape(expected)):
         load_settings(PROXY, None, {"hadoop_conf_dir": str(tmp_path)})
@@ -140,7 +140,7 @@ def test_a_directory_that_is_given_must_be_right(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_in_it_is_named(conf: Path, more: str, flags: dict[str, str], message: str) -> None:
-    """In one line with the file or the directory."""
+    """The error is one line with the file or directory."""
     (conf / "hdfs-site.xml").write_text(more)
     with pytest.raises(ConfigurationError, match=re.escape(message)) as caught:
         load_settings(PROXY, None, {"hadoop_conf_dir": str(conf), **flags})
@@ -148,20 +148,20 @@ def test_what_is_wrong_in_it_is_named(conf: Path, more: str, flags: dict[str, st
 
 
 def test_the_user_is_that_of_hadoops_clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    """UserGroupInformation asks the environment first."""
+    """UserGroupInformation reads the environment first."""
     monkeypatch.setenv("HADOOP_USER_NAME", "oozie")
     assert load_settings(PROXY, None, {}).namenodes.user == "oozie"
     assert load_settings(PROXY, None, {"user": "hdfs"}).namenodes.user == "hdfs"
 
 
 def with_policy(conf: Path, policy: str) -> None:
-    """Say what the NameNodes serve."""
+    """Set dfs.http.policy."""
     text = HDFS.replace("</configuration>", prop("dfs.http.policy", policy) + "</configuration>")
     (conf / "hdfs-site.xml").write_text(text)
 
 
 def test_https_only_means_tls(conf: Path) -> None:
-    """For each command that asks NameNodes; where both are served it is a matter of choice."""
+    """This holds for each command that asks NameNodes. With HTTP_AND_HTTPS, the setting decides."""
     for policy, flags, tls in (
         ("HTTPS_ONLY", {}, True),
         ("HTTP_AND_HTTPS", {}, False),
@@ -176,7 +176,7 @@ def test_https_only_means_tls(conf: Path) -> None:
 
 
 def test_what_does_not_fit_the_policy_is_refused(conf: Path) -> None:
-    """With both keys."""
+    """The error names both keys."""
     with_policy(conf, "HTTPS_ONLY")
     with pytest.raises(ConfigurationError, match=r"namenode_tls: false: does not fit dfs\.http\.policy"):
         load_settings(PROXY, None, {"hadoop_conf_dir": str(conf), "namenode_tls": False})
@@ -184,7 +184,7 @@ def test_what_does_not_fit_the_policy_is_refused(conf: Path) -> None:
 
 @pytest.fixture
 def yarn(conf: Path) -> Path:
-    """The same cluster, with a registry that its YARN keeps, and whose ACLs protect it."""
+    """The same cluster, with YARN's registry, which is protected by ACLs."""
     (conf / "yarn-site.xml").write_text(
         site(
             prop("hadoop.registry.zk.quorum", "zk1:2181,zk2:2181"),
@@ -197,7 +197,7 @@ def yarn(conf: Path) -> Path:
 
 
 def test_the_registry_is_that_of_the_cluster(yarn: Path) -> None:
-    """For its commands and daemons; without a login they read, and need not know who may write."""
+    """This holds for the registry's commands and daemons. Without a login they only read, so ACLs do not matter."""
     needs: dict[Form[Any], dict[str, object]] = {
         REGISTRY: {},
         PROXIES: {},
@@ -212,7 +212,7 @@ def test_the_registry_is_that_of_the_cluster(yarn: Path) -> None:
 
 
 def test_a_client_with_a_login_protects_what_it_makes(yarn: Path) -> None:
-    """The realm is that of the client's own principal, where the configuration has none."""
+    """If the configuration has no realm, that of the client's principal is used."""
     flags: dict[str, object] = {"hadoop_conf_dir": str(yarn), "zookeeper_sasl": "kerberos"}
     given = {**flags, "principal": "joe@EXAMPLE.COM", "keytab": "/k"}
     access = load_settings(REGISTRY, None, given).registry.access
@@ -224,7 +224,7 @@ def test_a_client_with_a_login_protects_what_it_makes(yarn: Path) -> None:
 
 
 def test_what_is_given_of_the_registry_holds(yarn: Path) -> None:
-    """Each key for itself."""
+    """Each given key has precedence individually."""
     flags = {"hadoop_conf_dir": str(yarn), "zookeeper": ("zk:1",), "registry_root": "/mine"}
     settings = load_settings(REGISTRY, None, flags)
     assert (settings.zookeeper.zookeeper, settings.registry.registry_root) == (("zk:1",), "/mine")
@@ -232,7 +232,7 @@ def test_what_is_given_of_the_registry_holds(yarn: Path) -> None:
 
 
 def test_a_daemon_that_registers_does_so_there(yarn: Path) -> None:
-    """Its own ZooKeeper is read only where changes come from elsewhere; without `registry` nothing is."""
+    """ZooKeeper is read from there only if changes do not come from it; without `registry` nothing is read."""
     flags: dict[str, object] = {"hadoop_conf_dir": str(yarn), "registry": True, "channel": "direct"}
     login = {"zookeeper_sasl": "kerberos", "principal": "nn/h@R", "keytab": "/k"}
     settings = load_settings(PROXY, None, {**flags, **login})
@@ -254,7 +254,7 @@ def test_a_daemon_that_registers_does_so_there(yarn: Path) -> None:
 
 
 def test_a_wrong_registry_value_is_named_with_its_directory(yarn: Path, tmp_path: Path) -> None:
-    """As all that is read from there."""
+    """This is the same as for all values read from there."""
     text = (yarn / "yarn-site.xml").read_text()
     (yarn / "yarn-site.xml").write_text(text.replace("/yarn<", "no root<"))
     with pytest.raises(ConfigurationError, match=rf"registry_root: no root: must be .*\(in {yarn}\)"):

@@ -1,4 +1,4 @@
-"""One key per field of a component; values are read strictly and faults are told in one form."""
+"""Each field of a component is a key. Values are parsed strictly, and errors have one form."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -12,7 +12,7 @@ from nncache.settings.keys import build, from_flag, from_toml, from_variable, ke
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """A component like any other."""
+    """An ordinary component."""
 
     power_w: int = field(default=5, metadata={"help": "Watts."})
     idle_s: float = field(default=1.5, metadata={"help": "Seconds."})
@@ -29,7 +29,7 @@ class Engine:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what its key does not allow."""
+        """Refuse a value out of range."""
         if self.power_w < 0:
             raise SettingError("power_w", self.power_w, "must be 0 or more")
 
@@ -38,7 +38,7 @@ KEYS = {key.name: key for key in keys_of([Engine])}
 
 
 def test_a_computed_default_is_documented_in_words() -> None:
-    """The generated page must not change with the machine that generates it."""
+    """The generated page must not depend on the machine."""
     assert (KEYS["user"].default, KEYS["user"].default_text) == ("root", "whoever starts it")
 
 
@@ -55,7 +55,7 @@ def test_a_computed_default_is_documented_in_words() -> None:
     ],
 )
 def test_a_toml_value_of_the_right_type_is_taken(name: str, value: object, expected: object) -> None:
-    """A whole number is a number too; arrays become tuples."""
+    """An integer is accepted as a number, and arrays become tuples."""
     read = from_toml(KEYS[name], value)
     assert read == expected
     assert type(read) is type(expected)
@@ -81,7 +81,7 @@ def test_a_toml_value_of_the_right_type_is_taken(name: str, value: object, expec
     ],
 )
 def test_a_wrong_toml_type_names_key_value_and_allowed(name: str, value: object, allowed: str) -> None:
-    """Nothing is converted by guess: a quoted number is a mistake."""
+    """Nothing is converted implicitly: a quoted number is an error."""
     with pytest.raises(SettingError) as caught:
         from_toml(KEYS[name], value)
     assert (caught.value.key, caught.value.allowed) == (name, allowed)
@@ -101,7 +101,7 @@ def test_a_wrong_toml_type_names_key_value_and_allowed(name: str, value: object,
     ],
 )
 def test_a_flag_is_read_from_its_text(name: str, value: object, expected: object) -> None:
-    """Addresses may share a flag; a glob never does, since a comma belongs to it."""
+    """Addresses may be comma-separated in a flag. Globs may not, since a comma can be part of a glob."""
     assert from_flag(KEYS[name], value) == expected
 
 
@@ -109,25 +109,25 @@ def test_a_flag_is_read_from_its_text(name: str, value: object, expected: object
     ("name", "value"), [("power_w", "7.0"), ("idle_s", "fast"), ("idle_s", "nan"), ("fuel", "oil")]
 )
 def test_a_flag_that_says_no_such_value_is_refused(name: str, value: str) -> None:
-    """A wrong flag is told as a wrong line of the file is."""
+    """The error has the same form as for a file."""
     with pytest.raises(SettingError, match=f"^{name}: "):
         from_flag(KEYS[name], value)
 
 
 def test_components_are_built_from_their_own_keys() -> None:
-    """What is absent takes its default; what a component does not allow, it says itself."""
+    """Missing keys get their defaults. The component itself refuses invalid values."""
     assert build([Engine], {"power_w": 7}) == ((Engine(power_w=7),), ())
     _, (fault,) = build([Engine], {"power_w": -1})
     assert str(fault) == "power_w: -1: must be 0 or more"
 
 
 def faults_of(component: type, values: dict[str, object]) -> list[str]:
-    """Return what is wrong with values of one component, by key and value."""
+    """Return the faults of a component's values as "key: value"."""
     return [f"{fault.key}: {fault.value}" for fault in build([component], values)[1]]
 
 
 def test_every_fault_of_a_component_is_found() -> None:
-    """Not only the first; and none that is there only because another value is left out."""
+    """All faults are reported, except those caused only by leaving out another faulty value."""
     assert faults_of(
         NameNodeSettings,
         {
@@ -147,28 +147,28 @@ def test_every_fault_of_a_component_is_found() -> None:
 
 
 def test_two_components_may_not_share_a_key() -> None:
-    """One flat file has one meaning per key."""
+    """In a flat file each key has one meaning."""
     with pytest.raises(TypeError, match="power_w belongs to Engine and Engine"):
         keys_of([Engine, Engine])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silent:
-    """A component that does not say what its key is for."""
+    """A component without a help text."""
 
     mute: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Odd:
-    """A component with a type that no file can hold."""
+    """A component of a type that no file can hold."""
 
     odd: complex = field(default=1j, metadata={"help": "Odd."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demanding:
-    """A component that cannot be built without being told."""
+    """A component without a default."""
 
     must: int = field(metadata={"help": "Must be said."})
 
@@ -178,7 +178,7 @@ class Demanding:
     [(Silent, "has no help"), (Odd, "a settings file cannot hold"), (Demanding, "has no default")],
 )
 def test_a_field_must_be_fit_for_a_file(component: type, fault: str) -> None:
-    """Our own mistakes end every start and every test, not one user's."""
+    """A programming error fails every start and test, not just one user's."""
     with pytest.raises(TypeError, match=fault):
         keys_of([component])
 
@@ -200,7 +200,7 @@ def test_a_field_must_be_fit_for_a_file(component: type, fault: str) -> None:
     ],
 )
 def test_a_number_may_have_a_unit(name: str, text: str, expected: float) -> None:
-    """In the file, as a flag and in the environment alike; of binary multiples, as Hadoop and nginx have them."""
+    """Units are allowed in the file, in flags and in variables. They are binary multiples, as in Hadoop and nginx."""
     for read in (from_toml, from_flag, from_variable):
         value = read(KEYS[name], text)
         assert value == expected
@@ -223,7 +223,7 @@ def test_a_number_may_have_a_unit(name: str, text: str, expected: float) -> None
     ],
 )
 def test_a_unit_of_another_kind_is_refused(name: str, text: str) -> None:
-    """And so is one where a number has none; the message says what would be right."""
+    """So is a unit of a key without one. The message has the right form."""
     for read in (from_toml, from_flag, from_variable):
         with pytest.raises(SettingError) as caught:
             read(KEYS[name], text)
@@ -231,7 +231,7 @@ def test_a_unit_of_another_kind_is_refused(name: str, text: str) -> None:
 
 
 def test_what_is_allowed_names_the_unit() -> None:
-    """With an example that is allowed itself."""
+    """The example in the message is itself valid."""
     assert KEYS["tank_bytes"].allowed == (
         'must be a whole number of bytes, or one with a unit, such as "2GiB"'
     )
@@ -252,7 +252,7 @@ def test_what_is_allowed_names_the_unit() -> None:
     ],
 )
 def test_a_quantity_that_is_not_toml(name: str, text: str, advice: str) -> None:
-    """It lacks its quotes, or has no unit."""
+    """The quotes are missing, or the key has no unit."""
     assert unquoted(name, text) == advice
 
 
@@ -267,16 +267,16 @@ def test_a_quantity_that_is_not_toml(name: str, text: str, advice: str) -> None:
     ],
 )
 def test_a_variable_is_read_from_its_text(name: str, text: str, expected: object) -> None:
-    """Blanks separate the texts of a list."""
+    """Spaces separate the elements of a list."""
     assert from_variable(KEYS[name], text) == expected
 
 
 def test_a_switch_is_true_or_false_in_the_environment() -> None:
-    """As in the file."""
+    """The values are the same as in the file."""
     with pytest.raises(SettingError, match="loud: yes: must be true or false"):
         from_variable(KEYS["loud"], "yes")
 
 
 def test_rates_are_no_durations() -> None:
-    """Their names end alike."""
+    """Their names end in _s, too."""
     assert unit_of("max_calls_per_s") is None

@@ -1,4 +1,4 @@
-"""What a settings file says of several namespaces, and which of them is meant."""
+"""The namespaces of a settings file, and the choice of one."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ TABLES: Mapping[str, Mapping[str, object]] = {"one": {"user": "hdfs"}, "two": {}
 
 
 def found(written: Written, viewfs: Mapping[str, str] | None = None) -> Namespaces:
-    """Return what file and core-site.xml come to; there are several."""
+    """Return the namespaces of the file and core-site.xml, which must be several."""
     made = namespaces_of(written, viewfs or {}, FILE, "/etc/hadoop")
     assert made is not None
     return made
@@ -35,7 +35,7 @@ BOTH = Written(TABLES, {"/": "one", "/b": "two"})
 
 
 def test_tables_and_mounts_are_read_as_they_stand() -> None:
-    """Other keys are the commands'."""
+    """Keys of commands are ignored."""
     table = {
         "listen": "x",
         "namespaces": {"one": {"user": "hdfs"}, "two": {}},
@@ -56,26 +56,26 @@ def test_tables_and_mounts_are_read_as_they_stand() -> None:
     ],
 )
 def test_another_form_is_named(table: dict[str, object], reported: str) -> None:
-    """File, key, value, and what would be right."""
+    """The error has the file, the key, the value and the right form."""
     with pytest.raises(ConfigurationError) as raised:
         written_in(table, FILE)
     assert raised.value.lines == (reported,)
 
 
 def test_one_namespace_needs_none_of_this() -> None:
-    """Also where core-site.xml mounts parts of one: its NameNodes are asked for any path, as ever."""
+    """Mounts of a single namespace in core-site.xml are ignored, too: its NameNodes serve all paths."""
     assert namespaces_of(NOTHING_WRITTEN, {}, None, "") is None
     assert namespaces_of(NOTHING_WRITTEN, {"/a": "one", "/b": "one"}, None, "/etc/hadoop") is None
 
 
 def test_the_mounts_of_the_file_win() -> None:
-    """What core-site.xml says is not even looked at."""
+    """The mount table of core-site.xml is ignored."""
     made = found(BOTH, {"/": "three", "/x": "four"})
     assert (made.mounts.points, made.tables, made.origin) == ({"/": "one", "/b": "two"}, TABLES, "n.toml")
 
 
 def test_core_site_says_what_each_holds() -> None:
-    """The file may have tables of some of them."""
+    """The file may have tables for some of the namespaces."""
     made = found(Written({"one": {"user": "x"}}, {}), {"/": "one", "/b": "two"})
     assert (made.tables, made.origin) == ({"one": {"user": "x"}, "two": {}}, "/etc/hadoop")
     assert found(NOTHING_WRITTEN, {"/": "one", "/b": "two"}).tables == {"one": {}, "two": {}}
@@ -114,14 +114,14 @@ def test_core_site_says_what_each_holds() -> None:
 def test_what_does_not_fit_together_is_named(
     written: Written, viewfs: dict[str, str], reported: list[str]
 ) -> None:
-    """A line for each fault."""
+    """Each fault is one line."""
     with pytest.raises(ConfigurationError) as raised:
         found(written, viewfs)
     assert list(raised.value.lines) == reported
 
 
 def test_a_name_or_a_path_chooses() -> None:
-    """Of one alone nothing has to be said."""
+    """A single namespace needs no choice."""
     made = found(BOTH)
     assert [made.chosen(each) for each in ("one", "two", "/b/x", "/c", "/")] == [
         "one",
@@ -143,14 +143,14 @@ def test_a_name_or_a_path_chooses() -> None:
     ],
 )
 def test_what_chooses_none_is_named(choice: str, reported: str) -> None:
-    """With all that could be said."""
+    """The error has all allowed values."""
     with pytest.raises(SettingError) as raised:
         found(Written(TABLES, {"/a": "one", "/b": "two"})).chosen(choice)
     assert str(raised.value) == reported
 
 
 def test_what_identifies_a_namespace_belongs_in_its_table() -> None:
-    """At the top it would make all namespaces one."""
+    """At the top it would apply to all namespaces."""
     assert own_keys_at_the_top(["glob", "user"]) == ""
     reported = own_keys_at_the_top(["namenode_http", "glob", "nameservice"])
     assert reported.startswith("namenode_http, nameservice: must stand in [namespaces.NAME]")

@@ -1,4 +1,4 @@
-"""The changes that stories are about: what is there before, what is done, and who watches which paths."""
+"""The changes of the stories: the state before, the change itself, and the paths that are watched."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ Act = Callable[[ProxiedCluster, str, Where], None]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One kind of change below a directory of its own.
+    """A kind of change below a separate directory.
 
     Attributes:
-        before: makes what must be there, straight at the NameNode.
-        act: the change itself.
-        watched: paths below the directory whose status is asked before and after.
-        goes_on: the NameNode makes another change by itself, some time after it has answered.
+        before: creates the initial state, directly at the NameNode.
+        act: makes the change.
+        watched: the paths below the directory whose status is read before and after.
+        goes_on: whether the NameNode makes another change by itself after its reply.
     """
 
     name: str
@@ -27,11 +27,11 @@ class Change:
 
 
 def nothing(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
-    """There is nothing to make."""
+    """Create nothing."""
 
 
 def directories(*names: str) -> Act:
-    """Make directories of alice's."""
+    """Make directories of alice."""
 
     def make(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
         for name in names:
@@ -41,7 +41,7 @@ def directories(*names: str) -> Act:
 
 
 def files(*names: str, length: int = 1000) -> Act:
-    """Write files of alice's, in directories of hers."""
+    """Write files of alice, in directories of hers."""
 
     def make(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
         for name in names:
@@ -53,7 +53,7 @@ def files(*names: str, length: int = 1000) -> Act:
 
 
 def write(name: str, op: str = "CREATE", user: str | None = "alice", **parameters: str) -> Act:
-    """Write or append to a file in two steps, the second one at the DataNode."""
+    """Write or append to a file in two steps, the second at the DataNode."""
 
     def act(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
         path = f"{root}/{name}"
@@ -65,7 +65,7 @@ def write(name: str, op: str = "CREATE", user: str | None = "alice", **parameter
 
 
 def call(method: str, op: str, name: str, user: str | None = "alice", **parameters: str) -> Act:
-    """Make a call of one step; `{root}` in a parameter is the story's directory."""
+    """Make a call of one step; `{root}` in a parameter is replaced by the story's directory."""
 
     def act(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
         filled = {key: value.replace("{root}", root) for key, value in parameters.items()}
@@ -75,7 +75,7 @@ def call(method: str, op: str, name: str, user: str | None = "alice", **paramete
 
 
 def both(first: Act, then: Act) -> Act:
-    """Do one and then the other, straight at the NameNode."""
+    """Do both in this order, directly at the NameNode."""
 
     def make(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
         for act in (first, then):
@@ -208,7 +208,7 @@ CHANGES = (
         ("d", "d/e"),
     ),
 )
-"""What the facts name for GETFILESTATUS and WebHDFS can do; HDFS announces each of these by an event."""
+"""The changes that the facts list for GETFILESTATUS and that WebHDFS can make. HDFS has an event for each."""
 
 UNANNOUNCED = (
     Change(
@@ -221,4 +221,4 @@ UNANNOUNCED = (
         "a directory may have snapshots", directories("d"), call("PUT", "ALLOWSNAPSHOT", "d", None), ("d",)
     ),
 )
-"""Changes without an event: seen at once through the proxy, after `max_entry_age_s` behind its back."""
+"""Changes without an event: visible immediately through the proxy, otherwise after `max_entry_age_s`."""

@@ -1,4 +1,4 @@
-"""A proxy in front of the session's cluster for all stories, on each of the channels in turn."""
+"""A proxy in front of the session's cluster, which all stories share, for each channel in turn."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ GLOBS = tuple("/t" + "/*" * depth for depth in range(1, 8))
 
 @pytest.fixture(scope="session", params=Channel, ids=lambda channel: channel.value)
 def proxied_cluster(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[ProxiedCluster]:
-    """The session's cluster and a proxy whose filters match everything below /t."""
+    """The session's cluster and a proxy with filters for everything below /t."""
     with proxied(cluster, *GLOBS, channel=request.param, polling=SPARING) as proxied_cluster:
         enable = proxied_cluster.call(Where.NAMENODE, "PUT", "ENABLEECPOLICY", "/", ecpolicy="XOR-2-1-1024k")
         assert enable.status == 200 or isinstance(cluster, LightServer), enable

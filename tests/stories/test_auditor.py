@@ -1,4 +1,4 @@
-"""The auditor on a real NameNode: changes behind the proxy's back are no fault, a cache that misses them is."""
+"""The auditor on a real NameNode: it ignores direct changes, and finds a cache that misses them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -39,25 +39,25 @@ class Fixture:
     user: str
 
     async def read(self) -> str:
-        """Read through the proxy; return how the answer was made."""
+        """Read through the proxy; return its `Cache-Status`."""
         url = f"http://{self.proxy}/webhdfs/v1{self.path}?op=GETFILESTATUS&user.name={self.user}"
         async with self.session.get(url) as reply:
             assert reply.status == 200
             return reply.headers["Cache-Status"]
 
     async def change(self, permission: int) -> None:
-        """Change the path behind the proxy's back."""
+        """Change the path directly at the NameNode."""
         call = f"op=SETPERMISSION&permission={permission}&user.name={self.user}"
         async with self.session.put(f"http://{self.namenode}/webhdfs/v1{self.path}?{call}") as reply:
             assert reply.status == 200
 
     async def hit(self) -> None:
         """Read until the answer comes from memory."""
-        while await self.read() != "nncache; hit":  # noqa: ASYNC110 - what is waited for is a fact of the cache
+        while await self.read() != "nncache; hit":  # noqa: ASYNC110 - the cache sends no signal
             await asyncio.sleep(0.01)
 
     async def outcomes(self) -> dict[str, float]:
-        """Return what the auditor has found."""
+        """Return the nonzero counts of the auditor's outcomes."""
         async with self.session.get(f"http://{self.admin}/metrics") as reply:
             page = await reply.text()
         return {
@@ -70,7 +70,7 @@ class Fixture:
 
 @asynccontextmanager
 async def fixture(cluster: Cluster, directory: str) -> AsyncIterator[Fixture]:
-    """Run the proxy in this process; make the path."""
+    """Run the proxy in this process and make the path."""
     namenode, listen, admin, user = cluster.namenodes[0], free_address(), free_address(), cluster.superuser
     flags: dict[str, object] = {
         "listen": listen,
@@ -93,9 +93,7 @@ async def fixture(cluster: Cluster, directory: str) -> AsyncIterator[Fixture]:
                 try:
                     await s.hit()
                 except aiohttp.ClientConnectionError:
-                    await asyncio.sleep(
-                        0.05
-                    )  # it does not listen yet; asked again until the deadline of the test
+                    await asyncio.sleep(0.05)  # not listening yet; polled until the test's timeout
                 else:
                     break
             yield s
@@ -107,7 +105,7 @@ async def fixture(cluster: Cluster, directory: str) -> AsyncIterator[Fixture]:
 async def test_changes_are_no_fault(
     cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Bounded: whatever a hit said just before a change, and whatever the NameNode says just after it."""
+    """Bounded: a hit just before a change and the NameNode's answer just after it may differ."""
     monkeypatch.setattr(auditor, "PER_CALL", 1.0)
     async with fixture(cluster, hdfs_directory) as s:
         for number in range(CHANGES):
@@ -125,7 +123,7 @@ async def test_changes_are_no_fault(
 async def test_a_cache_that_misses_a_change_is_found(
     cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Bounded, broken on purpose: the cache learns of no change."""
+    """Bounded, broken on purpose: the cache applies no change."""
     monkeypatch.setattr(auditor, "PER_CALL", 1.0)
     monkeypatch.setattr(MetadataCache, "apply", lambda *_, **__: None)
     async with fixture(cluster, hdfs_directory) as s:
@@ -139,14 +137,14 @@ async def test_a_cache_that_misses_a_change_is_found(
 
 
 async def audited(s: Fixture, *words: str, seconds: float = 1.0) -> Result:
-    """Run `nncache audit` beside the proxy."""
+    """Run `nncache audit` against the proxy."""
     flags = ("--admin", s.admin, "--user", s.user, "--rate", "100", "--seconds", str(seconds))
     return await asyncio.to_thread(CliRunner().invoke, audit, [*words, *flags])
 
 
 @pytest.mark.timeout(120)
 async def test_from_outside_changes_are_no_fault(cluster: Cluster, hdfs_directory: str) -> None:
-    """Bounded, by `nncache audit`, while the path changes as often as it can."""
+    """Bounded, checked by `nncache audit` while the path changes continuously."""
 
     async def change_on() -> None:
         number = 0
@@ -167,7 +165,7 @@ async def test_from_outside_changes_are_no_fault(cluster: Cluster, hdfs_director
 async def test_from_outside_a_cache_that_misses_a_change_is_found(
     cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Bounded, broken on purpose: the cache learns of no change, `nncache audit` names the path."""
+    """Bounded, broken on purpose: the cache applies no change, and `nncache audit` names the path."""
     async with fixture(cluster, hdfs_directory) as s:
         monkeypatch.setattr(MetadataCache, "apply", lambda *_, **__: None)
         await s.change(701)

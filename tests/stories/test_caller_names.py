@@ -1,4 +1,4 @@
-"""Callers by the names that clients of other projects send, on a cluster that is configured to take them."""
+"""Caller names as other projects' clients send them, on a cluster that accepts them."""
 
 import time
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ BY_KNOX = ("user.name=knox&doAs=alice", "user.name=knox&DOAS=alice")
 
 @pytest.fixture(scope="module")
 def proxied_cluster() -> Iterator[ProxiedCluster]:
-    """A cluster whose pattern takes every name, with a proxy in front; only alice may look into /n/private."""
+    """A cluster whose pattern accepts every name, behind a proxy; only alice may enter /n/private."""
     with Cluster.start(SPEC) as cluster, proxied(cluster, "/n/*", "/n/private/*") as proxied_cluster:
         make_directory(cluster, "/n")
         make_directory(cluster, "/n/private", "700")
@@ -39,7 +39,7 @@ def proxied_cluster() -> Iterator[ProxiedCluster]:
 
 
 def asked(proxied_cluster: ProxiedCluster, path: str, query: str) -> RawReply:
-    """Ask the proxy until it answers from memory or refuses; each answer is the one that the NameNode gives."""
+    """Ask the proxy until it has a hit or refuses; each answer must equal the NameNode's."""
     target = f"{PREFIX}{path}?op=GETFILESTATUS&{query}"
     until = time.monotonic() + HANG_S
     while True:
@@ -65,7 +65,7 @@ def asked(proxied_cluster: ProxiedCluster, path: str, query: str) -> RawReply:
 def test_a_name_is_one_caller_however_it_is_escaped(
     proxied_cluster: ProxiedCluster, spellings: tuple[str, ...]
 ) -> None:
-    """mtth/hdfs #140, HDFS-11391: what the first has proven is a hit for all others at once."""
+    """mtth/hdfs #140, HDFS-11391: after a grant for the first spelling, all others get a hit immediately."""
     asked(proxied_cluster, "/n/_SUCCESS", f"user.name={spellings[0]}")
     for spelled in spellings[1:]:
         reply = proxied_cluster.through.ask(
@@ -80,7 +80,7 @@ def test_a_name_is_one_caller_however_it_is_escaped(
 def test_knoxs_doas_is_answered_as_its_release_reads_it(
     proxied_cluster: ProxiedCluster, order: tuple[str, ...]
 ) -> None:
-    """apache/knox KNOX-440: 3.5.0 reads `doAs`, 3.4.1 answers for knox. ProvenGrant and a hit, on both."""
+    """apache/knox KNOX-440: 3.5.0 reads `doAs`, 3.4.1 answers for knox. ProvenGrant holds and hits occur on both."""
     path = f"/n/private/{len(order[0])}"
     for query in order:
         asked(proxied_cluster, path, query)

@@ -1,4 +1,4 @@
-"""What is a hit before a change is right after it, whoever makes it and wherever."""
+"""A hit before a change is correct after it, whoever makes the change, through the proxy or not."""
 
 import time
 
@@ -13,7 +13,7 @@ def _by_name(value: object) -> str | None:
 
 
 def _hits_of(proxied_cluster: ProxiedCluster, root: str, change: Change) -> list[tuple[str, str]]:
-    """Make hits of all that is watched and that its asker may see; return all that is watched."""
+    """Make hits of all watched paths that the user may see; return all pairs of path and user."""
     watched = [(f"{root}/{name}", user) for name in change.watched for user in USERS]
     for path, user in watched:
         if proxied_cluster.truth(path, user).status in {200, 404}:
@@ -24,7 +24,7 @@ def _hits_of(proxied_cluster: ProxiedCluster, root: str, change: Change) -> list
 
 @pytest.mark.parametrize("change", [*CHANGES, *UNANNOUNCED], ids=_by_name)
 def test_own_writes(proxied_cluster: ProxiedCluster, hdfs_directory: str, change: Change) -> None:
-    """OwnWrites: once a write through the proxy is answered, the very next read sees it."""
+    """OwnWrites: after the reply to a write through the proxy, the next read sees the change."""
     change.before(proxied_cluster, hdfs_directory, Where.NAMENODE)
     watched = _hits_of(proxied_cluster, hdfs_directory, change)
     before = {pair: proxied_cluster.ask(*pair) for pair in watched}
@@ -44,7 +44,7 @@ def test_own_writes(proxied_cluster: ProxiedCluster, hdfs_directory: str, change
 
 @pytest.mark.parametrize("change", CHANGES, ids=_by_name)
 def test_bounded(proxied_cluster: ProxiedCluster, hdfs_directory: str, change: Change) -> None:
-    """Bounded: a change behind the proxy's back is seen soon, and what is kept comes from memory again."""
+    """Bounded: a change at the NameNode is visible soon, and then the answer comes from memory again."""
     change.before(proxied_cluster, hdfs_directory, Where.NAMENODE)
     watched = _hits_of(proxied_cluster, hdfs_directory, change)
     change.act(proxied_cluster, hdfs_directory, Where.NAMENODE)
@@ -57,7 +57,7 @@ def test_bounded(proxied_cluster: ProxiedCluster, hdfs_directory: str, change: C
 
 
 def test_a_file_moved_to_the_trash_is_gone(proxied_cluster: ProxiedCluster, hdfs_directory: str) -> None:
-    """Trash: directories are made and the file is renamed, all behind the proxy's back."""
+    """The shell makes directories and renames the file, all directly at the NameNode."""
     path = f"{hdfs_directory}/d/f"
     shell = proxied_cluster.cluster.fs_shell
     assert shell("-mkdir", "-p", f"{hdfs_directory}/d").returncode == 0

@@ -1,4 +1,4 @@
-"""Applications that follow a filter with nothing but HTTP, on a real cluster."""
+"""Applications that follow a filter over HTTP, on a real cluster."""
 
 import asyncio
 import json
@@ -25,11 +25,11 @@ from tests.service import Service
 PAGE = blocks(DOCS / "inotify.md")
 ORIGIN = "https://ui.example.com"
 FLOOD = 70
-"""Events at once; 60 may be, at one a second in the long run."""
+"""Number of events in a burst; 60 are allowed, with one per second on average."""
 
 
 class Served(NamedTuple):
-    """A publisher with two filters, "f" and "loud", and a proxy; what they match lies below `root`."""
+    """A publisher with the filters "f" and "loud", and a proxy; their matches are below `root`."""
 
     service: Service
     proxy: Proxy
@@ -38,21 +38,21 @@ class Served(NamedTuple):
     def events(
         self, *, user: str = "alice", name: str = "f", last_id: str = "", origin: str = ""
     ) -> EventClient:
-        """Ask for the events of a filter."""
+        """Request the events of a filter."""
         headers = {"Last-Event-ID": last_id} if last_id else {}
         if origin:
             headers["Origin"] = origin
         return EventClient(self.proxy.address, f"/v1/events?filter={name}&user.name={user}", headers)
 
     def make(self, *names: str) -> list[str]:
-        """Make directories, and return their paths."""
+        """Make directories; return their paths."""
         paths = [f"{self.root}/{name}" for name in names]
         for path in paths:
             make_directory(self.service.cluster, path)
         return paths
 
     def on_filters(self, act: Callable[[FilterStore], Awaitable[object]]) -> None:
-        """Change a filter, as its owner."""
+        """Change a filter as its owner."""
 
         async def carry_out() -> None:
             cluster = self.service.cluster
@@ -64,7 +64,7 @@ class Served(NamedTuple):
 
 @pytest.fixture(scope="module")
 def served(cluster: Cluster) -> Iterator[Served]:
-    """Alice is the subscriber of both filters; the superuser owns them."""
+    """Run them; alice is the subscriber of both filters, and the superuser owns them."""
     service = Service.of(cluster)
     root = f"/t{service.root}"
     for name in ("f", "loud"):
@@ -88,7 +88,7 @@ def paths(following: EventClient, count: int) -> list[str]:
 
 
 def test_events_come_and_are_resumed(served: Served) -> None:
-    """In the words of `nncache watch --json`; once and in order from behind `Last-Event-ID`."""
+    """The events equal those of `nncache watch --json`. After `Last-Event-ID`, each comes once and in order."""
     with served.service.subscriber("f") as watching:
         with served.events() as following:
             assert following.status == 200
@@ -112,7 +112,7 @@ def test_events_come_and_are_resumed(served: Served) -> None:
 
 @pytest.mark.parametrize("origin", [ORIGIN, "https://else.example.com"])
 def test_a_page_of_a_named_origin_may_read(served: Served, origin: str) -> None:
-    """What its browser lets it see: events, refusals, and a status, which comes from memory. No other page's does."""
+    """Its browser gets events, refusals, and a status from memory. Pages of other origins get no CORS header."""
     allowed = {"Access-Control-Allow-Origin": origin, "Vary": "Origin"} if origin == ORIGIN else {}
     for user, status in (("alice", 200), ("mallory", 403)):
         with served.events(user=user, origin=origin) as following:
@@ -129,13 +129,13 @@ def test_a_page_of_a_named_origin_may_read(served: Served, origin: str) -> None:
 
 
 def test_the_examples_of_the_page_work(served: Served) -> None:
-    """Of docs/inotify.md, as they stand there: only names and ports are replaced."""
+    """The examples of docs/inotify.md run unchanged except for names and ports."""
     python, shell = (
         next(block.text for block in PAGE if block.language == language and "/v1/events" in block.text)
         for language in ("python", "sh")
     )
     names: dict[str, Any] = {}
-    exec(compile(_here(served, python), "docs/inotify.md", "exec"), names)  # noqa: S102 - that is the test
+    exec(compile(_here(served, python), "docs/inotify.md", "exec"), names)  # noqa: S102 - the test's purpose
     reported: list[tuple[str, dict[str, Any]]] = []
 
     def handle(event: str, data: dict[str, Any]) -> None:
@@ -170,7 +170,7 @@ def _here(served: Served, text: str) -> str:
 
 
 def test_a_flood_ends_the_stream_with_what_is_missing(served: Served) -> None:
-    """What is left out is named; the stream ends, and goes on behind that for who comes back."""
+    """`missing` names the transactions and ends the stream. A client that reconnects continues after them."""
     with served.events(name="loud") as following:
         next(following)
         made = served.make(*(f"loud/{number}" for number in range(FLOOD)))
@@ -192,7 +192,7 @@ def test_a_flood_ends_the_stream_with_what_is_missing(served: Served) -> None:
 
 
 def test_a_position_in_another_log_is_a_gap(served: Served) -> None:
-    """No stream begins there."""
+    """The stream ends after `missing`."""
     with served.events(last_id=str(10**12)) as following:
         assert next(following).event == "start"
         reported = next(following)
@@ -205,7 +205,7 @@ def test_a_position_in_another_log_is_a_gap(served: Served) -> None:
 
 
 def test_a_stranger_learns_nothing(served: Served) -> None:
-    """Neither whether there is such a filter; the owner reads it as well."""
+    """The refusal is the same for an existing filter and a missing one. The owner may read, too."""
     reported = set()
     for name in ("f", "nothing"):
         with served.events(user="bob", name=name) as refused:
@@ -218,7 +218,7 @@ def test_a_stranger_learns_nothing(served: Served) -> None:
 
 
 def test_who_loses_the_right_loses_the_stream(served: Served) -> None:
-    """While others go on; and who gets it may come."""
+    """Other streams continue. A user who is allowed again may reconnect."""
     with served.events(user=served.service.cluster.superuser) as owner, served.events() as following:
         assert (next(owner).event, next(following).event) == ("start", "start")
         served.on_filters(lambda store: store.deny("f", ["alice"]))
@@ -238,7 +238,7 @@ def _is_let_in(served: Served, name: str = "f") -> bool:
 
 
 def test_a_reload_costs_nothing_and_a_stop_is_whole(served: Served) -> None:
-    """SIGHUP leaves streams alone; SIGTERM ends them behind a whole message, and nothing is missed meanwhile."""
+    """SIGHUP keeps streams open. SIGTERM ends them after a whole message, and a resumed stream misses nothing."""
     with served.events() as following:
         next(following)
         served.proxy.process.signal(signal.SIGHUP)
@@ -263,7 +263,7 @@ def test_a_reload_costs_nothing_and_a_stop_is_whole(served: Served) -> None:
 
 
 def test_the_namenode_has_nothing_there(served: Served) -> None:
-    """So nothing of it is hidden by /v1/events."""
+    """/v1/events hides no resource of the NameNode."""
     with Asker(served.service.cluster.namenodes[0].http) as namenode:
         for target in ("/v1/events?filter=f&user.name=alice", "/v1", "/v1/"):
             assert namenode.ask("GET", target).status == 404

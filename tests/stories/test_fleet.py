@@ -1,4 +1,4 @@
-"""`nncache fleet` before three proxies of one cluster: all serve, one is killed, another hangs."""
+"""`nncache fleet` with three proxies of one cluster: all serve, then one is killed and another hangs."""
 
 import json
 import os
@@ -31,7 +31,7 @@ COMMANDS = (("status",), ("top", "--once"), ("explain", FILE), ("purge", FILE))
 
 @pytest.fixture
 def proxies(cluster: Cluster, place: dict[str, str]) -> Iterator[tuple[Proxy, ...]]:
-    """Yield three that are registered, and keep the answer that a file is not there."""
+    """Yield three registered proxies that have cached a 404."""
     make_directory(cluster, "/fleet")
     with ExitStack() as started:
         three = tuple(started.enter_context(serving(cluster, place, GLOB)) for _ in range(3))
@@ -51,7 +51,7 @@ def _keep(proxy: Proxy) -> None:
 
 
 def name_of(proxy: Proxy) -> str:
-    """Return its name in the registry."""
+    """Return the proxy's name in the registry."""
     host, _, port = proxy.address.rpartition(":")
     return RegisteredDaemon(kind=PROXY, host=host, port=int(port), admin="").path.rpartition("/")[2]
 
@@ -66,23 +66,23 @@ def begun(place: dict[str, str], *words: str) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Return its exit code and what it has printed."""
+    """Return the exit code, standard output and standard error."""
     printed, complained = process.communicate(timeout=HANG_S)
     return process.returncode, printed, complained
 
 
 def asked(place: dict[str, str], *words: str) -> tuple[int, str, str]:
-    """Run it."""
+    """Run the command to its end; return the same."""
     return ended(begun(place, *words))
 
 
 def looked_at(place: dict[str, str]) -> str:
-    """Return what `nncache fleet top` shows on a terminal until all answer and Ctrl-C ends it."""
+    """Return the terminal output of `nncache fleet top` until all proxies answer and Ctrl-C ends it."""
     ours, theirs = pty.openpty()
     words = ("fleet", "top", "--zookeeper", place["zookeeper"], "--registry-root", place["registry_root"])
     environ = os.environ | {"COLUMNS": "120", "TERM": "xterm"}
     program = Path(sys.executable).with_name("nncache")
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a child inherits that it is ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # children inherit an ignored SIGINT
     with subprocess.Popen(
         (program, *words), stdin=theirs, stdout=theirs, stderr=theirs, env=environ
     ) as running:
@@ -94,7 +94,7 @@ def looked_at(place: dict[str, str]) -> str:
                 assert select.select([ours], [], [], HANG_S)[0], shown
                 shown += os.read(ours, 65_536)
             running.send_signal(signal.SIGINT)
-            with suppress(OSError):  # how Linux says that no process holds the other end
+            with suppress(OSError):  # EIO on Linux: the other end is closed
                 while select.select([ours], [], [], HANG_S)[0]:
                     shown += os.read(ours, 65_536)
             assert running.wait(HANG_S) == 0, shown
@@ -105,12 +105,12 @@ def looked_at(place: dict[str, str]) -> str:
 
 
 def is_kept(proxy: Proxy) -> bool:
-    """Return whether the proxy keeps the answer."""
+    """Return whether the proxy has cached the answer."""
     return proxy.explain(FILE)["entry"] is not None
 
 
 def test_all_are_asked_and_what_failed_is_named(place: dict[str, str], proxies: tuple[Proxy, ...]) -> None:
-    """Exit code 0 if all have done it; 1 with those that have not, of which one that hangs delays no other."""
+    """The exit code is 0 if all succeeded, and 1 with the failed ones named. A hanging proxy delays no other."""
     names = sorted(map(name_of, proxies))
     code, printed, complained = asked(place, "status")
     assert (code, complained) == (0, "")
@@ -152,7 +152,7 @@ def test_all_are_asked_and_what_failed_is_named(place: dict[str, str], proxies: 
 
 
 def test_without_a_proxy_none_was_asked(cluster: Cluster, place: dict[str, str]) -> None:
-    """Exit code 2: a purge that reached no cache is no success, nor is a registry that is not there."""
+    """The exit code is 2: a purge that reached no cache is no success, and a missing registry is an error."""
     code, printed, complained = asked(place, "purge", FILE)
     assert (code, printed) == (2, "")
     assert "there is no registry at" in complained

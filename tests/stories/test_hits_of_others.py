@@ -1,4 +1,4 @@
-"""What anybody may send must cost others no hit: only what a call has changed is forgotten."""
+"""No call may cost other callers a hit, except on paths that it changed."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from tests.real.stand import Channel, proxied
 
 _FILES: Final = 5
 
-# "$" is a directory that all may write; "$/p/d" belongs to alice, and others may not enter it; "@" is the alias of "$".
+# "$" is a directory that all may write; "$/p/d" is alice's, and others may not enter it; "@" is the alias of "$".
 CALLS = """
 a redirect to an alias             | PUT /.reserved/.inodes/16385/x?op=CREATE&user.name=carol&noredirect=true
 a rename of nothing                | PUT $/none?op=RENAME&destination=$/p&user.name=carol
@@ -47,7 +47,7 @@ a path below a file                | PUT $/p/d/0/x/y?op=MKDIRS&user.name=alice
 
 
 def _kept(proxied_cluster: ProxiedCluster, directory: str) -> list[str]:
-    """Make hits of alice's in a directory of hers; return their paths."""
+    """Make hits of alice in a directory of hers; return their paths."""
     proxied_cluster.mkdirs(f"{directory}/p", "alice", "711")
     proxied_cluster.mkdirs(f"{directory}/p/d", "alice", "700")
     files = [f"{directory}/p/d/{n}" for n in range(_FILES)]
@@ -61,7 +61,7 @@ def _kept(proxied_cluster: ProxiedCluster, directory: str) -> list[str]:
 def test_what_changes_nothing_of_theirs_costs_others_nothing(
     proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """One cheap call of anybody's, in whatever form, leaves alice's hits."""
+    """A single cheap call by anybody, in any form, leaves alice's hits in the cache."""
     files = _kept(proxied_cluster, hdfs_directory)
     status = json.loads(proxied_cluster.truth(hdfs_directory, "alice").body)["FileStatus"]
     for name in "st":
@@ -85,7 +85,7 @@ def test_what_changes_nothing_of_theirs_costs_others_nothing(
 def test_own_writes_in_odd_forms_are_seen_at_once(
     proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """OwnWrites: what only the events name has been applied when the answer comes."""
+    """OwnWrites: changes that only the events name are applied before the reply."""
     proxied_cluster.mkdirs(f"{hdfs_directory}/o", "carol", "755")
     status = json.loads(proxied_cluster.truth(f"{hdfs_directory}/o", "carol").body)["FileStatus"]
     proxied_cluster.settle()
@@ -107,7 +107,7 @@ def test_own_writes_in_odd_forms_are_seen_at_once(
 def test_a_name_with_a_nul_costs_others_nothing(
     proxied_cluster: ProxiedCluster, hdfs_directory: str, cluster: Cluster
 ) -> None:
-    """Over RPC anybody can make one; its event reaches every proxy, on both channels."""
+    """Anybody can make it over RPC. Its event reaches every proxy on both channels."""
     files = _kept(proxied_cluster, hdfs_directory)
     proxied_cluster.make_hit(hdfs_directory, "alice")
     asyncio.run(_make_odd_name(cluster.namenodes[0].rpc, f"{hdfs_directory}/x\0y"))
@@ -136,7 +136,7 @@ SIBLINGS = 100
 def test_a_change_below_one_sibling_costs_no_other(
     proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """At least 99 % of the other entries are still there after each kind of change below one sibling."""
+    """After each kind of change below one sibling, at least 99 % of the other entries are still cached."""
     places = [f"{hdfs_directory}/d{n:03}" for n in range(SIBLINGS)]
     for place in places:
         proxied_cluster.mkdirs(place, "alice")
@@ -159,7 +159,7 @@ def test_a_change_below_one_sibling_costs_no_other(
 
 
 def test_a_refused_write_costs_next_to_nothing(proxied_cluster: ProxiedCluster, hdfs_directory: str) -> None:
-    """Refused writes must not empty the cache: only the path's and its parent's own entries go."""
+    """Only the entries of the path and of its parent are dropped, so refused writes cannot empty the cache."""
     files = _kept(proxied_cluster, hdfs_directory)
     refused = proxied_cluster.call(
         Where.PROXY, "DELETE", "DELETE", f"{hdfs_directory}/p/d", "bob", recursive="true"
@@ -171,7 +171,7 @@ def test_a_refused_write_costs_next_to_nothing(proxied_cluster: ProxiedCluster, 
 def test_pretended_writes_keep_no_directory_uncached(
     proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """The NameNode redirects a CREATE of any path for anybody; over a directory it will never be carried out."""
+    """The NameNode redirects anybody's CREATE of any path; over a directory the second step always fails."""
     files = _kept(proxied_cluster, hdfs_directory)
     for place in ("/", "/t", hdfs_directory, f"{hdfs_directory}/p", f"{hdfs_directory}/p/d"):
         begun = proxied_cluster.call(Where.PROXY, "PUT", "CREATE", place, "carol", noredirect="true")
@@ -182,7 +182,7 @@ def test_pretended_writes_keep_no_directory_uncached(
 def test_making_a_directory_that_is_there_costs_next_to_nothing(
     proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """Jobs make their output directories again and again."""
+    """Jobs create their output directories repeatedly."""
     files = _kept(proxied_cluster, hdfs_directory)
     proxied_cluster.do(Where.PROXY, "PUT", "MKDIRS", f"{hdfs_directory}/p/d", "alice")
     assert all(proxied_cluster.ask(path, "alice").is_hit for path in files)
@@ -193,7 +193,7 @@ FLOOD = 150
 
 @pytest.fixture(scope="module", params=Channel, ids=lambda channel: channel.value)
 def homes(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[tuple[ProxiedCluster, str]]:
-    """A proxy whose filter begins at a top directory of homes; on ZooKeeper its service has no right in HDFS."""
+    """A proxy whose filter starts at the parent of the homes; on ZooKeeper its service has no permission in HDFS."""
     top = f"/h{uuid.uuid4().hex[:10]}"
     make_directory(cluster, top, "777")
     flags: dict[str, Any] = {"user": "svc"} if request.param is Channel.ZOOKEEPER else {}
@@ -214,7 +214,7 @@ def _hits(proxied_cluster: ProxiedCluster, top: str) -> list[str]:
 
 
 def test_an_upload_into_a_private_directory_costs_others_nothing(homes: tuple[ProxiedCluster, str]) -> None:
-    """What the service may not see is asked as the caller; both steps, deep and with missing ancestors."""
+    """The service may not read the path, so the caller's identity is used, also below missing ancestors."""
     proxied_cluster, top = homes
     for path in (f"{top}/bob/x", f"{top}/bob/new/deep/x", f"{top}/bob/workflow/y"):
         paths = _hits(proxied_cluster, top)
@@ -224,7 +224,7 @@ def test_an_upload_into_a_private_directory_costs_others_nothing(homes: tuple[Pr
 
 
 def test_redirects_without_a_right_cost_no_other_caller(homes: tuple[ProxiedCluster, str]) -> None:
-    """HitsKept: the NameNode redirects anybody; no window is opened, and it is asked next to nothing."""
+    """HitsKept: the NameNode redirects anybody. No window is opened, and the NameNode gets almost no questions."""
     proxied_cluster, top = homes
     paths = _hits(proxied_cluster, top)
     before = proxied_cluster.proxy.metrics()
@@ -235,13 +235,13 @@ def test_redirects_without_a_right_cost_no_other_caller(homes: tuple[ProxiedClus
     after = proxied_cluster.proxy.metrics()
     assert all(proxied_cluster.ask(path, "alice").is_hit for path in paths)
     windows = "nncache_cache_two_step_windows"
-    assert after[windows] <= before[windows]  # one of an earlier upload may have ended meanwhile
+    assert after[windows] <= before[windows]  # a window of an earlier upload may have ended meanwhile
     written = after["nncache_two_step_writes_total"] - before["nncache_two_step_writes_total"]
-    assert written <= FLOOD  # below the root, which is everybody's here and not in any filter
+    assert written <= FLOOD  # below the root, which everybody may write here and no filter matches
 
 
 def test_own_writes_a_right_since_the_redirect_counts(homes: tuple[ProxiedCluster, str]) -> None:
-    """OwnWrites: the second step is made once its caller may write, and their next read sees it."""
+    """OwnWrites: the second step follows when its caller may write, and their next read sees the file."""
     proxied_cluster, top = homes
     path = f"{top}/alice/workflow/shared"
     proxied_cluster.make_hit(path, "carol")
@@ -265,7 +265,7 @@ REFUSED = 403, "nncache; fwd=miss"
 def test_cache_status_leaks_nothing_of_a_private_tree(
     proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """ProvenGrant: existing, missing, kept, changed and being written look alike to carol, and to alice not."""
+    """ProvenGrant: existing, missing, cached, changed and open paths look alike to carol, but not to alice."""
     home = f"{hdfs_directory}/home"
     proxied_cluster.mkdirs(home, "alice", "700")
     proxied_cluster.mkdirs(f"{home}/there", "alice")

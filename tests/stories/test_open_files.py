@@ -14,7 +14,7 @@ from tests.stories.conftest import GLOBS
 def open_for_writing(
     proxied_cluster: ProxiedCluster, path: str, where: Where, user: str
 ) -> Iterator[socket.socket]:
-    """Hold a file open: the second step of a CREATE whose body has not ended."""
+    """Keep a file open: the second step of a CREATE with an incomplete body."""
     first = proxied_cluster.do(where, "PUT", "CREATE", path, user, noredirect="true", overwrite="true")
     location = json.loads(first.body)["Location"].removeprefix("http://")
     address, _, target = location.partition("/")
@@ -23,22 +23,22 @@ def open_for_writing(
         head = f"PUT /{target} HTTP/1.1\r\nHost: {address}\r\nContent-Length: 2000\r\n\r\n"
         connection.sendall(head.encode() + b"x" * 1000)
         while proxied_cluster.truth(path, user).status == 404:
-            pass  # the DataNode is about to create it
+            pass  # until the DataNode has created it
         yield connection
 
 
 def close(connection: socket.socket) -> None:
-    """Send the rest of the body, and wait for the reply that acknowledges the file."""
+    """Send the rest of the body; wait for the reply that acknowledges the file."""
     connection.sendall(b"y" * 1000)
     received = b""
-    while b" 201 " not in received:  # an unasked "100 Continue" comes first
+    while b" 201 " not in received:  # an unrequested "100 Continue" comes first
         part = connection.recv(4096)
         assert part, received
         received += part
 
 
 def assert_never_a_hit(proxied_cluster: ProxiedCluster, path: str, user: str) -> None:
-    """Ask a few times; each answer must be the NameNode's own."""
+    """Ask several times; assert that no answer comes from memory."""
     for _ in range(20):
         reply = proxied_cluster.ask(path, user)
         assert reply.status == 200
@@ -48,12 +48,12 @@ def assert_never_a_hit(proxied_cluster: ProxiedCluster, path: str, user: str) ->
 def test_an_open_file_is_never_answered_from_memory(
     proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """Opened behind the proxy's back: forwarded until its CLOSE, kept after it."""
+    """Opened directly at the NameNode, it is forwarded until its CLOSE and cached afterwards."""
     path = f"{hdfs_directory}/f"
     proxied_cluster.make_hit(path, "alice")
     with open_for_writing(proxied_cluster, path, Where.NAMENODE, "alice") as connection:
         while proxied_cluster.ask(path, "alice").status == 404:
-            pass  # Bounded: the opening is about to be known; make_hit below says if it never is
+            pass  # Bounded: until the opening is known; make_hit below fails if it never is
         assert_never_a_hit(proxied_cluster, path, "alice")
         assert_never_a_hit(proxied_cluster, path, "bob")
         close(connection)
@@ -63,7 +63,7 @@ def test_an_open_file_is_never_answered_from_memory(
 def test_a_file_open_before_the_start_is_not_cached(
     proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """No event tells of the opening: the NameNode is asked whether the file is closed."""
+    """There is no event of the opening: the proxy asks the NameNode whether the file is closed."""
     path = f"{hdfs_directory}/f"
     channel = Channel.DIRECT if proxied_cluster.service is None else Channel.ZOOKEEPER
     with (
@@ -78,7 +78,7 @@ def test_a_file_open_before_the_start_is_not_cached(
 def test_a_two_step_write_is_forwarded_until_its_close(
     proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """OwnWrites: the second step never passes the proxy, so nothing is kept until its end is known."""
+    """OwnWrites: the second step bypasses the proxy, so nothing is cached until the CLOSE."""
     path = f"{hdfs_directory}/f"
     proxied_cluster.make_hit(path, "alice")
     with open_for_writing(proxied_cluster, path, Where.PROXY, "alice") as connection:

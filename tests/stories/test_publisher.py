@@ -1,4 +1,4 @@
-"""A publisher between a real NameNode and a real ZooKeeper: what it publishes is what the edit log says."""
+"""A publisher between a real NameNode and a real ZooKeeper publishes exactly the events of the edit log."""
 
 import asyncio
 import statistics
@@ -33,11 +33,11 @@ from tests.patience import HANG_S, until_so
 
 PARTS = 500
 MAX_WRITES = 100
-"""Of ZooKeeper for a job, whatever its size."""
+"""Maximum of ZooKeeper writes for a job of any size."""
 
 
 class Place:
-    """A place of a test's own in HDFS and in ZooKeeper, and publishers for it."""
+    """A separate place in HDFS and in ZooKeeper, and publishers for it."""
 
     def __init__(self, cluster: Cluster, zookeeper: Session, hdfs: WebHdfs) -> None:
         name = uuid.uuid4().hex[:12]
@@ -55,12 +55,12 @@ class Place:
             user=cluster.superuser,
             namenode_probe_interval_s=0.2,
         )
-        self._left: list[Publisher] = []  # killed: their sessions live on
+        self._left: list[Publisher] = []  # killed: their sessions stay open
         self.rpc = NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser, timeout_s=5.0)
 
     @asynccontextmanager
     async def publisher(self, *, killed: bool = False) -> AsyncIterator[Publisher]:
-        """Run a publisher; `killed` says that it leaves its presence behind, as SIGKILL would."""
+        """Run a publisher. With `killed`, its presence znode stays, as after SIGKILL."""
         settings, pool = PublisherSettings(), NameNodePool(self._namenodes, time.monotonic)
         setup = OutputSetup(
             nameservice="ns1", publisher=settings, zookeeper=self.settings, clock=time.monotonic
@@ -88,18 +88,18 @@ class Place:
         await pool.close()
 
     async def end(self) -> None:
-        """Close what killed publishers left open, and clear up."""
+        """Close the sessions of killed publishers, and the connection."""
         for publisher in self._left:
             await publisher.shut_down()
         await self.rpc.close()
 
     async def covered(self) -> int:
-        """Return the value of `.cache`; -1 without."""
+        """Return the txid in `.cache`; -1 without one."""
         (znode,) = await self.zookeeper.get_many([self.znodes.cache])
         return -1 if znode is None else int(znode.data)
 
     async def published(self) -> None:
-        """Wait until everything that has happened is published."""
+        """Wait until all edits so far are published."""
         end = await self.rpc.get_current_edit_log_txid()
         await until_so(lambda: self._has_reached(end))
 
@@ -107,7 +107,7 @@ class Place:
         return await self.covered() >= txid
 
     async def add(self, name: str, glob: str) -> None:
-        """Add a filter and wait until it is in force."""
+        """Add a filter; wait until it is in force."""
         await self.store.add(Filter(name, glob, "joe"))
         await until_so(lambda: self._is_in_force(name))
 
@@ -115,7 +115,7 @@ class Place:
         return (await self.zookeeper.get_many([self.znodes.definition(name)])) != (None,)
 
     async def reported(self, name: str) -> list[EventBatch]:
-        """Return what subscribers of a filter can read; its records must be a chain from its beginning on."""
+        """Return the batches that subscribers can read; assert that the filter's records form one chain."""
         path = self.znodes.definition(name)
         filter_ = parse_published_filter(path, (await self.zookeeper.get(path)).data)
         stream, batches, reached = self.znodes.stream(name), list[EventBatch](), filter_.since_txid
@@ -130,7 +130,7 @@ class Place:
         return batches
 
     async def happened(self, name: str, glob: str) -> list[EventBatch]:
-        """Return what the edit log says that a filter should tell."""
+        """Return the batches of the edit log that match a filter."""
         path = self.znodes.definition(name)
         since = parse_published_filter(path, (await self.zookeeper.get(path)).data).since_txid
         globs, found, next_txid = GlobSet({"": glob}), list[EventBatch](), since + 1
@@ -152,7 +152,7 @@ class Place:
 
 @asynccontextmanager
 async def place(cluster: Cluster) -> AsyncIterator[Place]:
-    """Lay one out."""
+    """Set up a place."""
     settings = ZooKeeperSettings(zookeeper=(cluster.zookeeper.address,))
     async with (
         Session(settings, time.monotonic) as zookeeper,
@@ -168,7 +168,7 @@ async def place(cluster: Cluster) -> AsyncIterator[Place]:
 
 
 async def test_what_is_published_is_what_the_edit_log_says(cluster: Cluster) -> None:
-    """P1: over deaths, takeovers and changes of the filters, each event once and in order, in one chain."""
+    """P1: through crashes, takeovers and filter changes, each event is published once, in order, in one chain."""
     async with place(cluster) as at:
         glob = f"{at.directory}/*"
         async with at.publisher(killed=True):
@@ -199,13 +199,13 @@ async def test_what_is_published_is_what_the_edit_log_says(cluster: Cluster) -> 
 
 
 async def is_gone(at: Place, name: str) -> bool:
-    """Whether nothing is left of a filter."""
+    """Return whether nothing is left of a filter in ZooKeeper."""
     paths = [at.znodes.definition(name), at.znodes.stream(name)]
     return await at.zookeeper.get_many(paths) == (None, None)
 
 
 async def test_a_change_is_published_in_milliseconds(cluster: Cluster) -> None:
-    """After a quiet time; measured from before the call to the notification of a watch."""
+    """The time is measured after an idle period, from before the call to the watch notification."""
     async with place(cluster) as at, at.publisher() as publisher:
         await at.add("f", f"{at.directory}/*")
         took: list[float] = []
@@ -224,7 +224,7 @@ async def test_a_change_is_published_in_milliseconds(cluster: Cluster) -> None:
 
 
 async def test_a_job_costs_few_writes(cluster: Cluster) -> None:
-    """Also when filters match the parts and their directory; every event is told all the same."""
+    """This holds even if filters match the parts and their directory. Every event is published."""
     async with place(cluster) as at, at.publisher() as publisher:
         out = f"{at.directory}/out"
         globs = {"mark": f"{out}/_SUCCESS", "parts": f"{out}/*", "directory": out}
@@ -238,7 +238,7 @@ async def test_a_job_costs_few_writes(cluster: Cluster) -> None:
         async def commit() -> None:
             for number in waiting:
                 part = f"{out}/_temporary/part-{number:05}"
-                await at.hdfs.mkdirs(part)  # as good as a file, and quicker to make
+                await at.hdfs.mkdirs(part)  # equivalent to a file, and faster to make
                 await at.hdfs.rename(part, f"{out}/part-{number:05}")
 
         async with asyncio.TaskGroup() as tasks:

@@ -1,4 +1,4 @@
-"""The use cases of the registry's design, one story each: real ZooKeeper, and the Python API that applications have."""
+"""The use cases of the registry's design, one story each, with a real ZooKeeper and the Python API for applications."""
 
 import http.client
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ DEMO1 = "/users/joe/org-apache-hbase/demo1"
 
 @pytest.fixture
 def registry(place: dict[str, str]) -> Iterator[BlockingRegistry]:
-    """Yield that registry, with /users and /services."""
+    """Yield the registry with /users and /services."""
     with nncache.open_registry(**place) as opened:
         opened.mknode("/services", create_parents=True)
         opened.mknode("/users/joe/org-apache-hbase", create_parents=True)
@@ -36,12 +36,12 @@ def registry(place: dict[str, str]) -> Iterator[BlockingRegistry]:
 
 
 def hdfs(*urls: str) -> ServiceRecord:
-    """Return the record of a filesystem."""
+    """Return the record of an HDFS service."""
     return ServiceRecord(description="HDFS", external=(uri_endpoint(WEBHDFS, "REST", *urls),))
 
 
 def hbase(*quorum: str, path: str = "/hbase") -> ServiceRecord:
-    """Return the record of an HBase, whose clients ask its ZooKeeper where its servers are."""
+    """Return the record of an HBase, whose clients find its servers through its ZooKeeper."""
     triples = tuple({"hostname": host, "port": "2181", "path": path} for host in quorum)
     binding = Endpoint(api=HBASE, protocol="zookeeper", address_type="zookeeper", addresses=triples)
     return ServiceRecord(
@@ -53,7 +53,7 @@ def hbase(*quorum: str, path: str = "/hbase") -> ServiceRecord:
 
 
 def region_server(container: int, host: str) -> tuple[str, ServiceRecord]:
-    """Return path and record of a component, named after its container."""
+    """Return the path and record of a component, named after its container."""
     numbers = f"1408631738011-0001-01-{container:06}"
     yarn_id = f"container_{numbers.replace('-', '_')}"
     return f"{DEMO1}/components/ctr-{numbers}", ServiceRecord(
@@ -64,7 +64,7 @@ def region_server(container: int, host: str) -> tuple[str, ServiceRecord]:
 
 
 def url_of(record: ServiceRecord, api: str) -> str:
-    """Return the first URL of an endpoint that callers may use."""
+    """Return the first URL of an external endpoint."""
     endpoint = record.external_endpoint(api)
     assert endpoint is not None
     url = endpoint.addresses[0]["uri"]
@@ -73,7 +73,7 @@ def url_of(record: ServiceRecord, api: str) -> str:
 
 
 def test_a_core_service_is_found_by_its_name_and_moves(registry: BlockingRegistry) -> None:
-    """A management tool registers HDFS; after a failover the same name says where it is."""
+    """A management tool registers HDFS. After a failover, the same name leads to the new address."""
     path = service_path("hdfs")
     registry.bind(path, hdfs("webhdfs://nn1.example.com:9870"))
     assert url_of(registry.resolve("/services/hdfs"), WEBHDFS) == "webhdfs://nn1.example.com:9870"
@@ -83,7 +83,7 @@ def test_a_core_service_is_found_by_its_name_and_moves(registry: BlockingRegistr
 
 
 def test_an_application_and_its_components(registry: BlockingRegistry) -> None:
-    """The master finds what its components offer, they find the master, and clients find the whole."""
+    """The master finds its components' endpoints, they find the master, and clients find the application."""
     registry.bind(DEMO1, hbase("zk1", "zk2"))
     registry.mknode(f"{DEMO1}/components")
     for container, host in ((1, "rack1server28"), (2, "rack4server3")):
@@ -106,7 +106,7 @@ def test_an_application_and_its_components(registry: BlockingRegistry) -> None:
 
 
 def test_a_balancer_follows_components_that_come_and_go(registry: BlockingRegistry) -> None:
-    """And the record of the whole outlives them: it is there before a master is, and after."""
+    """The application's record exists before and after its components."""
     registry.bind(DEMO1, hbase("zk1"))
     registry.mknode(f"{DEMO1}/components")
     (first, record), (second, other) = region_server(1, "rack1server28"), region_server(2, "rack4server3")
@@ -117,7 +117,7 @@ def test_a_balancer_follows_components_that_come_and_go(registry: BlockingRegist
     assert (seen[1].status.path, seen[2]) == (first, Current())
     registry.bind(second, other)
     come = next(changes)
-    while not isinstance(come, Present) or come.status.path != second:  # `components` has one more child
+    while not isinstance(come, Present) or come.status.path != second:  # the child count changed
         come = next(changes)
     assert come.record == other
     registry.delete(first)
@@ -126,7 +126,7 @@ def test_a_balancer_follows_components_that_come_and_go(registry: BlockingRegist
 
 
 def test_a_service_of_another_cluster(cluster: Cluster, registry: BlockingRegistry) -> None:
-    """Its registry is asked itself, or its records are kept below /net, byte for byte."""
+    """A client may ask its registry directly, or use a copy of its records below /net, byte for byte."""
     with place_of_its_own(cluster) as far, nncache.open_registry(**far) as cluster4:
         cluster4.mknode("/services", create_parents=True)
         cluster4.bind("/services/hdfs", hdfs("webhdfs://nn.cluster4.example.com:9870"))
@@ -141,7 +141,7 @@ def test_a_service_of_another_cluster(cluster: Cluster, registry: BlockingRegist
 
 
 def test_a_user_lists_their_hbase_instances(registry: BlockingRegistry) -> None:
-    """By the class alone; those of others are elsewhere."""
+    """A list of the service class finds them. Other services are elsewhere."""
     for path in (DEMO1, "/users/joe/org-apache-hbase/demo2"):
         registry.bind(path, hbase("zk1"))
     registry.mknode("/users/joe/org-apache-tomcat", create_parents=True)
@@ -150,7 +150,7 @@ def test_a_user_lists_their_hbase_instances(registry: BlockingRegistry) -> None:
 
 
 def test_all_hbase_services_are_found_by_their_api(registry: BlockingRegistry) -> None:
-    """The cluster's, those of each user, and no other service."""
+    """It finds the cluster's and each user's, and no other service."""
     ueli = f"{home_of('Üli')}/org-apache-hbase/main"
     registry.mknode(ueli.removesuffix("/main"), create_parents=True)
     for path in (service_path("hbase"), DEMO1, ueli):
@@ -161,7 +161,7 @@ def test_all_hbase_services_are_found_by_their_api(registry: BlockingRegistry) -
 
 
 def test_an_application_binds_to_another_that_comes_later(registry: BlockingRegistry) -> None:
-    """A web pool waits for the HBase that it needs, and goes on as soon as that registers."""
+    """A web application waits for its HBase, and continues when that registers."""
     changes = registry.changes(DEMO1)
     assert next(changes) == Current()
     registry.bind(DEMO1, hbase("zk1"))
@@ -171,12 +171,12 @@ def test_an_application_binds_to_another_that_comes_later(registry: BlockingRegi
 
 
 def named(name: str, port: int = 0) -> AbstractContextManager[str]:
-    """Serve HTTP, and say in each reply who that is; yields host:port."""
+    """Serve HTTP with this name in each reply; yield host:port."""
     return serving(lambda _: (http.client.OK, {"Server-Name": name}, b""), port=port)
 
 
 class Agent:
-    """A client as the design has it: resolves once, and again where connecting or proving who answers fails."""
+    """A client by the design: it resolves once, and again when a connection fails or another server answers."""
 
     def __init__(self, resolve: Callable[[], ServiceRecord], name: str) -> None:
         self.resolved = 0
@@ -185,7 +185,7 @@ class Agent:
         self._url: str | None = None
 
     def ask(self) -> None:
-        """Ask the service until it, and no other, has answered."""
+        """Ask until the right service has answered."""
         for _ in range(2):
             if self._url is None:
                 self._url = url_of(self._resolve(), WEBHDFS)
@@ -207,7 +207,7 @@ class Agent:
 
 
 def test_a_failed_connection_is_resolved_again(registry: BlockingRegistry) -> None:
-    """The service has died and runs elsewhere, or another program has taken its port: its name leads to it."""
+    """The service has moved, or another program has taken its port: its name leads to the new address."""
     path = service_path("agents")
     agent = Agent(lambda: registry.resolve(path), "master")
     with named("master") as first:

@@ -1,8 +1,8 @@
-"""A redirect may name another path than its request: that one is written (cloudera/hue #2888, droppyjs/droppy #72).
+"""A redirect may name another path than its request: that path is written (cloudera/hue #2888, droppyjs/droppy #72).
 
-The NameNode writes the Location with Java's `URI.toASCIIString`, which puts it into normalization form C, and reads
-bytes that are no UTF-8 as U+FFFD. macOS spells names in form D. With `noredirect=true` the name in the JSON is as it
-was asked for, and the client's library decides what becomes of it.
+The NameNode builds the Location with Java's `URI.toASCIIString`, which normalizes it to form C, and decodes bytes that
+are not UTF-8 as U+FFFD. macOS uses form D for names. With `noredirect=true` the JSON has the requested name, and the
+client's library decides how to send it.
 """
 
 import json
@@ -28,18 +28,18 @@ NAMES: Final = {
     "a directory on the way": ("cafe%CC%81/x/f", "caf%C3%A9/x/f"),
     "no UTF-8": ("f%FF", "f%EF%BF%BD"),
 }
-"""Names as they are asked for, and as the DataNode writes them."""
+"""Names as requested, and as the DataNode writes them."""
 
 SHARE: Final = 4
-"""Windows of one client address; more that stay open cost their directory."""
+"""Maximum number of windows per client address; more open windows invalidate their directory."""
 
 NORMALIZED: Final = ["307", "NFC", "raw"]
-"""Ways to the DataNode: along the redirect, or by the URL in the JSON, put into form C or not."""
+"""Ways to the DataNode: by the redirect, or by the URL in the JSON, normalized to form C or not."""
 
 
 @pytest.fixture(scope="module", params=Channel, ids=lambda channel: channel.value)
 def place(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[tuple[ProxiedCluster, str]]:
-    """A proxy that learns of changes within a second: who forgets nothing at the redirect is seen to be wrong."""
+    """A proxy that polls changes only every second, so that a missing invalidation at the redirect shows."""
     top = f"/u{uuid.uuid4().hex[:10]}"
     make_directory(cluster, top, "777")
     globs = tuple(top + "/*" * depth for depth in range(1, 5))
@@ -51,7 +51,7 @@ def place(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[tuple[Pr
 
 
 def first_step(proxied_cluster: ProxiedCluster, spelled: str, op: str, *, way: str) -> str:
-    """Begin a write through the proxy; return the URL to which the client sends the data."""
+    """Start a write through the proxy; return the URL for the data."""
     query = f"op={op}&user.name=alice" + ("" if way == "307" else "&noredirect=true")
     method = "POST" if op == "APPEND" else "PUT"
     reply = proxied_cluster.through.ask(method, f"{PREFIX}{spelled}?{query}")
@@ -70,7 +70,7 @@ def upload(
     op: str = "CREATE",
     way: str = "307",
 ) -> RawReply:
-    """Write through the proxy in two steps; the path is spelled as it is sent."""
+    """Write through the proxy in two steps; the path is sent as spelled."""
     location = urlsplit(first_step(proxied_cluster, spelled, op, way=way))
     with Asker(location.netloc) as datanode:
         method = "POST" if op == "APPEND" else "PUT"
@@ -81,7 +81,7 @@ def upload(
 def test_own_writes_what_the_redirect_names_is_seen(
     place: tuple[ProxiedCluster, str], asked: str, written: str
 ) -> None:
-    """OwnWrites: CREATE, and what is said of the directory that had to be made."""
+    """OwnWrites: the created file, and the status of the directory that had to be made."""
     proxied_cluster, top = place
     home = f"{top}/{uuid.uuid4().hex[:8]}"
     proxied_cluster.mkdirs(home, "alice", "777")
@@ -91,13 +91,13 @@ def test_own_writes_what_the_redirect_names_is_seen(
     assert upload(proxied_cluster, f"{home}/{asked}").status == 201
     assert proxied_cluster.ask(path, "alice").status == 200
     assert proxied_cluster.disagreement(path, "alice") == proxied_cluster.disagreement(home, "alice") == []
-    proxied_cluster.settle()  # before the next upload: so many under way would cost their directory
+    proxied_cluster.settle()  # before the next upload: too many open windows would invalidate their directory
 
 
 @pytest.mark.parametrize("way", NORMALIZED)
 @pytest.mark.parametrize("op", ["CREATE", "APPEND"])
 def test_own_writes_both_forms_are_right(place: tuple[ProxiedCluster, str], op: str, way: str) -> None:
-    """OwnWrites: whichever of two files is written; APPEND finds both there."""
+    """OwnWrites: either of the two files may be written. For APPEND both exist."""
     proxied_cluster, top = place
     home = f"{top}/{uuid.uuid4().hex[:8]}"
     proxied_cluster.mkdirs(home, "alice", "777")
@@ -113,7 +113,7 @@ def test_own_writes_both_forms_are_right(place: tuple[ProxiedCluster, str], op: 
 
 
 def test_finished_uploads_of_rewritten_names_cost_no_hits(place: tuple[ProxiedCluster, str]) -> None:
-    """HitsKept: each window ends with its CLOSE; one on a path that is not written would stay, and crowd."""
+    """HitsKept: each window ends with its CLOSE. One on a path that is not written would stay and use up the share."""
     proxied_cluster, top = place
     home = f"{top}/{uuid.uuid4().hex[:8]}"
     proxied_cluster.mkdirs(home, "alice", "777")

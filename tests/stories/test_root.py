@@ -1,4 +1,4 @@
-"""The root is answered from memory by a filter `/`: Airflow's hook asks for it before each poke."""
+"""With a filter `/` the root is answered from memory: Airflow's hook asks for it before each poke."""
 
 import time
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ CHANGES: Final[dict[str, Act]] = {
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """A cluster of its own: others make directories in the root of the session's."""
+    """A separate cluster: other tests make directories in the root of the session's cluster."""
     with Cluster.start(SESSION) as started:
         yield started
 
@@ -35,7 +35,7 @@ def cluster() -> Iterator[Cluster]:
 @pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
 @pytest.mark.parametrize("where", Where, ids=lambda where: where.name)
 def test_a_change_of_the_root_is_seen(cluster: Cluster, channel: Channel, where: Where) -> None:
-    """OwnWrites and Bounded: each entry that comes or goes changes its times and its number of children."""
+    """OwnWrites and Bounded: each new or removed entry changes the root's times and number of children."""
     with proxied(cluster, "/", channel=channel) as proxied_cluster:
         for name, act in CHANGES.items():
             proxied_cluster.make_hit("/", "alice")
@@ -51,7 +51,7 @@ def test_a_change_of_the_root_is_seen(cluster: Cluster, channel: Channel, where:
 
 @pytest.mark.parametrize("grants", ["per_directory", "per_path"])
 def test_who_sees_the_root_may_not_see_what_is_in_it(cluster: Cluster, grants: str) -> None:
-    """ProvenGrant: with a root of mode 700 everybody is answered for `/`, and alice alone for `/f`."""
+    """ProvenGrant: with a root of mode 700 everybody gets the status of `/`, but only alice that of `/f`."""
     with proxied(cluster, "/", "/*", grants=grants) as proxied_cluster:
         try:
             make_directory(cluster, "/", "700")

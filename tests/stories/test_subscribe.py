@@ -23,7 +23,7 @@ def service(cluster: Cluster, hdfs_directory: str) -> Iterator[Service]:
     service.add("f", f"{hdfs_directory}/*")
     with service.publisher() as publisher:
         publisher.await_publishing()
-        with service.subscriber("f"):  # it is published
+        with service.subscriber("f"):  # waits until the filter is published
             yield service
 
 
@@ -39,7 +39,7 @@ def events(
 def test_a_blocking_program_resumes_and_sees_a_gap(
     service: Service, cluster: Cluster, hdfs_directory: str
 ) -> None:
-    """Each transaction once and in order, from where the block begins; a gap is raised, and then it goes on."""
+    """Each transaction comes once, in order, from the block's start. A gap is an exception; then events continue."""
     with events(service) as following:
         for name in ("b", "c", "d"):
             make_directory(cluster, f"{hdfs_directory}/{name}")
@@ -62,7 +62,7 @@ def test_a_blocking_program_resumes_and_sees_a_gap(
 def test_a_modified_filter_keeps_its_subscribers(
     service: Service, cluster: Cluster, hdfs_directory: str
 ) -> None:
-    """They are told from which transaction on it has another glob, whoever comes later, too."""
+    """They learn from which transaction on the glob differs, even if they resume later."""
     with events(service) as following, service.subscriber("f") as watching:
         make_directory(cluster, f"{hdfs_directory}/a")
         assert _path(next(following)) == f"{hdfs_directory}/a"
@@ -91,7 +91,7 @@ def test_a_modified_filter_keeps_its_subscribers(
 def test_an_interrupt_costs_no_batch(
     service: Service, cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C when the batch is there already: it is still the next one, and the position is before it."""
+    """Ctrl-C with the batch already received: it is still the next batch, and the position is before it."""
     wait_for = Portal.wait_for
 
     def interrupted(portal: Portal, work: Coroutine[Any, Any, object]) -> None:
@@ -111,7 +111,7 @@ def test_an_interrupt_costs_no_batch(
 
 
 async def test_a_coroutine_reads_the_same(service: Service, cluster: Cluster, hdfs_directory: str) -> None:
-    """And may be cancelled while it waits."""
+    """A waiting read may be cancelled."""
     async with events(service) as following:
         async with asyncio.TaskGroup() as tasks:
             waiting = tasks.create_task(following.__anext__())
@@ -125,28 +125,28 @@ async def test_a_coroutine_reads_the_same(service: Service, cluster: Cluster, hd
 
 
 def test_an_unknown_filter_is_named(service: Service) -> None:
-    """With those that there are, before the block begins."""
+    """The error lists the existing filters, before the block begins."""
     with pytest.raises(nncache.UnknownFilterError, match=r"there are: f$"):
         events(service, name="nothing").__enter__()
 
 
-# ---- a filter that matches more than it may ----------------------------------------------------------
+# ---- a filter that matches more events than its limit -------------------------------------------------
 
 FLOOD = 80
-"""Events at once; 60 may be, at one a second in the long run."""
+"""Number of events in a burst; 60 are allowed, with one per second on average."""
 
 QUIET = 5
 
 
 def test_a_flood_costs_the_subscribers_of_its_own_filter(cluster: Cluster, hdfs_directory: str) -> None:
-    """Each event of it comes once and in order, or lies within transactions that are named; then all is as before."""
+    """Each event comes once and in order, or lies within a reported gap. Then all is normal again."""
     service = Service.of(cluster)
     for name in ("loud", "quiet"):
         make_directory(cluster, f"{hdfs_directory}/{name}")
         service.add(name, f"{hdfs_directory}/{name}/*")
     with (
         service.publisher(max_events_per_s_per_filter=1) as publisher,
-        service.subscriber("quiet"),  # both are published
+        service.subscriber("quiet"),  # waits until both are published
     ):
         publisher.await_publishing()
         with events(service, name="loud") as loud, events(service, name="quiet") as quiet:
@@ -186,7 +186,7 @@ def test_a_flood_costs_the_subscribers_of_its_own_filter(cluster: Cluster, hdfs_
 
 
 def _next(following: nncache.FilterEvents) -> tuple[str | nncache.MissingEventsError, tuple[int, int]]:
-    """Return the path of the next event, or what is missing, each with its first and last transaction."""
+    """Return the path of the next event, or a gap's exception, each with its first and last transaction."""
     try:
         batch = next(following)
     except nncache.MissingEventsError as exc:

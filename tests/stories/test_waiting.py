@@ -1,4 +1,4 @@
-"""Clients that wait for a file, with one header, on a real cluster and on both channels."""
+"""Long polls for a file with one header, on a real cluster and on both channels."""
 
 import json
 import signal
@@ -18,7 +18,7 @@ from tests.real.stand import Channel, proxied
 WAITERS = 16
 
 MOST_CALLS = 6
-"""Two callers, a few events of one file; an open file's status is asked for as each of them."""
+"""For two callers and a few events of one file. An open file's status is requested for each caller."""
 
 
 def _wait(
@@ -36,7 +36,7 @@ def _are_held(proxied_cluster: ProxiedCluster, waiters: int) -> None:
 
 
 def test_who_waits_sees_a_file_appear(proxied_cluster: ProxiedCluster, hdfs_directory: str) -> None:
-    """Each gets what the NameNode says then, and together they cost a few questions."""
+    """Each gets the NameNode's current answer, and together they cost a few calls."""
     path = f"{hdfs_directory}/_SUCCESS"
     proxied_cluster.mkdirs(f"{hdfs_directory}/else")
     proxied_cluster.settle()
@@ -61,7 +61,7 @@ def test_who_waits_sees_a_file_appear(proxied_cluster: ProxiedCluster, hdfs_dire
 
 
 def test_who_waits_sees_a_change_and_no_other(proxied_cluster: ProxiedCluster, hdfs_directory: str) -> None:
-    """With the tag of what is known, for the next status that is another one."""
+    """With the ETag of a known status, the wait ends at the next different status."""
     path = f"{hdfs_directory}/d"
     proxied_cluster.mkdirs(path)
     proxied_cluster.settle()
@@ -81,7 +81,7 @@ def test_who_waits_sees_a_change_and_no_other(proxied_cluster: ProxiedCluster, h
 def test_who_waits_goes_on_waiting_over_a_reload(
     proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """SIGHUP costs no client its wait; the answer comes with the file."""
+    """SIGHUP ends no wait; the answer comes with the file."""
     path = f"{hdfs_directory}/_SUCCESS"
     proxied_cluster.mkdirs(f"{hdfs_directory}/else")
     proxied_cluster.settle()
@@ -102,7 +102,7 @@ def test_who_waits_goes_on_waiting_over_a_reload(
 def test_who_waits_at_a_closed_gate_is_answered_at_the_end(
     proxied_cluster: ProxiedCluster, hdfs_directory: str
 ) -> None:
-    """Bounded: nothing tells of the file while the publisher stands still; the NameNode is asked when time is over."""
+    """Bounded: while the publisher is paused no event arrives, so the NameNode is asked when the wait ends."""
     if proxied_cluster.publisher is None:
         pytest.skip("tests/faults/test_clients_while_edits_are_cut.py has the direct channel")
     path = f"{hdfs_directory}/_SUCCESS"
@@ -124,7 +124,7 @@ def test_who_waits_at_a_closed_gate_is_answered_at_the_end(
 def test_a_proxy_that_stops_answers_all_who_wait(
     cluster: Cluster, hdfs_directory: str, channel: Channel
 ) -> None:
-    """At once, and with a word that the connection ends: a drain takes no longer for them."""
+    """The answer comes immediately with `Connection: close`, so waits do not prolong a drain."""
     with (
         proxied(cluster, f"{hdfs_directory}/*", channel=channel) as proxied_cluster,
         ThreadPoolExecutor(4) as clients,

@@ -1,4 +1,4 @@
-"""Airflow's WebHdfsSensor and WebHDFSHook: their own files, with stand-ins for the parts of Airflow's core they use."""
+"""Airflow's WebHdfsSensor and WebHDFSHook: the original files, with stand-ins for the parts of Airflow they use."""
 
 import importlib.machinery
 import logging
@@ -11,17 +11,17 @@ SDK = "airflow.providers.common.compat.sdk"
 
 
 class Base:
-    """What BaseHook and BaseSensorOperator are to these files."""
+    """The stand-in for BaseHook and BaseSensorOperator."""
 
     log = logging.getLogger("airflow")
     address = ""
 
     def __init__(self, **_: object) -> None:
-        """Take what an operator is given."""
+        """Accept the arguments of an operator."""
 
     @classmethod
     def get_connection(cls, _: str) -> SimpleNamespace:
-        """Return the connection that an administrator has defined."""
+        """Return the connection that an administrator would define."""
         host, _, port = cls.address.partition(":")
         return SimpleNamespace(
             host=host, port=int(port), login="alice", password=None, schema=None, extra_dejson={}
@@ -29,7 +29,7 @@ class Base:
 
 
 def stand_in() -> None:
-    """Put stand-ins in the place of Airflow's core."""
+    """Replace Airflow's core modules by stand-ins."""
     found = importlib.machinery.PathFinder.find_spec("airflow")
     assert found is not None
     core = ModuleType("airflow")

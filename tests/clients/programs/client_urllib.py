@@ -1,4 +1,4 @@
-"""Python's urllib: a connection for each request, and `Connection: close`."""
+"""Python's urllib: a new connection for each request, with `Connection: close`."""
 
 import sys
 import urllib.error
@@ -8,7 +8,7 @@ END = "&user.name=alice"
 
 
 def ask(method: str, url: str) -> bool:
-    """Return whether the call was carried out."""
+    """Return whether the call succeeded."""
     try:
         with urllib.request.urlopen(urllib.request.Request(url, method=method)) as response:
             response.read()

@@ -1,4 +1,4 @@
-"""What Hadoop's OfflineEditsViewer (`hdfs oev -p xml`) says of a segment, and the same of decoded operations."""
+"""The output of Hadoop's OfflineEditsViewer (`hdfs oev -p xml`) for a segment, and the same for decoded operations."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from nncache.hadoop.editlog.ops import UNREAD, Op, OpCode
 MAIN: Final = "org.apache.hadoop.hdfs.tools.offlineEditsViewer.OfflineEditsViewer"
 
 Leaves = list[tuple[str, str]]
-"""Tags and texts, in order, of the elements that hold no others."""
+"""Tags and texts, in order, of the elements without children."""
 
 _RPC: Final = " RPC_CLIENTID:rpc_client_id RPC_CALLID:rpc_call_id"
 _PERMISSIONS: Final = " USERNAME:owner GROUPNAME:group MODE:mode"
@@ -20,7 +20,7 @@ _FILE: Final = (
 )
 _SNAPSHOT: Final = " MTIME:mtime" + _RPC
 
-# Per operation: TAG:field, or TAG=text. oev shows no extended attributes and no storage policy of a new file.
+# Per operation: TAG:field, or TAG=text. oev shows neither extended attributes nor the storage policy of a new file.
 _ROWS: Final = {
     OpCode.ADD: f"{_FILE} CLIENT_NAME:client_name CLIENT_MACHINE:client_machine OVERWRITE:overwrite BLOCK:blocks"
     f"{_PERMISSIONS} ENTRY:acl ERASURE_CODING_POLICY_ID:erasure_coding_policy_id{_RPC}",
@@ -53,25 +53,25 @@ _ROWS: Final = {
 
 _NO_REST: Final = {code.name for code in (OpCode.ADD_BLOCK, OpCode.UPDATE_BLOCKS, OpCode.TRUNCATE)}
 _REST: Final = {"BLOCK_ID", "NUM_BYTES", "GENSTAMP", "RPC_CLIENTID", "RPC_CALLID"}
-"""What is not read of these."""
+"""Elements that nncache does not decode for these operations."""
 
 
 def read_xml(file: Path) -> Iterator[tuple[int, str, Leaves]]:
-    """Yield transaction id, name of the operation and what it holds; nothing for those of `UNREAD`."""
+    """Yield transaction id, operation name and fields; no fields for the operations in `UNREAD`."""
     for record in ET.parse(file).getroot().iter("RECORD"):  # noqa: S314 - written by our own test bed
         data = record.find("DATA")
         name = record.findtext("OPCODE")
         assert data is not None
         assert name is not None
         (_, txid), *leaves = [(each.tag, each.text or "") for each in data.iter() if not len(each)]
-        leaves = [leaf for leaf in leaves if leaf != ("VALUE", "0x")]  # an event has no other word for none
+        leaves = [leaf for leaf in leaves if leaf != ("VALUE", "0x")]  # no value: an event has no other form
         if name[3:] in _NO_REST:
             leaves = [leaf for leaf in leaves if leaf[0] not in _REST]
         yield int(txid), name, [] if name[3:] in {code.name for code in UNREAD} else leaves
 
 
 def leaves_of(op: Op) -> tuple[int, str, Leaves]:
-    """Say the same of a decoded operation."""
+    """Return the same for a decoded operation."""
     found = [leaf for cell in _ROWS.get(op.code, "").split() for leaf in _leaves(cell, op.fields)]
     return op.txid, f"OP_{op.code.name}", found
 

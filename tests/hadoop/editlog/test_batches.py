@@ -1,4 +1,4 @@
-"""nncache/hadoop/editlog/batches.py; that a NameNode says the same is in test_real_edits.py."""
+"""nncache/hadoop/editlog/batches.py; test_real_edits.py compares it with a NameNode."""
 
 from typing import Any
 
@@ -121,12 +121,12 @@ EVENTS: list[tuple[OpCode, dict[str, Any], tuple[Event, ...]]] = [
 def test_an_operation_has_the_events_of_inotify(
     code: OpCode, fields: dict[str, Any], events: tuple[Event, ...]
 ) -> None:
-    """And no change beyond them."""
+    """It has no change in addition to them."""
     assert batch_of(Op(5, code, fields)) == EventBatch(5, events)
 
 
 def test_an_erasure_coded_file_says_so() -> None:
-    """As Hadoop says it since 3.3."""
+    """Hadoop reports it in the CREATE event since 3.3."""
     batch = batch_of(Op(5, OpCode.ADD, FILE | {"blocks": (), "erasure_coding_policy_id": 1}))
     assert batch is not None
     (event,) = batch.events
@@ -135,14 +135,14 @@ def test_an_erasure_coded_file_says_so() -> None:
 
 
 def test_what_has_no_event_may_have_changes() -> None:
-    """The consumer takes both; most operations have neither, and no batch."""
+    """The consumer takes both; most operations have neither, and therefore no batch."""
     for name, changes in BEYOND_EVENTS.items():
         assert batch_of(Op(5, OpCode[name], {"path": "/p"})) == EventBatch(5, (), changes("/p"))
     assert all(batch_of(Op(5, code, {})) is None for code in UNREAD)
 
 
 def test_all_that_changes_a_status_is_read() -> None:
-    """And that alone; who holds tokens or keys is not among it."""
+    """No other operation is read, least of all one that holds tokens or keys."""
     assert set(OpCode) - UNREAD == {row[0] for row in EVENTS} | {OpCode[name] for name in BEYOND_EVENTS}
     assert {
         OpCode.GET_DELEGATION_TOKEN,
@@ -153,5 +153,5 @@ def test_all_that_changes_a_status_is_read() -> None:
 
 
 def test_an_unknown_operation_says_that_nothing_is_known() -> None:
-    """GapFlush."""
+    """GapFlush: an unknown operation makes everything unknown."""
     assert batch_of(UnknownOp(5, "why")) == EventBatch(5, (), (EverythingUnknown("transaction 5: why"),))

@@ -55,13 +55,13 @@ READ: list[tuple[Reader, bytes, tuple[Any, ...]]] = [
 
 @pytest.mark.parametrize(("read", "body", "values"), READ)
 def test_each_type_is_read(read: Reader, body: bytes, values: tuple[Any, ...]) -> None:
-    """Wherever it begins; what is behind it is left."""
+    """A field is read from any offset, and the bytes after it are left."""
     assert read(b"\xff" + body + b"\xff", 1) == (values, 1 + len(body))
 
 
 @pytest.mark.parametrize(("read", "body"), [row[:2] for row in READ])
 def test_a_body_that_ends_within_a_field_is_noticed(read: Reader, body: bytes) -> None:
-    """By an error, or by an end that lies behind the body."""
+    """Either an error is raised, or the returned end lies beyond the body."""
     for size in range(len(body)):
         try:
             _, end = read(body[:size], 0)
@@ -83,7 +83,7 @@ def test_a_body_that_ends_within_a_field_is_noticed(read: Reader, body: bytes) -
     ],
 )
 def test_what_is_no_such_field_is_refused(read: Reader, body: bytes) -> None:
-    """Or read to another end than the body's."""
+    """It is an error, or the returned end differs from the body's."""
     try:
         _, end = read(body, 0)
     except UNREADABLE:
@@ -92,13 +92,13 @@ def test_what_is_no_such_field_is_refused(read: Reader, body: bytes) -> None:
 
 
 def test_the_rest_is_left_out() -> None:
-    """Whatever it is."""
+    """Any bytes are skipped to the end of the body."""
     assert fields.rest(b"/d \xff\xff", 3) == ((), 5)
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=50))
 def test_all_text_comes_back(text: str) -> None:
-    """As Java writes it: each UTF-16 unit for itself."""
+    """Java encodes each UTF-16 unit separately."""
     assert fields.string(utf(text), 0) == ((text,), len(utf(text)))
 
 
@@ -107,13 +107,13 @@ def test_all_text_comes_back(text: str) -> None:
     [(b"\0", 0), (b"\x7f", 127), (b"\x8f\x80", 128), (b"\x8e\x01\x00", 256), (b"\x8d\x01\x00\x00", 1 << 16)],
 )
 def test_lengths_of_text(encoded: bytes, length: int) -> None:
-    """WritableUtils.writeVInt."""
+    """Lengths are those of WritableUtils.writeVInt."""
     body = encoded + b"x" * length
     assert fields.text(body, 0) == (("x" * length,), len(body))
 
 
 @pytest.mark.parametrize("first", [b"\x90", b"\xff", b"\x87", b"\x80"])
 def test_a_negative_length_of_text_is_refused(first: bytes) -> None:
-    """Of one byte, or of more."""
+    """The length may have one byte or more."""
     with pytest.raises(ValueError, match="negative"):
         fields.text(first + b"\0" * 9, 0)

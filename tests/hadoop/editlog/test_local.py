@@ -1,4 +1,4 @@
-"""nncache/hadoop/editlog/local.py, over files as a NameNode writes them."""
+"""nncache/hadoop/editlog/local.py, on files as a NameNode writes them."""
 
 import os
 from pathlib import Path
@@ -16,13 +16,13 @@ AHEAD = PADDING * 4096
 
 
 class Writer:
-    """What a NameNode does to the files of its directory."""
+    """Changes the files of a directory as a NameNode does."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.txid = 0  # the last
-        self.first = 0  # of the open segment
-        self.written = 0  # bytes of it
+        self.txid = 0  # the last one
+        self.first = 0  # transaction of the open segment
+        self.written = 0  # bytes in the open segment
 
     @property
     def path(self) -> Path:
@@ -42,20 +42,20 @@ class Writer:
         self.put(frame(self.txid, opcode, body))
 
     def put(self, data: bytes) -> None:
-        """Write bytes over what is allocated ahead."""
+        """Write bytes over the preallocated ones."""
         with self.path.open("r+b") as file:
             file.seek(self.written)
             file.write(data)
             self.written = file.tell()
 
     def finalize(self) -> None:
-        """Cut the open segment off and rename it."""
+        """Truncate the open segment to its contents and rename it."""
         os.truncate(self.path, self.written)
         self.path.rename(self.directory / f"edits_{self.first:019d}-{self.txid:019d}")
         self.written = 0
 
     def roll(self) -> None:
-        """End the segment and begin the next."""
+        """End the segment and start the next one."""
         self.write(END)
         self.finalize()
         self.begin()
@@ -63,7 +63,7 @@ class Writer:
 
 @pytest.fixture
 def writer(tmp_path: Path) -> Writer:
-    """One in whose segment are transactions 1 to 3."""
+    """Return a writer with transactions 1 to 3 in its segment."""
     made = Writer(tmp_path)
     made.begin()
     made.write()
@@ -72,7 +72,7 @@ def writer(tmp_path: Path) -> Writer:
 
 
 def read(log: LogDirectory) -> list[int]:
-    """Look until there is no more; return the transactions."""
+    """Read until there is no more; return the transactions."""
     found: list[int] = []
     while True:
         frames, more = log.look()
@@ -82,7 +82,7 @@ def read(log: LogDirectory) -> list[int]:
 
 
 def test_an_open_segment_is_read_as_it_grows(writer: Writer) -> None:
-    """L1: behind the position, up to the padding, each once."""
+    """L1: transactions after the position, up to the padding, are returned once each."""
     log = LogDirectory(writer.directory, 1)
     assert read(log) == [2, 3]
     assert read(log) == []
@@ -95,7 +95,7 @@ def test_an_open_segment_is_read_as_it_grows(writer: Writer) -> None:
 
 
 def test_a_position_at_the_end_is_found(writer: Writer) -> None:
-    """What is before it was skipped, and not more."""
+    """Everything before the position is skipped, and nothing after it."""
     log = LogDirectory(writer.directory, 3)
     assert (read(log), log.through_txid) == ([], 3)
     behind = LogDirectory(writer.directory, 4)
@@ -105,7 +105,7 @@ def test_a_position_at_the_end_is_found(writer: Writer) -> None:
 
 
 def test_it_follows_from_segment_to_segment(writer: Writer) -> None:
-    """The descriptor of a segment stays good when it is renamed; a reader that comes later finds it by its name."""
+    """A segment's descriptor stays valid after its rename; a later reader finds the segment by its name."""
     log = LogDirectory(writer.directory, 0)
     assert read(log) == [1, 2, 3]
     writer.write()
@@ -121,7 +121,7 @@ def test_it_follows_from_segment_to_segment(writer: Writer) -> None:
 
 
 def test_a_segment_whose_writer_died_has_no_end(writer: Writer) -> None:
-    """The next one begins behind its last transaction, whether it was finalized or not."""
+    """The next segment begins after its last transaction, whether it was finalized or not."""
     log = LogDirectory(writer.directory, 0)
     assert read(log) == [1, 2, 3]
     writer.finalize()
@@ -134,7 +134,7 @@ def test_a_segment_whose_writer_died_has_no_end(writer: Writer) -> None:
 
 
 def test_a_torn_tail_is_read_when_it_is_whole(writer: Writer) -> None:
-    """Neither half a frame, nor a header that is not written yet, is an error."""
+    """Neither half a frame nor a header that is not yet written is an error."""
     log = LogDirectory(writer.directory, 0)
     assert read(log) == [1, 2, 3]
     whole = frame(4, MKDIR, b"body")
@@ -154,7 +154,7 @@ def test_a_torn_tail_is_read_when_it_is_whole(writer: Writer) -> None:
 
 
 def test_a_long_frame_is_read(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However little is read at a time."""
+    """A frame may be longer than one read."""
     monkeypatch.setattr(local, "_LOOK_BYTES", 64)
     writer.write(body=b"x" * 1000)
     writer.write()
@@ -164,7 +164,7 @@ def test_a_long_frame_is_read(writer: Writer, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_look_brings_no_more_than_may_be_decoded_at_once(writer: Writer) -> None:
-    """What a NameNode wrote while nobody looked comes in several looks."""
+    """A backlog of edits is returned in several reads."""
     for _ in range(200):
         writer.write(body=b"x" * 4096)
     log = LogDirectory(writer.directory, 0)
@@ -178,7 +178,7 @@ def test_a_look_brings_no_more_than_may_be_decoded_at_once(writer: Writer) -> No
 
 
 def test_damage_amid_the_bytes_is_an_error(writer: Writer) -> None:
-    """Who reads beside a write tries again."""
+    """A reader that sees a write in progress retries."""
     log = LogDirectory(writer.directory, 0)
     assert read(log) == [1, 2, 3]
     written = writer.written
@@ -194,7 +194,7 @@ def test_damage_amid_the_bytes_is_an_error(writer: Writer) -> None:
 
 
 def test_a_purged_segment_is_an_error(writer: Writer) -> None:
-    """Also where a NameNode was not the active one for a while; it is looked for twice."""
+    """It may be gone after a time as a standby; the directory is listed twice before the error."""
     for _ in range(2):
         writer.roll()
     for path in sorted(writer.directory.glob("edits_0*"))[:1]:
@@ -215,7 +215,7 @@ def test_a_purged_segment_is_an_error(writer: Writer) -> None:
 
 
 def test_what_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
-    """An empty directory; and one that is not listed again as long as it has not changed."""
+    """The directory is empty, and is not listed again until it changes."""
     log = LogDirectory(tmp_path, 0)
     os.utime(tmp_path, (1, 1))
     for _ in range(2):
@@ -226,7 +226,7 @@ def test_what_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_the_namespace_of_a_directory(tmp_path: Path) -> None:
-    """As java.util.Properties writes it."""
+    """The VERSION file is in the format of java.util.Properties."""
     version = tmp_path / "VERSION"
     version.write_text("#Sun Nov 29 2026\nnamespaceID=7\nclusterID=CID-1\\:2\nblockpoolID=BP-1-127.0.0.1-1\n")
     assert read_version(tmp_path) == Namespace("CID-1:2", "BP-1-127.0.0.1-1")

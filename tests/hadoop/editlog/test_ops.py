@@ -1,4 +1,4 @@
-"""nncache/hadoop/editlog/ops.py; what real NameNodes write is in test_real_edits.py."""
+"""nncache/hadoop/editlog/ops.py; test_real_edits.py has the edits of real NameNodes."""
 
 import struct
 from typing import Any
@@ -79,13 +79,13 @@ def decoded(layout_version: int, opcode: int, body: bytes) -> Op | UnknownOp:
 
 @pytest.mark.parametrize(("layout", "code", "body", "fields"), DECODED)
 def test_an_operation_is_decoded(layout: int, code: OpCode, body: bytes, fields: dict[str, Any]) -> None:
-    """With the fields that its layout has."""
+    """The result has the fields of its layout."""
     assert decoded(layout, code, body) == Op(5, code, fields)
 
 
 @pytest.mark.parametrize(("layout", "code", "body"), [row[:3] for row in DECODED])
 def test_a_body_that_is_not_used_up_is_unknown(layout: int, code: OpCode, body: bytes) -> None:
-    """Hadoop 3.0 wrote a byte too many into old layouts; and never is less than the whole body enough."""
+    """Hadoop 3.0 wrote a byte too many in old layouts, and a truncated body is never enough."""
     for other in (body + b"\0", *(body[:size] for size in range(len(body)))):
         found = decoded(layout, code, other)
         assert found == UnknownOp(5, f"OP_{code.name} is not as it should be in layout version {layout}")
@@ -102,25 +102,25 @@ def test_a_body_that_is_not_used_up_is_unknown(layout: int, code: OpCode, body: 
     ],
 )
 def test_what_is_not_known_is_decoded_as_unknown(layout: int, opcode: int, reason: str) -> None:
-    """Never a guess."""
+    """Unknown operations and layouts are never guessed."""
     assert decoded(layout, opcode, b"") == UnknownOp(5, reason)
 
 
 @pytest.mark.parametrize("code", sorted(UNREAD))
 @pytest.mark.parametrize("layout", [OLDEST_LAYOUT, NEWEST_LAYOUT])
 def test_what_changes_no_status_is_not_read(code: OpCode, layout: int) -> None:
-    """Whatever is there: some hold delegation tokens, or the keys that sign them."""
+    """Their bodies are ignored: some hold delegation tokens, or the keys that sign them."""
     assert decoded(layout, code, b"\xff secret") == Op(5, code, {})
 
 
 @pytest.mark.parametrize("code", [OpCode.ADD_BLOCK, OpCode.UPDATE_BLOCKS])
 def test_the_blocks_of_an_open_file_are_not_read(code: OpCode) -> None:
-    """Each edit has all of them: ten thousand took 4 ms. No one asks for them."""
+    """Each edit has all blocks: ten thousand took 4 ms, and nothing uses them."""
     assert decoded(-67, code, utf("/d/f") + b"\xff" * 99) == Op(5, code, {"path": "/d/f"})
 
 
 def test_an_operation_does_not_show_its_values() -> None:
-    """An extended attribute can hold an encrypted key."""
+    """An extended attribute can hold an encrypted key, so neither str nor repr shows values."""
     found = decoded(-67, OpCode.ADD, added("/d/f"))
     assert f"{found}".startswith("Op(txid=5, ADD: inode_id, path,")
     assert "/d/f" not in f"{found!r}"

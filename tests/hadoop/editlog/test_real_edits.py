@@ -1,4 +1,4 @@
-"""What a real NameNode writes: read as its own OfflineEditsViewer reads it, with the events that inotify gives."""
+"""Edits of a real NameNode: their fields equal those of its OfflineEditsViewer, and their events those of inotify."""
 
 import asyncio
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ NAMES = ("plain", "grüß", "日本", "emoji😀x", "a b+%;&<>'\"", "x" * 255)
 ACL = "user::rwx,user:bob:r-x,group::r-x,other::---"
 DEFAULT_ACL = "default:user:bob:rwx,user:carol:r-x,mask::rwx"
 
-# Method, path, operation and parameters of calls over WebHDFS, in an order in which they succeed.
+# Method, path, operation and parameters of WebHDFS calls, in an order in which they succeed.
 CALLS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     *(("PUT", f"/names/{name}", "SETACL", {"aclspec": ACL}) for name in NAMES),
     ("PUT", "/o", "SETREPLICATION", {"replication": 3}),
@@ -80,11 +80,11 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     (DFS_ADMIN, "-rollingUpgrade", "finalize"),
 )
 NOT_PROVOKED = {
-    OpCode.SET_GENSTAMP_V1,  # as the next two, obsolete
+    OpCode.SET_GENSTAMP_V1,  # obsolete, like the next two
     OpCode.SET_NS_QUOTA,
     OpCode.CLEAR_NS_QUOTA,
-    OpCode.SYMLINK,  # no NameNode has them but by a change of its code
-    OpCode.REASSIGN_LEASE,  # as the next three, seen in a program in Java alone
+    OpCode.SYMLINK,  # no NameNode writes it without a change of its code
+    OpCode.REASSIGN_LEASE,  # like the next three, tested only with a program in Java
     OpCode.ADD_ERASURE_CODING_POLICY,
     OpCode.REMOVE_ERASURE_CODING_POLICY,
     OpCode.CANCEL_DELEGATION_TOKEN,
@@ -94,14 +94,14 @@ NOT_PROVOKED = {
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a NameNode has done, and the closed segments of its edits."""
+    """A NameNode's edits: the closed segments, and the batches of inotify."""
 
     cluster: Cluster
     segments: tuple[Path, ...]
     batches: tuple[EventBatch, ...]  # by getEditsFromTxid
 
     def operations(self) -> Iterator[tuple[Path, Op]]:
-        """Yield all of them, each of which is known."""
+        """Yield all operations, each of which must be known."""
         for file in self.segments:
             layout_version, read = read_segment(file.read_bytes())
             assert layout_version is not None
@@ -114,7 +114,7 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written() -> Iterator[Written]:
-    """Yield what is there when all kinds of operations have been provoked."""
+    """Yield the edits after all kinds of operations were provoked."""
     spec = ClusterSpec(
         hadoop_version=HADOOP,
         overrides={"dfs.namenode.delegation.token.always-use": "true", "dfs.blocksize": "1024"},
@@ -164,12 +164,12 @@ async def _roll(cluster: Cluster) -> tuple[EventBatch, ...]:
 
 
 def test_all_that_can_be_provoked_was_written(written: Written) -> None:
-    """Or the others would prove nothing."""
+    """Without all operations the other tests would prove nothing."""
     assert {op.code for _, op in written.operations()} == set(OpCode) - NOT_PROVOKED
 
 
 def test_fields_are_those_of_the_offline_edits_viewer(written: Written, tmp_path: Path) -> None:
-    """Each field of each operation, but for those that hold secrets."""
+    """Every field of every operation is compared, except those that hold secrets."""
     xml = {file: tmp_path / f"{file.name}.xml" for file in written.segments}
     for file, output in xml.items():
         assert (
@@ -181,7 +181,7 @@ def test_fields_are_those_of_the_offline_edits_viewer(written: Written, tmp_path
 
 
 def test_events_are_those_of_inotify(written: Written) -> None:
-    """The same for each transaction, and none for any other."""
+    """Each transaction has the same events, and no other transaction has any."""
     decoded = [batch for _, op in written.operations() if (batch := batch_of(op)) is not None]
     with_events = [EventBatch(batch.txid, batch.events) for batch in decoded if batch.events]
     assert with_events == list(written.batches)
@@ -189,7 +189,7 @@ def test_events_are_those_of_inotify(written: Written) -> None:
 
 
 def test_an_open_segment_is_read_on(written: Written) -> None:
-    """From where the frames ended, once there are more; padding is behind them."""
+    """Reading continues where the frames ended, before the padding."""
     (file,) = _current(written.cluster).glob("edits_inprogress_*")
     layout_version, before = read_segment(file.read_bytes())
     assert (layout_version, before.stop) == (_layout(written), Stop.PADDING)

@@ -9,7 +9,7 @@ from tests.kerberos import KdcServer, clients_of, need_gssapi
 
 @pytest.fixture
 def realm(kdc_server: KdcServer) -> Iterator[KdcServer]:
-    """A KDC with alice and HTTP/localhost, which gssapi in this process finds while the test runs."""
+    """Yield a KDC with alice and HTTP/localhost; gssapi in this process uses it during the test."""
     need_gssapi()
     with clients_of(kdc_server):
         yield kdc_server

@@ -1,4 +1,4 @@
-"""A Kerberos identity without a KDC: numbered tokens, and the proofs that belong to them."""
+"""A Kerberos identity without a KDC: numbered tokens, and the matching proofs."""
 
 import importlib
 from collections.abc import Iterable
@@ -12,23 +12,23 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity, Negotiation
 
 
 class CountedNegotiation(Negotiation):
-    """Wants the proof that belongs to its number."""
+    """Requires the proof that matches its number."""
 
     def __init__(self, number: int) -> None:
         self.field = f"Negotiate token{number}"
         self.proof = f"Negotiate proof{number}"
 
     async def check_proven(self, fields: Iterable[str]) -> None:
-        """Compare."""
+        """Compare the proof."""
         if list(fields) != [self.proof]:
             raise KerberosError("no proof")
 
 
 class CountedIdentity(KerberosIdentity):
-    """Gives numbered tokens."""
+    """Returns numbered tokens."""
 
     def __init__(self, host: str = "127.0.0.1") -> None:
-        self.host = host  # of the server, in small letters
+        self.host = host  # of the server, in lower case
         self.name = "svc@R"
         self.may_fall_back = False
         self.given = 0
@@ -36,7 +36,7 @@ class CountedIdentity(KerberosIdentity):
         self.failure = ""
 
     async def negotiation(self, host: str, timeout_s: float) -> Negotiation:
-        """Return the next one."""
+        """Return the next token."""
         assert host.lower() == self.host
         assert timeout_s == pytest.approx(6.0)
         self.given += 1
@@ -45,7 +45,7 @@ class CountedIdentity(KerberosIdentity):
         return CountedNegotiation(self.given)
 
     def recheck(self) -> None:
-        """Count."""
+        """Count the call."""
         self.rechecks += 1
 
 

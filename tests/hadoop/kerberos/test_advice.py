@@ -1,4 +1,4 @@
-"""What the Kerberos libraries say, and what an operator is to do."""
+"""The messages of Kerberos libraries, with advice for operators."""
 
 import pytest
 
@@ -21,13 +21,13 @@ from nncache.hadoop.kerberos.advice import advice_for, is_about_kdc, with_advice
     ],
 )
 def test_what_is_known_has_advice(message: str, to_do: str) -> None:
-    """Behind the text itself, which is what an operator looks for elsewhere."""
+    """The advice follows the original text, which operators search for elsewhere."""
     assert to_do in advice_for(message)
     assert with_advice(message) == f"{message}: {advice_for(message)}"
 
 
 def test_what_is_not_known_gets_no_advice() -> None:
-    """No guess."""
+    """An unknown message is returned unchanged."""
     assert advice_for("Something new") == ""
     assert with_advice("Something new") == "Something new"
 
@@ -44,5 +44,5 @@ def test_what_is_not_known_gets_no_advice() -> None:
     ],
 )
 def test_a_silent_kdc_is_no_wrong_setting(message: str, *, expected: bool) -> None:
-    """One that answers with a refusal, or that nothing names, is another matter."""
+    """A KDC that refuses, and a message without a KDC, are different faults."""
     assert is_about_kdc(message) is expected

@@ -39,7 +39,7 @@ def short_name(rules: str, principal: str) -> str:
     ],
 )
 def test_the_first_rule_that_is_for_a_principal_names_it(rules: str, principal: str, name: str) -> None:
-    """By its components and its realm (TestKerberosName); in lower case, changed at one place or all."""
+    """Rules match components and realm (TestKerberosName); results may be lower-cased, with some matches replaced."""
     assert short_name(rules, principal) == name
 
 
@@ -64,7 +64,7 @@ def test_the_first_rule_that_is_for_a_principal_names_it(rules: str, principal: 
     ],
 )
 def test_a_principal_without_a_rule_has_no_name(rules: str, principal: str) -> None:
-    """Nor has one that is none; a realm or a host in the name would make one user another."""
+    """Invalid principals have none either; a realm or a host in the name would turn one user into another."""
     with pytest.raises(NoRuleError):
         short_name(rules, principal)
 
@@ -90,6 +90,6 @@ def test_a_principal_without_a_rule_has_no_name(rules: str, principal: str) -> N
     ],
 )
 def test_a_rule_that_may_be_read_otherwise_is_refused(rules: str) -> None:
-    """With its text."""
+    """The error quotes the rule."""
     with pytest.raises(BadRuleError):
         AuthToLocal(rules, REALM)

@@ -1,4 +1,4 @@
-"""GSS-API as this machine has it, with a real KDC."""
+"""This machine's GSS-API, with a real KDC."""
 
 import importlib
 import sys
@@ -30,14 +30,14 @@ HTTP = Principal("HTTP", "localhost")
 @pytest.mark.parametrize("mechanism", list(Mechanism))
 @pytest.mark.parametrize("server", [HTTP, Principal("HTTP", "localhost", REALM)])
 def test_both_sides_know_each_other_then(realm: KdcServer, mechanism: Mechanism, server: Principal) -> None:
-    """By the name of the host, or of the principal; what one wraps the other unwraps."""
+    """They use the host's name or the principal; each side unwraps the other's messages."""
     ticket = ticket_from_keytab(ALICE, str(realm.keytab("alice")), new_cache())
     assert 3000 < ticket.lifetime_s <= 3600 + 1, (
         "the hour that the KDC gives; both clocks are read in whole seconds"
     )
     ours, theirs = GssContext(ticket, mechanism), acceptor(realm.keytab("HTTP/localhost"))
     challenge = theirs.step(ours.step(server, None))
-    assert (ours.is_complete, theirs.complete) == (False, True)  # the server has not shown who it is yet
+    assert (ours.is_complete, theirs.complete) == (False, True)  # the server is not authenticated yet
     assert ours.step(server, challenge) == b""
     assert (ours.is_complete, theirs.complete) == (True, True)
     assert str(theirs.initiator_name) == f"alice@{REALM}"
@@ -53,7 +53,7 @@ def test_both_sides_know_each_other_then(realm: KdcServer, mechanism: Mechanism,
 
 
 def test_a_servers_token_that_is_not_its_own_is_refused(realm: KdcServer) -> None:
-    """Whoever sits in between has no key."""
+    """A man in the middle has no key."""
     ticket = ticket_from_keytab(ALICE, str(realm.keytab("alice")), new_cache())
     context = GssContext(ticket, Mechanism.KERBEROS)
     context.step(HTTP, None)
@@ -63,7 +63,7 @@ def test_a_servers_token_that_is_not_its_own_is_refused(realm: KdcServer) -> Non
 
 
 def test_what_is_wrong_with_a_keytab_is_named(realm: KdcServer, tmp_path: Path) -> None:
-    """No key of that principal; the key of yesterday; a principal that is gone."""
+    """The keytab lacks the principal's key, has an outdated key, or does not exist."""
     keytab = str(realm.keytab("alice"))
     with pytest.raises(KerberosError, match=rf"no key of it \(klist -kt {keytab}"):
         ticket_from_keytab(Principal("bob", realm=REALM), keytab, new_cache())
@@ -77,14 +77,14 @@ def test_what_is_wrong_with_a_keytab_is_named(realm: KdcServer, tmp_path: Path) 
 
 
 def test_a_server_that_the_kdc_does_not_know(realm: KdcServer) -> None:
-    """Named, with what to do."""
+    """The error names it, with advice."""
     ticket = ticket_from_keytab(ALICE, str(realm.keytab("alice")), new_cache())
     with pytest.raises(KerberosError, match=r"Server HTTP/127\.0\.0\.1.*by its host name"):
         GssContext(ticket, Mechanism.SPNEGO).step(Principal("HTTP", "127.0.0.1", REALM), None)
 
 
 def test_the_ticket_of_a_cache(realm: KdcServer, tmp_path: Path) -> None:
-    """Of the principal that is meant, or of whoever it belongs to."""
+    """It is that of the given principal, or of the principal that the cache belongs to."""
     cache = f"FILE:{realm.kinit('alice', ccache=tmp_path / 'cc')}"
     assert ticket_from_cache(ALICE, cache).lifetime_s > 3000
     assert ticket_from_cache(None, cache).lifetime_s > 3000
@@ -95,14 +95,14 @@ def test_the_ticket_of_a_cache(realm: KdcServer, tmp_path: Path) -> None:
 
 
 def test_without_gssapi_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The packages of PyPI and of Debian."""
+    """The error names the packages of PyPI and of Debian."""
     monkeypatch.setitem(sys.modules, "gssapi", None)
     with pytest.raises(KerberosError, match=r"pip install '\.\[kerberos\]'.*libkrb5-dev"):
         gss.check_installed()
 
 
 def test_gssapi_is_not_imported_before_it_is_needed() -> None:
-    """Importing our module alone costs and needs nothing."""
+    """Importing nncache's module alone costs nothing and requires nothing."""
     source = importlib.util.find_spec("nncache.hadoop.kerberos.gss")
     assert source is not None
     assert source.origin is not None
@@ -110,7 +110,7 @@ def test_gssapi_is_not_imported_before_it_is_needed() -> None:
 
 
 def test_a_clients_ticket_is_accepted_once(realm: KdcServer) -> None:
-    """With the names of both sides; the same one is a replay."""
+    """The result names both sides; the same ticket again is a replay."""
     ticket = ticket_from_keytab(ALICE, str(realm.keytab("alice")), new_cache())
     keytab = str(realm.keytab("HTTP/localhost"))
     for mechanism in Mechanism:
@@ -127,7 +127,7 @@ def test_a_clients_ticket_is_accepted_once(realm: KdcServer) -> None:
 
 
 def test_what_shows_nothing_is_refused(realm: KdcServer, tmp_path: Path) -> None:
-    """Without an error: `step` returns for some of it, and raises for some."""
+    """No error is raised, although `step` returns for some of them and raises for others."""
     ticket = ticket_from_keytab(ALICE, str(realm.keytab("alice")), new_cache())
     keytab = str(realm.keytab("HTTP/localhost"))
     token = GssContext(ticket, Mechanism.SPNEGO).step(HTTP, None)

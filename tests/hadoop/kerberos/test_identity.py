@@ -28,7 +28,7 @@ from tests.real.faults import paused
 
 
 def made(settings: KerberosSettings) -> KerberosIdentity:
-    """Return the identity, which there is."""
+    """Return the identity of settings that have one."""
     identity = identity_of(settings, time.monotonic)
     assert identity is not None
     return identity
@@ -42,17 +42,17 @@ def of_alice(realm: KdcServer) -> KerberosSettings:
 
 
 def open_to_others(keytab: str) -> None:
-    """Let others read it."""
+    """Make a file readable by others."""
     Path(keytab).chmod(0o644)
 
 
 def test_no_settings_make_no_identity() -> None:
-    """And nothing is imported then."""
+    """No Kerberos library is imported either."""
     assert identity_of(KerberosSettings(), time.monotonic) is None
 
 
 def test_host_is_this_hosts_canonical_name(realm: KdcServer) -> None:
-    """As Hadoop's SecurityUtil does."""
+    """Hadoop's SecurityUtil does the same."""
     settings = of_alice(realm)
     identity = made(KerberosSettings(principal=f"nncache/_HOST@{REALM}", keytab=settings.keytab))
     assert identity.name == f"nncache/{socket.getfqdn().lower()}@{REALM}"
@@ -60,13 +60,13 @@ def test_host_is_this_hosts_canonical_name(realm: KdcServer) -> None:
 
 
 class Unfinished(Initiator):
-    """Takes any token, and is not complete then."""
+    """Accepts any token, and is not complete after it."""
 
     def __init__(self, context: GssContext) -> None:
         super().__init__(context, KdcThreads(), 0.0)
 
     def check(self, server: Principal, token: bytes) -> "asyncio.Future[bytes]":
-        """Take it."""
+        """Accept the token."""
         assert (str(server), token) == ("HTTP/localhost", b"\0\0\0")
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         future.set_result(b"")
@@ -74,7 +74,7 @@ class Unfinished(Initiator):
 
 
 async def test_a_negotiation_is_taken_by_the_server_once(realm: KdcServer) -> None:
-    """Each has a token of its own: a second use would be a replay."""
+    """Each negotiation has its own token: a second use would be a replay."""
     identity = made(of_alice(realm))
     made_twice = [await identity.negotiation("LOCALHOST", HANG_S) for _ in range(2)]
     assert made_twice[0].field != made_twice[1].field
@@ -103,14 +103,14 @@ async def test_a_negotiation_is_taken_by_the_server_once(realm: KdcServer) -> No
 async def test_a_server_that_proves_nothing_is_found_out(
     realm: KdcServer, fields: list[str], why: str
 ) -> None:
-    """No token, or one that says that all is well without saying why."""
+    """Its token is missing, or claims success without proof."""
     negotiation = await made(of_alice(realm)).negotiation("localhost", HANG_S)
     with pytest.raises(KerberosError, match=f"does not prove that it is HTTP/localhost: .*{why}"):
         await negotiation.check_proven(fields)
 
 
 async def test_a_server_that_wants_to_go_on_has_proven_nothing(realm: KdcServer) -> None:
-    """Each of SPNEGO's logins is one round trip."""
+    """Each of SPNEGO's logins takes one round trip."""
     identity = made(of_alice(realm))
     initiator = await identity.initiator(Mechanism.SPNEGO, HANG_S)
     negotiation = Negotiation(Unfinished(initiator.context), Principal("HTTP", "localhost"), b"token")
@@ -119,7 +119,7 @@ async def test_a_server_that_wants_to_go_on_has_proven_nothing(realm: KdcServer)
 
 
 async def test_a_silent_kdc_costs_its_share_of_time_and_no_more(realm: KdcServer) -> None:
-    """With a ticket at hand but none for the server yet; afterwards it goes on."""
+    """There is a ticket, but none for the server yet; the login continues when the KDC answers."""
     identity = made(of_alice(realm))
     initiator = await identity.initiator(Mechanism.KERBEROS, HANG_S)
     assert not initiator.context.is_complete
@@ -133,7 +133,7 @@ async def test_a_silent_kdc_costs_its_share_of_time_and_no_more(realm: KdcServer
 
 
 async def test_a_ticket_that_a_server_refused_is_got_again(realm: KdcServer) -> None:
-    """With a new cache, so that the ticket for the server is a new one, too."""
+    """A new cache makes the ticket for the server new, too."""
     now = 0.0
     identity = identity_of(of_alice(realm), lambda: now)
     assert identity is not None
@@ -147,7 +147,7 @@ async def test_a_ticket_that_a_server_refused_is_got_again(realm: KdcServer) -> 
 async def test_a_ticket_is_renewed_while_no_connection_is_made(
     realm: KdcServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that there is one when the KDC is away just then; a failure ends nothing."""
+    """Then a ticket exists when the KDC is unavailable; a failed renewal ends nothing."""
     monkeypatch.setattr("nncache.hadoop.kerberos.identity.KEEP_S", 0.01)
     settings = of_alice(realm)
     now = 0.0
@@ -167,7 +167,7 @@ async def test_a_ticket_is_renewed_while_no_connection_is_made(
 
 
 async def test_a_keytab_opened_to_others_is_not_used(realm: KdcServer) -> None:
-    """At the start it is a fault of the settings, later one that may pass."""
+    """At startup it is an error of the settings, later one that may pass."""
     settings = of_alice(realm)
     identity = made(settings)
     open_to_others(settings.keytab)
@@ -187,7 +187,7 @@ async def test_a_keytab_opened_to_others_is_not_used(realm: KdcServer) -> None:
 def test_without_gssapi_the_start_is_refused(
     settings: KerberosSettings, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With what to install."""
+    """The error names the package to install."""
     monkeypatch.setitem(sys.modules, "gssapi", None)
     with pytest.raises(SettingError, match=rf"{key}: .*pip install '\.\[kerberos\]'"):
         identity_of(settings, time.monotonic)
@@ -195,7 +195,7 @@ def test_without_gssapi_the_start_is_refused(
 
 @pytest.mark.parametrize("prefix", ["FILE:", ""])
 async def test_a_ticket_cache_that_others_may_read_is_refused(realm: KdcServer, prefix: str) -> None:
-    """At the start, and when it is opened to them later; one that is not there yet may come."""
+    """At startup, and when it becomes readable later; a missing cache may still appear."""
     cache = realm.kinit("alice", ccache=realm.directory / "tickets" / "opened")
     settings = KerberosSettings(ticket_cache=f"{prefix}{cache}")
     identity = made(settings)
@@ -223,7 +223,7 @@ async def test_a_ticket_cache_that_others_may_read_is_refused(realm: KdcServer, 
     ],
 )
 def test_what_cannot_work_is_refused(given: dict[str, str], refusal: str) -> None:
-    """With the key and what would be right."""
+    """The error names the key and the valid values."""
     with pytest.raises(SettingError) as caught:
         KerberosSettings(**given)  # type: ignore[arg-type] # all of these are texts
     assert refusal in str(caught.value)
@@ -231,12 +231,12 @@ def test_what_cannot_work_is_refused(given: dict[str, str], refusal: str) -> Non
 
 @pytest.fixture(autouse=True)
 def library() -> None:
-    """Skip where there is no libkrb5."""
+    """Skip the tests if there is no libkrb5."""
     need_gssapi()
 
 
 def test_it_is_that_of_krb5_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As KRB5_CONFIG names it."""
+    """The file is that of KRB5_CONFIG."""
     file = tmp_path / "krb5.conf"
     file.write_text("[libdefaults]\n default_realm = ANY.REALM\n")
     monkeypatch.setenv("KRB5_CONFIG", str(file))
@@ -247,7 +247,7 @@ def test_it_is_that_of_krb5_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_without_one_there_is_a_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    """Which names krb5.conf."""
+    """The error names krb5.conf."""
     file = tmp_path / "krb5.conf"
     file.write_text(text)
     monkeypatch.setenv("KRB5_CONFIG", str(file))
@@ -256,14 +256,14 @@ def test_without_one_there_is_a_clear_error(
 
 
 def test_without_libkrb5_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That is to be installed."""
+    """The error names the package to install."""
     monkeypatch.setattr(module, "_LIBRARY", "libnone.so.0")
     with pytest.raises(KerberosError, match="apt-get install"):
         default_realm()
 
 
 async def test_what_a_call_returns_or_raises_is_passed_on() -> None:
-    """And it runs in another thread."""
+    """The call runs in another thread."""
     threads = KdcThreads()
     assert await threads.call(threading.get_ident, timeout_s=HANG_S, what="x") != threading.get_ident()
 
@@ -275,7 +275,7 @@ async def test_what_a_call_returns_or_raises_is_passed_on() -> None:
 
 
 async def test_a_hanging_call_fails_at_its_deadline() -> None:
-    """The loop runs on meanwhile, and when the thread ends at last."""
+    """The loop keeps running, also when the thread ends late."""
     threads, released = KdcThreads(), threading.Event()
     hanging = threads.call(lambda: released.wait(HANG_S), timeout_s=0.01, what="no ticket for x")
     with pytest.raises(KerberosError, match=r"no ticket for x: the KDC has not answered in 0\.01 s"):
@@ -286,7 +286,7 @@ async def test_a_hanging_call_fails_at_its_deadline() -> None:
 
 
 async def test_only_so_many_calls_hang_at_a_time() -> None:
-    """A further one fails at once, and says why."""
+    """A further call fails immediately, with the reason."""
     threads, released = KdcThreads(max_threads=2), threading.Event()
     hanging = [threads.call(lambda: released.wait(HANG_S), timeout_s=None, what="x") for _ in range(2)]
     with pytest.raises(KerberosError, match="has left 2 calls without an answer"):
@@ -296,7 +296,7 @@ async def test_only_so_many_calls_hang_at_a_time() -> None:
 
 
 def test_a_thread_that_outlives_the_loop_harms_nothing() -> None:
-    """As when the process ends while the KDC is silent."""
+    """For example, the process ends while the KDC is silent."""
     threads, released = KdcThreads(), threading.Event()
 
     async def begin() -> None:

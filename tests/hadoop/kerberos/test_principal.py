@@ -1,4 +1,4 @@
-"""Names of principals, and which server is the right one."""
+"""Names of principals, and the choice of the right server."""
 
 import pytest
 
@@ -15,20 +15,20 @@ from nncache.hadoop.kerberos.principal import Principal, expected_server, on_hos
     ],
 )
 def test_a_principal_is_read_and_written_alike(text: str, principal: Principal) -> None:
-    """Host and realm may be absent."""
+    """Host and realm are optional."""
     assert parse_principal(text) == principal
     assert str(principal) == text
 
 
 @pytest.mark.parametrize("text", ["", "a/b/c@R", "a@b@c", "@R", "nn/@R", "a b", "a/b@"])
 def test_what_is_no_principal_is_refused(text: str) -> None:
-    """And the message shows what one looks like."""
+    """The error shows a valid principal."""
     with pytest.raises(ValueError, match=r"nncache/_HOST@EXAMPLE\.COM"):
         parse_principal(text)
 
 
 def test_host_means_the_name_in_lower_case() -> None:
-    """As SecurityUtil.replacePattern does; another host stays."""
+    """SecurityUtil.replacePattern does the same; any other host is kept."""
     assert on_host(Principal("nn", "_HOST", "R"), "NN1.Example.com") == Principal(
         "nn", "nn1.example.com", "R"
     )
@@ -51,7 +51,7 @@ CLAIMED = Principal("nn", "NN1.example.com")
     ],
 )
 def test_the_expected_server_is_asked_as_what_it_says_it_is(configured: str | None, address: str) -> None:
-    """With the configured realm; the server itself does not name one."""
+    """The realm is the configured one; the server names none."""
     principal = None if configured is None else parse_principal(configured)
     realm = "" if principal is None else principal.realm
     assert expected_server(principal, address, CLAIMED) == Principal("nn", "NN1.example.com", realm)
@@ -69,7 +69,7 @@ def test_the_expected_server_is_asked_as_what_it_says_it_is(configured: str | No
     ],
 )
 def test_another_server_is_refused(configured: str, address: str, claimed: Principal) -> None:
-    """By service, host or realm; the message names both."""
+    """Service, host or realm differ; the error names both principals."""
     with pytest.raises(ValueError, match=r"it calls itself .* is expected") as caught:
         expected_server(parse_principal(configured), address, claimed)
     assert str(claimed) in str(caught.value)

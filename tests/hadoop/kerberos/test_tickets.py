@@ -1,4 +1,4 @@
-"""When a ticket is got again, and what serves meanwhile."""
+"""When a ticket is renewed, and which one is used during the renewal."""
 
 import asyncio
 import ctypes
@@ -31,27 +31,27 @@ LIFE_S = 1000.0
 
 
 class Kdc:
-    """A KDC, a keytab and a clock, as `KeytabTickets` sees them."""
+    """A KDC, a keytab and a clock, as `KeytabTickets` uses them."""
 
     def __init__(self) -> None:
         self.now = 0.0
         self.life_s = LIFE_S
         self.failure = ""
         self.keytab = FileState(1)
-        self.caches: list[str] = []  # that there are
+        self.caches: list[str] = []  # existing ones
         self.asked = 0
-        self.answers = threading.Event()  # while it is not set the KDC is silent
+        self.answers = threading.Event()  # cleared: the KDC is silent
         self.answers.set()
         source = Source(self._get, lambda: self.keytab, self._new_cache, self.caches.remove)
         self.threads = KdcThreads()
         self.tickets = KeytabTickets("svc/h@R", source, self.threads, lambda: self.now)
 
     async def get(self, timeout_s: float = HANG_S) -> object:
-        """Return whose ticket there is: the number of the call that got it."""
+        """Return the ticket's number: that of the call that obtained it."""
         return (await self.tickets.get(timeout_s)).credentials
 
     async def settled(self) -> None:
-        """Return when all that was begun has been taken in."""
+        """Return when all calls in progress are finished."""
         await until_so(lambda: not self.threads.running)
         for _ in range(5):
             await asyncio.sleep(0)
@@ -72,12 +72,12 @@ class Kdc:
 
 @pytest.fixture
 def kdc() -> Kdc:
-    """One that answers."""
+    """Return a KDC that answers."""
     return Kdc()
 
 
 async def test_a_valid_ticket_is_used_until_half_its_life(kdc: Kdc) -> None:
-    """Then the next one is got beside it."""
+    """Then the next one is obtained in the background."""
     assert [await kdc.get(), await kdc.get()] == [1, 1]
     kdc.now = LIFE_S / 2
     assert await kdc.get() == 1
@@ -89,7 +89,7 @@ async def test_a_valid_ticket_is_used_until_half_its_life(kdc: Kdc) -> None:
 async def test_the_ticket_serves_to_its_end_while_the_kdc_fails(
     kdc: Kdc, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """K1: an outage costs nothing as long as tickets last; the log says until when."""
+    """K1: an outage costs nothing while tickets are valid; the log says until when."""
     await kdc.get()
     kdc.failure = "no KDC"
     kdc.now = LIFE_S / 2
@@ -97,7 +97,7 @@ async def test_the_ticket_serves_to_its_end_while_the_kdc_fails(
         for _ in range(3):
             assert await kdc.get() == 1
             await kdc.settled()
-        assert kdc.asked == 2  # not at once again
+        assert kdc.asked == 2  # not retried immediately
         kdc.now += RETRY_S
         assert await kdc.get() == 1
         await kdc.settled()
@@ -115,7 +115,7 @@ async def test_the_ticket_serves_to_its_end_while_the_kdc_fails(
 
 
 async def test_a_valid_ticket_is_never_waited_for(kdc: Kdc) -> None:
-    """K1: neither while the next one is being got, nor after that has failed."""
+    """K1: neither during a renewal nor after a failed one."""
     await kdc.get()
 
     def at_once() -> object:
@@ -137,7 +137,7 @@ async def test_a_valid_ticket_is_never_waited_for(kdc: Kdc) -> None:
 
 
 async def test_without_a_ticket_the_last_failure_is_repeated(kdc: Kdc) -> None:
-    """However many ask."""
+    """All callers get it, without another attempt."""
     kdc.failure = "wrong key"
     for _ in range(3):
         with pytest.raises(KerberosError, match="wrong key"):
@@ -151,7 +151,7 @@ async def test_without_a_ticket_the_last_failure_is_repeated(kdc: Kdc) -> None:
 
 
 async def test_those_who_ask_at_once_share_one_attempt(kdc: Kdc) -> None:
-    """K2, and each gives up at its own deadline."""
+    """K2: they share it, and each gives up at its own deadline."""
     kdc.answers.clear()
     with pytest.raises(KerberosError, match="the KDC does not answer"):
         await kdc.get(timeout_s=0.01)
@@ -164,7 +164,7 @@ async def test_those_who_ask_at_once_share_one_attempt(kdc: Kdc) -> None:
 
 
 async def test_a_hanging_attempt_does_not_block_others(kdc: Kdc) -> None:
-    """libkrb5 waits for about 50 s; a KDC that is back is found earlier."""
+    """libkrb5 waits for about 50 s; a second attempt finds a KDC that has recovered earlier."""
     kdc.answers.clear()
     with pytest.raises(KerberosError):
         await kdc.get(timeout_s=0.01)
@@ -174,11 +174,11 @@ async def test_a_hanging_attempt_does_not_block_others(kdc: Kdc) -> None:
     assert kdc.asked == 2
     kdc.answers.set()
     await kdc.settled()
-    assert len(kdc.caches) == 2  # the one in use, and the one before
+    assert len(kdc.caches) == 2  # the one in use, and the previous one
 
 
 async def test_a_silent_kdc_is_logged_once(kdc: Kdc, caplog: pytest.LogCaptureFixture) -> None:
-    """Of two attempts the first ends, with an error, when the second has long brought a ticket."""
+    """The first of two attempts ends with an error long after the second one obtained a ticket."""
     with caplog.at_level(logging.INFO):
         kdc.answers.clear()
         for _ in range(3):
@@ -199,7 +199,7 @@ async def test_a_silent_kdc_is_logged_once(kdc: Kdc, caplog: pytest.LogCaptureFi
 
 
 async def test_a_keytab_that_is_replaced_is_read_at_once(kdc: Kdc) -> None:
-    """The present ticket is used until the new one is there."""
+    """The present ticket is used until the new one is obtained."""
     await kdc.get()
     kdc.keytab = FileState(2)
     assert await kdc.get() == 1
@@ -208,7 +208,7 @@ async def test_a_keytab_that_is_replaced_is_read_at_once(kdc: Kdc) -> None:
 
 
 async def test_a_ticket_that_a_server_refused_is_got_again_first(kdc: Kdc) -> None:
-    """The server's key may have been changed; while the KDC is away the refused one is better than none."""
+    """The server's key may have changed; while the KDC is unavailable, the refused ticket is better than none."""
     await kdc.get()
     kdc.now = RETRY_S
     kdc.tickets.recheck()
@@ -220,7 +220,7 @@ async def test_a_ticket_that_a_server_refused_is_got_again_first(kdc: Kdc) -> No
 
 
 async def test_a_server_that_refuses_each_ticket_has_few_got(kdc: Kdc) -> None:
-    """It is asked four times a second, by each proxy, and its keytab is wrong: that is no matter of the KDC."""
+    """Each proxy calls it four times a second with a wrong keytab: the KDC must not suffer from that."""
     for _ in range(40):
         await kdc.get()
         kdc.tickets.recheck()
@@ -229,7 +229,7 @@ async def test_a_server_that_refuses_each_ticket_has_few_got(kdc: Kdc) -> None:
 
 
 async def test_caches_that_are_not_used_any_more_are_destroyed(kdc: Kdc) -> None:
-    """K3: a daemon gets tickets for years."""
+    """K3: a daemon obtains tickets for years."""
     for _ in range(10):
         kdc.now += LIFE_S
         await kdc.get()
@@ -238,14 +238,14 @@ async def test_caches_that_are_not_used_any_more_are_destroyed(kdc: Kdc) -> None
 
 
 async def test_a_ticket_that_ends_at_once_is_none(kdc: Kdc) -> None:
-    """As when this host's clock is far ahead."""
+    """For example, this host's clock is far ahead."""
     kdc.life_s = 1.0
     with pytest.raises(KerberosError, match="the clocks of this host and of the KDC agree"):
         await kdc.get()
 
 
 async def test_a_ticket_cache_is_read_for_each_connection() -> None:
-    """Another program renews it; an expired ticket says so."""
+    """Another program renews it; an expired ticket is an error."""
     lives = [100.0, 0.0]
     tickets = CachedTickets(lambda: KerberosTicket("t", lives.pop(0)), KdcThreads(), lambda: 0.0)
     tickets.recheck()
@@ -257,7 +257,7 @@ async def test_a_ticket_cache_is_read_for_each_connection() -> None:
 async def test_a_thread_that_cannot_be_started_counts_for_none(
     kdc: Kdc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """T2: it is an error of this call, and no place is lost to it."""
+    """T2: this call fails, and no thread slot is lost."""
 
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -274,7 +274,7 @@ async def test_a_thread_that_cannot_be_started_counts_for_none(
 
 
 async def test_the_figures_of_tickets_from_a_keytab(kdc: Kdc) -> None:
-    """When the newest was got and when it ends; and whether the last attempt failed."""
+    """When the newest ticket was obtained and when it expires, and whether the last attempt failed."""
     assert kdc.tickets.stats() == TicketStats()
     kdc.now = 5.0
     await kdc.get()
@@ -290,7 +290,7 @@ async def test_the_figures_of_tickets_from_a_keytab(kdc: Kdc) -> None:
 
 
 async def test_the_figures_of_a_ticket_cache() -> None:
-    """Its ticket is the same until it ends at another time; whole seconds may differ by one."""
+    """A ticket counts as new when its expiry changes; whole seconds may differ by one."""
     now, life_s = 10.0, 100.0
 
     def read() -> KerberosTicket:
@@ -317,7 +317,7 @@ async def test_the_figures_of_a_ticket_cache() -> None:
 
 
 def test_a_cache_is_gone_once_it_is_destroyed(realm: KdcServer) -> None:
-    """And each has a name of its own."""
+    """Each cache has its own name."""
     cache, other = new_cache(), new_cache()
     assert cache != other
     ticket_from_keytab(Principal("alice", realm=REALM), str(realm.keytab("alice")), cache)
@@ -328,7 +328,7 @@ def test_a_cache_is_gone_once_it_is_destroyed(realm: KdcServer) -> None:
 
 
 def test_without_libkrb5_nothing_is_destroyed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with another implementation of Kerberos: tickets stay, and end."""
+    """For example, with another implementation of Kerberos tickets remain until they expire."""
 
     def fail(_: str) -> None:
         raise OSError("not found")

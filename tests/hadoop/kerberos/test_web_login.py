@@ -1,4 +1,4 @@
-"""Logging in at web servers: which requests carry what."""
+"""Logins at web servers: the token or cookie of each request."""
 
 import base64
 import time
@@ -28,16 +28,16 @@ COOKIE = "hadoop.auth=u=svc&p=svc@R&t=kerberos&e=1&s=abc="
 
 @dataclass
 class NameNode:
-    """A web server that believes one cookie, and each token once."""
+    """A web server that accepts one cookie, and each token once."""
 
     cookie: str = COOKIE
     set_cookie: str = SET
     asked: list[tuple[str | None, str | None]] = field(default_factory=list)
-    refusal: tuple[int, str] | None = None  # of tokens
-    renewed: dict[str, str] = field(default_factory=dict)  # fields of replies to the cookie
-    cuts: int = 0  # so many replies to a token are lost
+    refusal: tuple[int, str] | None = None  # to a token
+    renewed: dict[str, str] = field(default_factory=dict)  # header fields of replies to the cookie
+    cuts: int = 0  # replies to a token that are still to be lost
     answer: int = 200
-    asks: bool = True  # for a login
+    asks: bool = True  # whether it asks for a login
     browsers_elsewhere: bool = (
         False  # to whom a `User-Agent` means a browser (AltKerberosAuthenticationHandler)
     )
@@ -75,7 +75,7 @@ class NameNode:
 async def serving(
     namenode: NameNode, identity: KerberosIdentity, host: str = "127.0.0.1"
 ) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
-    """Serve it, and make a session that logs in there."""
+    """Serve it, and yield a session that logs in there."""
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", namenode.handle)
     async with TestServer(app, host=host) as server:
@@ -88,14 +88,14 @@ async def serving(
 
 @asynccontextmanager
 async def fake_cluster() -> AsyncIterator[tuple[NameNode, CountedIdentity, aiohttp.ClientSession, str]]:
-    """A web server, and a session that logs in there."""
+    """Yield a web server, and a session that logs in there."""
     namenode, identity = NameNode(), CountedIdentity()
     async with serving(namenode, identity) as (session, url):
         yield namenode, identity, session, url
 
 
 async def test_one_token_and_then_the_cookie() -> None:
-    """The first request learns that one is needed."""
+    """The first request learns that a login is needed."""
     async with fake_cluster() as (namenode, _, session, url):
         for _ in range(3):
             async with session.get(url) as reply:
@@ -104,7 +104,7 @@ async def test_one_token_and_then_the_cookie() -> None:
 
 
 async def test_no_request_of_ours_is_taken_for_a_browsers() -> None:
-    """Where these log in elsewhere, such as at Knox: who names no `User-Agent` is none."""
+    """Browsers log in elsewhere, such as at Knox; a client without a `User-Agent` is no browser."""
     async with fake_cluster() as (namenode, _, session, url):
         namenode.browsers_elsewhere = True
         await check_guarded(session, url.removeprefix("http://").rstrip("/"))
@@ -116,7 +116,7 @@ async def test_no_request_of_ours_is_taken_for_a_browsers() -> None:
 
 @pytest.mark.parametrize("host", ["LOCALHOST", "LocalHost"])
 async def test_the_case_of_a_hosts_name_is_no_matter(host: str) -> None:
-    """As settings have it, and as an URL does, which has it in small letters."""
+    """Settings may have any case, while a URL has the host in lower case."""
     namenode, identity = NameNode(), CountedIdentity(host="localhost")
     async with serving(namenode, identity, host) as (session, url):
         async with session.get(URL(url, encoded=True)) as reply:
@@ -131,7 +131,7 @@ async def test_the_case_of_a_hosts_name_is_no_matter(host: str) -> None:
 
 
 async def test_a_cookie_that_has_ended_is_replaced() -> None:
-    """By another token."""
+    """A new token replaces it."""
     async with fake_cluster() as (namenode, _, session, url):
         await session.get(url)
         namenode.cookie = "hadoop.auth=new"
@@ -144,7 +144,7 @@ async def test_a_cookie_that_has_ended_is_replaced() -> None:
 
 
 async def test_a_token_is_never_sent_twice() -> None:
-    """W1: aiohttp repeats a GET whose connection was lost, and a NameNode refuses a token that comes twice."""
+    """W1: aiohttp retries a GET whose connection was lost, and a NameNode refuses a token that it has seen."""
     async with fake_cluster() as (namenode, _, session, url):
         namenode.cuts = 1
         async with session.get(url) as reply:
@@ -154,7 +154,7 @@ async def test_a_token_is_never_sent_twice() -> None:
 
 
 async def test_a_403_to_one_whom_the_server_knows_is_passed_on() -> None:
-    """It comes with a cookie: access is denied, not the token."""
+    """It comes with a cookie: access is denied, the token is accepted."""
     async with fake_cluster() as (namenode, identity, session, url):
         namenode.answer = 403
         async with session.get(url) as reply:
@@ -164,7 +164,7 @@ async def test_a_403_to_one_whom_the_server_knows_is_passed_on() -> None:
 
 @pytest.mark.parametrize("refusal", [(403, "GSSException: Request is a replay (34)"), (401, "Unauthorized")])
 async def test_a_token_that_is_refused_is_an_error_with_advice(refusal: tuple[int, str]) -> None:
-    """And the ticket for that server is got again."""
+    """The ticket for that server is obtained again."""
     async with fake_cluster() as (namenode, identity, session, url):
         namenode.refusal = refusal
         with pytest.raises(KerberosError, match=r"does not accept svc@R as HTTP/127\.0\.0\.1: .*its keytab"):
@@ -173,7 +173,7 @@ async def test_a_token_that_is_refused_is_an_error_with_advice(refusal: tuple[in
 
 
 async def test_without_a_ticket_the_reason_is_raised() -> None:
-    """It is not the server's."""
+    """It is not the server's fault."""
     async with fake_cluster() as (_, identity, session, url):
         identity.failure = "no ticket"
         with pytest.raises(KerberosError, match="no ticket"):
@@ -194,7 +194,7 @@ async def test_only_named_addresses_get_a_token_or_cookie() -> None:
 @pytest.mark.parametrize("answer", [200, 307, 403, 404])
 @pytest.mark.parametrize("proof", ["", "Negotiate", "Negotiate other"])
 async def test_a_server_that_does_not_prove_its_name_is_not_believed(answer: int, proof: str) -> None:
-    """Whatever its status, and its cookie is not kept: W3."""
+    """W3: whatever its status; and its cookie is not stored."""
     async with fake_cluster() as (namenode, identity, session, url):
         namenode.answer, namenode.proves = answer, lambda _: proof
         for _ in range(2):
@@ -207,7 +207,7 @@ async def test_a_server_that_does_not_prove_its_name_is_not_believed(answer: int
 
 
 async def test_a_failure_before_the_login_is_passed_on() -> None:
-    """A server that starts, or is overloaded, proves nothing, and nothing of it is believed."""
+    """A server that is starting or overloaded proves nothing, and nothing in its reply is trusted."""
     async with fake_cluster() as (namenode, _, session, url):
         namenode.answer, namenode.proves = 503, lambda _: ""
         async with session.get(url) as reply:
@@ -230,7 +230,7 @@ async def test_a_cookie_is_renewed_by_the_server_to_which_it_went() -> None:
 
 
 async def test_without_a_login_no_cookie_is_set() -> None:
-    """W3, W4: /jmx is open on some clusters, WebHDFS of a secured one never; a refusal is passed on."""
+    """W3, W4: /jmx needs no login on some clusters, WebHDFS of a secured one always does; a refusal is passed on."""
     async with fake_cluster() as (namenode, identity, session, url):
         namenode.asks = False
         for path in ("jmx", "jmx"):
@@ -254,7 +254,7 @@ PROVES = ("its own", "nothing", "garbage", "another key", "an earlier answer")
 
 @pytest.mark.parametrize("what", PROVES)
 async def test_only_who_has_the_key_of_the_server_can_prove_its_name(realm: KdcServer, what: str) -> None:
-    """With real tickets: an impostor takes any token, and sends back what it has."""
+    """With real tickets: an impostor accepts any token, and replies with whatever it has."""
     keytab = realm.keytab("alice")
     keytab.chmod(0o400)
     settings = KerberosSettings(principal=f"alice@{REALM}", keytab=str(keytab))
@@ -282,20 +282,20 @@ async def test_only_who_has_the_key_of_the_server_can_prove_its_name(realm: KdcS
 
 
 def accepted(realm: KdcServer, field: str, host: str) -> str:
-    """Return what a server with the key of HTTP/host answers to this field."""
+    """Return the reply of a server with the key of HTTP/host to this field."""
     theirs = acceptor(realm.keytab(f"HTTP/{host}"), f"HTTP@{host}")
     token = theirs.step(base64.b64decode(field.removeprefix("Negotiate ")))
     return f"Negotiate {base64.b64encode(token).decode()}"
 
 
 async def proof_of(realm: KdcServer, identity: KerberosIdentity, host: str) -> str:
-    """Return what such a server has answered once."""
+    """Return an earlier reply of such a server."""
     negotiation = await identity.negotiation(host, 10.0)
     return accepted(realm, negotiation.field, host)
 
 
 async def test_a_cookie_can_be_shown_elsewhere_and_taken_back() -> None:
-    """By those who ask in another way; a later one is not forgotten for an earlier one's sake."""
+    """Other clients may use and reject it; rejecting an earlier cookie keeps a later one."""
     async with fake_cluster() as (namenode, identity, session, url):
         login = WebLogin(identity, [url[7:-1]], timeout_s=10.0)
         address = url[7:-1]
@@ -315,13 +315,13 @@ QUESTION = "/webhdfs/v1/?op=GETHOMEDIRECTORY&user.name=nncache-probe"
 
 
 async def log_in(request: aiohttp.ClientRequest, handler: ClientHandlerType) -> aiohttp.ClientResponse:
-    """Stand for `WebLogin`."""
+    """Stands in for `WebLogin`."""
     request.headers["Authorization"] = "Negotiate token"
     return await handler(request)
 
 
 async def asked(status: int, then: int = 200) -> str:
-    """Return which error a server with these answers gets, the second to a login; "" for none."""
+    """Return the error for a server with these statuses, the second after a login; "" for none."""
     asked = []
 
     async def handle(request: web.Request) -> web.Response:
@@ -342,7 +342,7 @@ async def asked(status: int, then: int = 200) -> str:
 
 
 async def test_only_a_401_shows_that_it_asks() -> None:
-    """Anything else has come past the authentication, says nothing about it, or asks for no Kerberos."""
+    """Any other status passed authentication, says nothing about it, or does not ask for Kerberos."""
     assert await asked(401) == ""
     assert await asked(401, then=403) == ""
     assert "hadoop.http.authentication.type=kerberos" in await asked(200)
@@ -352,7 +352,7 @@ async def test_only_a_401_shows_that_it_asks() -> None:
 
 
 async def test_no_reply_is_no_answer() -> None:
-    """It is asked again with the next probe."""
+    """The next probe asks again."""
     async with aiohttp.ClientSession() as session:
         with pytest.raises(JmxUnavailableError, match="cannot connect"):
             await check_guarded(session, f"127.0.0.1:{unused_port()}")

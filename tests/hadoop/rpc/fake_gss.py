@@ -1,4 +1,4 @@
-"""A GSS context that keeps no secret: what it protects is marked, and in order."""
+"""A GSS context without secrets: protected data is marked and numbered."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from nncache.hadoop.kerberos.principal import Principal
 
 
 class FakeContext(GssContext):
-    """Complete after `rounds` tokens; wraps as `kind + number + data`, which the other side's unwraps."""
+    """Complete after `rounds` tokens; wraps data as `kind + number + data`, which the other side unwraps."""
 
     def __init__(self, rounds: int = 2) -> None:
         self.rounds = rounds
@@ -19,21 +19,21 @@ class FakeContext(GssContext):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all tokens were taken."""
+        """Whether all tokens were exchanged."""
         return len(self.steps) >= self.rounds
 
     def step(self, server: Principal, challenge: bytes | None) -> bytes:
-        """Return the next token; the last is empty."""
+        """Return the next token; the last one is empty."""
         self.steps.append((str(server), challenge))
         return b"" if self.is_complete and self.rounds > 1 else b"token%d" % len(self.steps)
 
     def wrap(self, data: bytes, *, encrypts: bool) -> bytes:
-        """Mark it."""
+        """Add the mark."""
         self._wrapped += 1
         return b"%s%03d" % (b"E" if encrypts else b"S", self._wrapped) + data
 
     def unwrap(self, data: bytes, *, is_encrypted: bool) -> bytes:
-        """Take off the mark."""
+        """Check and remove the mark."""
         self._unwrapped += 1
         if data[:4] != b"%s%03d" % (b"E" if is_encrypted else b"S", self._unwrapped):
             raise KerberosError("it is not what the context expects")
@@ -41,15 +41,15 @@ class FakeContext(GssContext):
 
 
 class FakeTokens(Initiator):
-    """The tokens of a context, each when the test says so, or at once."""
+    """The tokens of a context, each when the test releases it, or immediately."""
 
     def __init__(self, context: FakeContext) -> None:
         self.context: FakeContext = context
         self.failure: Exception | None = None
-        self.held: list[Callable[[], None]] | None = None  # with a list tokens come when these are called
+        self.held: list[Callable[[], None]] | None = None  # each token waits for its entry
 
     def step(self, server: Principal, challenge: bytes | None) -> "asyncio.Future[bytes]":
-        """Return a future of the next token."""
+        """Return a future with the next token."""
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
         def settle() -> None:

@@ -1,4 +1,4 @@
-"""A server that logs clients in with a fake GSS context, and protects what follows."""
+"""A server that logs clients in with a fake GSS context, and protects the messages after it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -15,16 +15,16 @@ SASL = -33 % 2**32
 
 @dataclass(slots=True)
 class SaslServer:
-    """What it offers, and what it has seen."""
+    """The server's offer and behaviour, and its records."""
 
     mask: int = 4
     cut: Callable[[bytes], list[bytes]] = lambda frames: [frames]
-    """How what one reply consists of is cut into pieces, each under a protection of its own."""
+    """Cuts the frames of a reply into pieces, each protected separately."""
     body: bytes = client.GetFileInfoResponse().SerializeToString()  # of each reply
     address: str = ""
     calls: list[int] = field(default_factory=list)
     contexts: list[bytes] = field(default_factory=list)
-    is_silent: bool = False  # from the first token on
+    is_silent: bool = False  # after the first token
 
 
 def sasl(message: pb.RpcSasl) -> bytes:
@@ -70,7 +70,7 @@ async def _serve(server: SaslServer, reader: asyncio.StreamReader, writer: async
         if server.is_silent:
             await reader.read()
         writer.write(sasl(pb.RpcSasl(state=pb.RpcSasl.CHALLENGE, token=token)))
-    context.wrap(b"", encrypts=False)  # the offer above
+    context.wrap(b"", encrypts=False)  # for the offer above
     choice = pb.RpcSasl.FromString((await _frame(reader))[1]).token
     assert context.unwrap(choice, is_encrypted=False)[0] == server.mask
     writer.write(sasl(pb.RpcSasl(state=pb.RpcSasl.SUCCESS)))

@@ -1,4 +1,4 @@
-"""A Hadoop RPC server made of a table of answers; it speaks the wire format with its own code."""
+"""A Hadoop RPC server with an answer function; it implements the wire format independently."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -32,7 +32,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Send these bytes as they are."""
+    """Send these bytes verbatim."""
 
     data: bytes
 
@@ -44,7 +44,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """Answer when the event is set; others are answered meanwhile."""
+    """Answer when the event is set; other calls are answered before."""
 
     released: asyncio.Event
     answer: "Answer"
@@ -52,7 +52,7 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """Say nothing."""
+    """Do not answer."""
 
 
 Answer = Result | Failure | Raw | Cut | Later | Never
@@ -60,15 +60,15 @@ Answer = Result | Failure | Raw | Cut | Later | Never
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a client asked."""
+    """A client's call."""
 
     user: str
     protocol: str
     method: str
     request: bytes
     call_id: int
-    connection: int  # counts the connections of the server, from 1
-    real_user: str = ""  # who acts for the user, if any
+    connection: int  # number of the server's connection, from 1
+    real_user: str = ""  # the proxy user, if any
 
 
 @dataclass(slots=True)
@@ -86,19 +86,19 @@ class FakeServer:
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def cut_all(self) -> None:
-        """Close all connections, as a NameNode does that ends, or that finds them idle."""
+        """Close all connections, like a NameNode that ends, or that closes idle ones."""
         for writer in self.writers:
             writer.transport.abort()
         self.writers.clear()
 
     async def until(self, rule: Callable[[], bool]) -> None:
-        """Wait until this has come true; looked at whenever something arrives."""
+        """Wait until the rule is true; it is checked whenever something arrives."""
         async with asyncio.timeout(HANG_S), self.changed:
             await self.changed.wait_for(rule)
 
 
 def messages(frame: bytes) -> list[bytes]:
-    """Take a frame apart; written again here, as the client's own code is what is tested."""
+    """Split a frame into messages, independently of the client's own code."""
     parts = []
     while frame:
         length = shift = 0
@@ -114,7 +114,7 @@ def messages(frame: bytes) -> list[bytes]:
 
 
 def frame_of(*parts: bytes) -> bytes:
-    """Put a frame together."""
+    """Build a frame."""
     body = b""
     for part in parts:
         length = len(part)
@@ -126,7 +126,7 @@ def frame_of(*parts: bytes) -> bytes:
 
 
 def failure_frame(call_id: int, failure: Failure) -> bytes:
-    """Render an exception as a NameNode does, stack trace and all."""
+    """Encode an exception as a NameNode does, with its stack trace."""
     header = pb.RpcResponseHeader(
         call_id=call_id % 2**32,
         status=pb.RpcResponseHeader.FATAL if failure.is_fatal else pb.RpcResponseHeader.ERROR,
@@ -222,7 +222,7 @@ async def _answer(writer: asyncio.StreamWriter, call_id: int, answer: Answer) ->
 
 
 def version(namespace: Namespace) -> Result:
-    """Answer versionRequest."""
+    """Return the answer to versionRequest."""
     reply = client.VersionResponse()
     reply.info.block_pool_id = namespace.block_pool
     reply.info.storage_info.cluster_id = namespace.cluster_id

@@ -1,4 +1,4 @@
-"""Connections as callers: bounded, kept while they are used, closed afterwards."""
+"""Connections as callers: limited in number, kept while in use, closed afterwards."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ ALICE, BOB, CAROL = RpcUser("alice"), RpcUser("bob"), RpcUser("carol")
 
 
 class Clock:
-    """Stands still until it is set."""
+    """Stands in for the clock; the test sets it."""
 
     now = 0.0
 
@@ -33,7 +33,7 @@ def closed(call: Call) -> Answer:
 
 @asynccontextmanager
 async def lender(clock: Clock | None = None, *, most: int = 2) -> AsyncIterator[CallerConnections]:
-    """Keep few connections for a while."""
+    """Yield a small pool of connections, and close it."""
     callers = CallerConnections(clock or Clock(), timeout_s=5.0, max_connections=most)
     try:
         yield callers
@@ -42,13 +42,13 @@ async def lender(clock: Clock | None = None, *, most: int = 2) -> AsyncIterator[
 
 
 async def ask(callers: CallerConnections, server: FakeServer, user: RpcUser) -> None:
-    """Ask as this user."""
+    """Send a query as this user."""
     async with callers.borrow(server.address, user, None) as rpc:
         assert await rpc.is_file_closed("/f")
 
 
 async def test_each_is_asked_as_themselves_over_one_connection() -> None:
-    """A second question needs no second connection."""
+    """A second query uses the same connection."""
     async with fake_server(closed) as server, lender() as callers:
         for user in (ALICE, BOB, ALICE):
             await ask(callers, server, user)
@@ -60,7 +60,7 @@ async def test_each_is_asked_as_themselves_over_one_connection() -> None:
 
 
 async def test_who_acts_for_somebody_has_a_connection_of_their_own() -> None:
-    """The NameNode must learn both names: what oozie may not do, alice may, and the other way round."""
+    """The NameNode must get both names: oozie and alice have different rights."""
     async with fake_server(closed) as server, lender() as callers:
         await ask(callers, server, ALICE)
         await ask(callers, server, RpcUser("alice", real_name="oozie"))
@@ -69,7 +69,7 @@ async def test_who_acts_for_somebody_has_a_connection_of_their_own() -> None:
 
 
 async def test_the_one_used_longest_ago_makes_room() -> None:
-    """L1: and it is closed, not forgotten."""
+    """L1: the least recently used connection is closed."""
     async with fake_server(closed) as server, lender() as callers:
         for user in (ALICE, BOB, ALICE, CAROL, ALICE, BOB):
             await ask(callers, server, user)
@@ -79,7 +79,7 @@ async def test_the_one_used_longest_ago_makes_room() -> None:
 
 
 async def test_one_in_use_makes_no_room() -> None:
-    """L2: who finds all in use is told so, without a question."""
+    """L2: if all connections are in use, the caller gets an error, and no query is sent."""
     released = asyncio.Event()
     async with (
         fake_server(lambda _: Later(released, CLOSED)) as server,
@@ -91,13 +91,13 @@ async def test_one_in_use_makes_no_room() -> None:
         await server.until(lambda: len(server.calls) == 2)
         with pytest.raises(TooManyCallersError, match=r"^all 2 connections as callers are in use$"):
             await ask(callers, server, CAROL)
-        tasks.create_task(ask(callers, server, ALICE))  # of the same user any number may ask
+        tasks.create_task(ask(callers, server, ALICE))  # one user may have any number of queries
         released.set()
     assert [call.user for call in server.calls] == ["alice", "bob", "alice"]
 
 
 async def test_what_nobody_uses_is_closed() -> None:
-    """A NameNode keeps no file open for a caller who has gone."""
+    """A NameNode keeps no descriptor open for a caller who has left."""
     clock = Clock()
     async with fake_server(closed) as server, lender(clock) as callers:
         await ask(callers, server, ALICE)
@@ -119,7 +119,7 @@ async def test_what_nobody_uses_is_closed() -> None:
 
 
 async def test_closed_for_good() -> None:
-    """Calls under way fail, and nothing is lent any more."""
+    """Calls in flight fail, and no connection is lent any more."""
     async with fake_server(closed) as server, lender() as callers:
         await ask(callers, server, ALICE)
         async with callers.borrow(server.address, ALICE, None) as rpc:

@@ -1,4 +1,4 @@
-"""Which namespace is at the other end of a connection: `connection.py` asks, `hadoop/namespace.py` compares."""
+"""The namespace at the other end of a connection: `connection.py` queries it, `hadoop/namespace.py` compares it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -30,7 +30,7 @@ class Moving:
 
     def __init__(self) -> None:
         self.namespace = OURS
-        self.refusal: Answer | None = None  # of versionRequest
+        self.refusal: Answer | None = None  # to versionRequest
 
     def answer(self, call: Call) -> Answer:
         """Answer a call."""
@@ -40,7 +40,7 @@ class Moving:
 
 
 def check_of(address: str) -> NamespaceCheck:
-    """Return a check of a NameNode that says over HTTP that it serves OURS."""
+    """Return a check of a NameNode that reports OURS over HTTP."""
     check = NamespaceCheck("nn:9870", address)
     check.note_over_http(OURS)
     return check
@@ -48,7 +48,7 @@ def check_of(address: str) -> NamespaceCheck:
 
 @asynccontextmanager
 async def comparing() -> AsyncIterator[tuple[Moving, FakeServer, RpcConnection, NamespaceCheck]]:
-    """Run such a server, and give a connection to it that is compared."""
+    """Run the server, and yield a checked connection to it."""
     moving = Moving()
     async with fake_server(moving.answer) as server:
         check = check_of(server.address)
@@ -60,7 +60,7 @@ async def comparing() -> AsyncIterator[tuple[Moving, FakeServer, RpcConnection, 
 
 
 async def test_each_connection_is_compared_before_its_first_call() -> None:
-    """I4: once for each connection; one that leads to another namespace is asked nothing and is closed."""
+    """I4: once per connection; one to another namespace sends no call and is closed."""
     async with comparing() as (moving, server, connection, _):
         assert await ask(connection)
         assert await ask(connection)
@@ -84,7 +84,7 @@ async def test_each_connection_is_compared_before_its_first_call() -> None:
 
 
 async def test_another_namespace_over_http_ends_the_connection() -> None:
-    """I4: a NameNode was formatted, or its HTTP address leads elsewhere now."""
+    """I4: a NameNode was formatted, or its HTTP address now leads elsewhere."""
     async with comparing() as (moving, server, connection, check):
         assert await ask(connection)
         check.note_over_http(THEIRS)
@@ -100,7 +100,7 @@ async def test_another_namespace_over_http_ends_the_connection() -> None:
     [Failure("org.apache.hadoop.security.AccessControlException", "no"), Cut(), Raw(b"\x00\x00\x00\x01\x00")],
 )
 async def test_a_server_that_does_not_say_is_asked_nothing(refusal: Answer) -> None:
-    """A question whose answer may be another cluster's is not sent."""
+    """A query that another cluster might answer is not sent."""
     async with comparing() as (moving, server, connection, _):
         moving.refusal = refusal
         with pytest.raises(RpcError):
@@ -111,7 +111,7 @@ async def test_a_server_that_does_not_say_is_asked_nothing(refusal: Answer) -> N
 
 
 async def test_those_who_wait_for_a_connection_share_its_refusal() -> None:
-    """One attempt is enough for all calls that were waiting when it began."""
+    """One attempt suffices for all calls that were waiting when it started."""
     released = asyncio.Event()
     async with comparing() as (moving, server, connection, _):
         moving.refusal = Later(released, version(THEIRS))
@@ -131,7 +131,7 @@ async def _failure(connection: RpcConnection) -> RpcUnavailableError:
 
 
 async def test_a_connection_that_was_compared_is_not_asked_again() -> None:
-    """It ends with the process at its other end; a new one is compared, by whatever needs it first."""
+    """It ends with the process at its other end; the first user of a new connection compares it."""
     async with comparing() as (moving, server, connection, _):
         for _ in range(2):
             await connection.confirm_namespace(5.0)
@@ -140,7 +140,7 @@ async def test_a_connection_that_was_compared_is_not_asked_again() -> None:
         moving.namespace = THEIRS
         server.cut_all()
         with pytest.raises(WrongAddressError):
-            await ask(connection)  # which finds the connection lost
+            await ask(connection)  # which finds that the connection is lost
         with pytest.raises(WrongAddressError):
             await connection.confirm_namespace(5.0)
         moving.namespace = OURS
@@ -152,7 +152,7 @@ async def test_a_connection_that_was_compared_is_not_asked_again() -> None:
 
 
 async def test_a_confirmed_connection_ends_another_ones_trouble() -> None:
-    """N2: as callers have connections of their own, and nobody need make a new one to find that all is well."""
+    """N2: callers have their own connections, and none of them has to reconnect to end the trouble."""
     async with comparing() as (moving, server, callers, check):
         ours = RpcConnection(server.address, "hdfs", check=check)
         await ours.confirm_namespace(5.0)
@@ -166,7 +166,7 @@ async def test_a_confirmed_connection_ends_another_ones_trouble() -> None:
 
 
 async def test_a_connection_is_waited_for_no_longer_than_that() -> None:
-    """A server that accepts and says nothing."""
+    """The server accepts the connection and sends nothing."""
     never = asyncio.Event()
     async with comparing() as (moving, _, connection, _):
         moving.refusal = Later(never, version(OURS))

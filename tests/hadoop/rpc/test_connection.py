@@ -40,7 +40,7 @@ NO = Result(client.IsFileClosedResponse(result=False))
 
 @asynccontextmanager
 async def connected(answer: Callable[[Call], Answer]) -> AsyncIterator[tuple[FakeServer, RpcConnection]]:
-    """Run a server, and give a connection to it as alice."""
+    """Run a server, and yield a connection to it as alice."""
     async with fake_server(answer) as server:
         connection = RpcConnection(server.address, "alice")
         try:
@@ -52,18 +52,18 @@ async def connected(answer: Callable[[Call], Answer]) -> AsyncIterator[tuple[Fak
 async def ask(
     connection: RpcConnection, path: str = "/f", *, method: Method = READ, timeout_s: float = 5.0
 ) -> bool:
-    """Ask whether a file is closed."""
+    """Query whether a file is closed."""
     request = client.IsFileClosedRequest(src=path)
     return (await connection.call(method, request, client.IsFileClosedResponse, timeout_s)).result
 
 
 def path_of(call: Call) -> str:
-    """Return the path that a call is about."""
+    """Return the path of a call."""
     return client.IsFileClosedRequest.FromString(call.request).src
 
 
 async def test_a_call_brings_its_result() -> None:
-    """The first call connects, says who asks and asks; later ones use the same connection."""
+    """The first call connects, sends the context and the call; later calls use the same connection."""
     async with connected(lambda _: YES) as (server, connection):
         assert connection.connection_id == 0
         assert await ask(connection)
@@ -76,7 +76,7 @@ async def test_a_call_brings_its_result() -> None:
 
 
 async def test_calls_share_one_connection_and_overtake_each_other() -> None:
-    """Many at a time, connected once; a reply finds its call though it comes out of order."""
+    """Many concurrent calls connect once; replies are matched to their calls in any order."""
     released = asyncio.Event()
 
     def answer(call: Call) -> Answer:
@@ -95,7 +95,7 @@ async def test_calls_share_one_connection_and_overtake_each_other() -> None:
 
 
 async def test_a_cancelled_call_harms_no_other() -> None:
-    """Whoever gives up leaves; the others on the connection get their replies, and it stays in use."""
+    """The other calls on the connection get their replies, and it stays in use."""
     released = asyncio.Event()
     async with connected(lambda _: Later(released, YES)) as (server, connection):
         async with asyncio.TaskGroup() as tasks:
@@ -111,19 +111,19 @@ async def test_a_cancelled_call_harms_no_other() -> None:
 
 
 async def test_who_gives_up_while_connecting_leaves_it_to_the_next() -> None:
-    """The call that began to connect is cancelled; the one that waited for it connects and succeeds."""
+    """The call that started to connect is cancelled; the one that waited for it connects and succeeds."""
     async with connected(lambda _: YES) as (_, connection):
         async with asyncio.TaskGroup() as tasks:
             first = tasks.create_task(ask(connection))
             second = tasks.create_task(ask(connection))
-            await asyncio.sleep(0)  # both are at it now
+            await asyncio.sleep(0)  # both are waiting now
             first.cancel()
         assert first.cancelled()
         assert second.result()
 
 
 async def test_a_call_that_is_too_slow_leaves_the_others_alone() -> None:
-    """A deadline is one call's own, and the connection stays as long as anything arrives over it."""
+    """Each call has its own deadline, and the connection stays while anything arrives over it."""
     async with connected(lambda call: Never() if path_of(call) == "/slow" else YES) as (server, connection):
 
         async def quick() -> bool:
@@ -141,7 +141,7 @@ async def test_a_call_that_is_too_slow_leaves_the_others_alone() -> None:
 
 
 async def test_a_connection_that_says_nothing_is_replaced() -> None:
-    """After a deadline in utter silence the next call connects anew; who still waits on the old one may."""
+    """After a deadline in complete silence the next call reconnects; calls on the old connection may still wait."""
     released = asyncio.Event()
     answers: dict[str, Answer] = {"/slow": Never(), "/patient": Later(released, NO)}
     async with connected(lambda call: answers.get(path_of(call), YES)) as (server, connection):
@@ -160,7 +160,7 @@ async def test_a_connection_that_says_nothing_is_replaced() -> None:
 
 
 async def test_a_read_is_asked_again_when_the_connection_is_lost() -> None:
-    """A NameNode that closes an idle connection, or restarts, costs a read no failure, only a reconnection."""
+    """A NameNode that closes an idle connection, or restarts, costs a read only a reconnect."""
     async with connected(lambda _: YES) as (server, connection):
         assert await ask(connection)
         server.answer = lambda call: Cut() if call.connection == 1 else YES
@@ -173,7 +173,7 @@ async def test_a_read_is_asked_again_when_the_connection_is_lost() -> None:
 
 @pytest.mark.parametrize(("method", "asked"), [(READ, 2), (WRITE, 1)], ids=["read", "write"])
 async def test_only_a_read_is_asked_again_and_only_once(method: Method, asked: int) -> None:
-    """A NameNode that cuts every connection is not asked for ever; what came of a write is unknown, and it is said."""
+    """Endless cuts cause no endless retries; the error says that a write's outcome is unknown."""
     async with connected(lambda _: Cut()) as (server, connection):
         with pytest.raises(RpcUnavailableError, match="cut") as caught:
             await ask(connection, method=method)
@@ -182,7 +182,7 @@ async def test_only_a_read_is_asked_again_and_only_once(method: Method, asked: i
 
 
 async def test_nobody_there() -> None:
-    """A port that refuses is an error at once, which says that nothing was sent."""
+    """A refused port fails immediately, and the error says that nothing was sent."""
     async with fake_server(lambda _: YES) as server:
         address = server.address
     connection = RpcConnection(address, "alice")
@@ -193,7 +193,7 @@ async def test_nobody_there() -> None:
 
 
 async def test_a_herd_does_not_connect_one_after_the_other() -> None:
-    """When connecting fails, those who waited for it fail with it."""
+    """If the connect fails, all calls that waited for it fail."""
     async with fake_server(lambda _: YES) as server:
         address = server.address
     connection = RpcConnection(address, "alice")
@@ -207,9 +207,9 @@ async def test_a_herd_does_not_connect_one_after_the_other() -> None:
 
 
 async def test_no_connection_in_time() -> None:
-    """A host that swallows all packets costs the deadline and no more, and nothing was sent."""
+    """A host that drops all packets costs the deadline and no more, and nothing was sent."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.socket() as queued:
-        queued.connect(full.getsockname())  # fills the queue: Linux drops what comes next
+        queued.connect(full.getsockname())  # fills the queue: Linux drops later connects
         connection = RpcConnection(f"127.0.0.1:{full.getsockname()[1]}", "alice")
         with pytest.raises(RpcUnavailableError, match="no connection in") as caught:
             await ask(connection, timeout_s=0.1)
@@ -218,7 +218,7 @@ async def test_no_connection_in_time() -> None:
 
 
 async def test_an_exception_of_the_server_is_this_calls_own() -> None:
-    """It comes as data with its verdict; the connection stays."""
+    """It arrives as data with its verdict, and the connection stays."""
     failure = Failure("org.apache.hadoop.ipc.StandbyException", "not me")
     async with connected(lambda _: failure) as (server, connection):
         with pytest.raises(
@@ -233,7 +233,7 @@ async def test_an_exception_of_the_server_is_this_calls_own() -> None:
 
 
 async def test_a_server_that_refuses_simple_authentication_says_so() -> None:
-    """A secured NameNode answers the context with a fatal error of its own call id."""
+    """A secured NameNode answers the context with a fatal error that has its own call id."""
     failure = Failure(
         "org.apache.hadoop.security.AccessControlException",
         "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]",
@@ -247,7 +247,7 @@ async def test_a_server_that_refuses_simple_authentication_says_so() -> None:
 
 @pytest.mark.parametrize("kind", ["RetriableException", "StandbyException"])
 async def test_a_busy_server_refuses_one_call_and_ends_the_connection(kind: str) -> None:
-    """With ipc.PORT.backoff.enable: that call was not carried out, of the others nothing is known."""
+    """With ipc.PORT.backoff.enable: that call was not carried out; the outcome of the others is unknown."""
     busy = Failure(f"org.apache.hadoop.ipc.{kind}", "Server too busy - disconnecting", is_fatal=True)
     answers: dict[str, Answer] = {"/busy": busy, "/other": Never()}
     async with connected(lambda call: answers.get(path_of(call), YES)) as (server, connection):
@@ -279,7 +279,7 @@ async def test_a_busy_server_refuses_one_call_and_ends_the_connection(kind: str)
     ],
 )
 async def test_garbage_ends_the_connection_and_the_calls_on_it(raw: bytes) -> None:
-    """Whoever waits learns it at once; the next call connects anew."""
+    """Waiting calls fail immediately; the next call reconnects."""
     async with connected(lambda _: Raw(raw)) as (server, connection):
         with pytest.raises(FramingError):
             await ask(connection)
@@ -289,14 +289,14 @@ async def test_garbage_ends_the_connection_and_the_calls_on_it(raw: bytes) -> No
 
 
 async def test_a_result_that_cannot_be_read_is_an_error() -> None:
-    """A result of another kind is not taken for the one asked for."""
+    """A result of another type is not mistaken for the expected one."""
     async with connected(lambda _: Result(client.GetCurrentEditLogTxidRequest())) as (_, connection):
         with pytest.raises(RpcError, match="lacks"):
             await ask(connection)
 
 
 async def test_a_quiet_connection_is_kept_by_pings() -> None:
-    """A NameNode with thousands of connections closes those that were silent for 20 s; this one speaks."""
+    """A NameNode with thousands of connections closes those that are silent for 20 s; this one sends pings."""
     async with fake_server(lambda _: YES) as server:
         connection = RpcConnection(server.address, "alice", ping_interval_s=0.02)
         assert await ask(connection)
@@ -307,7 +307,7 @@ async def test_a_quiet_connection_is_kept_by_pings() -> None:
 
 
 async def test_a_closed_client_stays_closed() -> None:
-    """Calls under way fail, later ones too."""
+    """Calls in flight fail, and so do later ones."""
     async with connected(lambda _: Never()) as (server, connection):
 
         async def close() -> None:

@@ -30,7 +30,7 @@ PATH = b"/w/\xc3\xa4"
 
 
 def page_of(event_type: int, contents: bytes) -> pb.EventsList:
-    """Make a page with one event."""
+    """Return a page with one event."""
     event = pb.RawEvent(type=event_type, contents=contents)
     return pb.EventsList(
         first_txid=5, last_txid=9, sync_txid=12, batch=[pb.EventBatch(txid=7, events=[event])]
@@ -38,7 +38,7 @@ def page_of(event_type: int, contents: bytes) -> pb.EventsList:
 
 
 def metadata(kind: int, **fields: object) -> pb.MetadataUpdateEvent:
-    """Make a metadata event."""
+    """Return a metadata event."""
     return pb.MetadataUpdateEvent(path=PATH, type=kind, **fields)  # type: ignore[arg-type]  # checked by protobuf
 
 
@@ -114,14 +114,14 @@ PERM = pb.FsPermission(perm=0o750)
     ],
 )  # fmt: skip
 def test_each_event(event_type: int, message: Message, event: Event) -> None:
-    """Field by field, as the NameNode sends it."""
+    """Every field, as the NameNode sends it."""
     page = decode_edits(page_of(event_type, message.SerializeToString()))
     assert page == EditsPage(5, 9, 12, (EventBatch(7, (event,)),))
     assert decode_edits(encode_edits(page)) == page
 
 
 def test_an_encoded_page_leaves_out_what_a_namenode_leaves_out() -> None:
-    """Of a directory whether it is erasure coded, of an entry of an ACL no name, of an attribute no value."""
+    """Whether a directory is erasure coded, an ACL entry's empty name, an attribute's empty value."""
     made = Create(kind=FileType.DIRECTORY, path="/d")
     entry = FileAclEntry(scope=AclScope.ACCESS, kind=AclKind.OTHER, name="", permissions="---")
     acls = MetadataUpdate(path="/d", kind=MetadataKind.ACLS, acls=(entry,))
@@ -137,7 +137,7 @@ def test_an_encoded_page_leaves_out_what_a_namenode_leaves_out() -> None:
 
 
 def test_a_page_without_events() -> None:
-    """Most transactions have none; an idle reply scanned nothing."""
+    """Most transactions have none; an idle reply covers no transaction."""
     assert decode_edits(pb.EventsList(first_txid=-1, last_txid=-1, sync_txid=4)) == EditsPage(-1, -1, 4, ())
 
 
@@ -161,6 +161,6 @@ def test_a_page_without_events() -> None:
     ],
 )
 def test_what_cannot_be_read_is_never_passed_over(event_type: int, contents: bytes) -> None:
-    """An event of a later Hadoop release, or a broken one, is an error: skipping it would leave stale answers."""
+    """An event of a later Hadoop release, or a malformed one, is an error: skipping it would leave stale answers."""
     with pytest.raises(MalformedReplyError):
         decode_edits(page_of(event_type, contents))

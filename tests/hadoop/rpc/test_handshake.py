@@ -1,4 +1,4 @@
-"""How a connection says who calls."""
+"""How a connection identifies the caller."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.hadoop.rpc.fake_server import messages
 
 
 def test_simple_says_the_name_and_waits_for_nothing() -> None:
-    """One frame, the context, and calls may follow in the same packet."""
+    """One frame, the context; calls may follow in the same packet."""
     handshake = SimpleHandshake(bytes(16), "alice", "some.Protocol")
     assert handshake.auth_protocol == 0
     assert handshake.is_complete()
@@ -25,7 +25,7 @@ def test_simple_says_the_name_and_waits_for_nothing() -> None:
 
 
 def test_simple_names_who_acts_for_the_user() -> None:
-    """Server.Connection makes a proxy user of the two, and looks whether the one may act for the other."""
+    """Server.Connection builds a proxy user from both, and checks that one may act for the other."""
     _, context = messages(SimpleHandshake(bytes(16), "alice", "some.Protocol", "oozie").begin()[4:])
     user = pb.IpcConnectionContext.FromString(context).user_info
     assert (user.effective_user, user.real_user) == ("alice", "oozie")

@@ -65,7 +65,7 @@ def test_a_call_is_header_method_and_request() -> None:
 
 @pytest.mark.parametrize(("user", "real_user"), [("alice", None), ("alice", "proxy"), (None, None)])
 def test_the_context_says_who_asks(user: str | None, real_user: str | None) -> None:
-    """A real user acts for the other; without a user it names none, as an empty name is not the same."""
+    """A real user acts for the other; without a user the field is absent, since an empty name differs."""
     header, body = messages(encode_context(CLIENT_ID, user, real_user, "some.Protocol")[4:])
     assert pb.RpcRequestHeader.FromString(header).call_id == -3
     context = pb.IpcConnectionContext.FromString(body)
@@ -81,7 +81,7 @@ def test_a_ping_is_a_header_alone() -> None:
 
 
 def test_a_reply_gives_its_body_or_the_exception() -> None:
-    """The message of an exception comes without the stack trace, of several lines if it has them."""
+    """The message of an exception comes without the stack trace, with all its lines."""
     header = pb.RpcResponseHeader(call_id=3, status=pb.RpcResponseHeader.SUCCESS).SerializeToString()
     assert parse_reply(frame_of(header, b"body")[4:]) == Succeeded(3, b"body")
     failure = Failure("java.io.IOException", "two\nlines")
@@ -92,7 +92,7 @@ def test_a_reply_gives_its_body_or_the_exception() -> None:
 
 @given(st.binary(max_size=100))
 def test_any_frame_is_a_message_or_an_error(frame: bytes) -> None:
-    """No frame gives anything else, nor one whose own lengths are right, so that more of them reach the header."""
+    """Any bytes, also as a frame with valid lengths so that more of them reach the header, give nothing else."""
     for broken in (frame, frame_of(frame, b"")[4:]):
         with suppress(FramingError):
             assert isinstance(parse_reply(broken), Succeeded | Refused)
@@ -111,7 +111,7 @@ CALL = Call(
 
 
 def test_a_server_reads_what_a_client_writes() -> None:
-    """Calls, who is there, pings and SASL."""
+    """Calls, contexts, pings and SASL."""
     request = client.IsFileClosedRequest(src="/ä")
     frame = encode_call(CLIENT_ID, 7, "some.Protocol", "isFileClosed", request)
     assert parse_request(frame[4:]) == replace(CALL, body=request.SerializeToString())
@@ -124,7 +124,7 @@ def test_a_server_reads_what_a_client_writes() -> None:
 
 
 def test_a_client_reads_what_a_server_writes() -> None:
-    """Results, exceptions with the detail that a server gives, the last words of a connection, and SASL."""
+    """Results, exceptions with the server's detail, fatal errors, and SASL."""
     result = client.IsFileClosedResponse(result=True)
     assert parse_reply(encode_success(CALL, result)[4:]) == Succeeded(7, result.SerializeToString())
     refused = Refused(
@@ -140,7 +140,7 @@ def test_a_client_reads_what_a_server_writes() -> None:
 
 
 def test_what_lacks_a_required_field_is_no_message() -> None:
-    """An absent field is not taken for its default: `result` of isFileClosed would say "open"."""
+    """A missing field does not mean its default: `result` of isFileClosed would mean "open"."""
     with pytest.raises(FramingError, match="lacks"):
         parse_message(client.IsFileClosedResponse, b"")
     with pytest.raises(FramingError, match="1 bytes are no"):
@@ -148,13 +148,13 @@ def test_what_lacks_a_required_field_is_no_message() -> None:
 
 
 def test_a_status_that_is_not_known_is_an_error() -> None:
-    """A reply of a kind that does not exist is not taken for a success."""
+    """A reply of an unknown kind does not count as a success."""
     with pytest.raises(FramingError):
         parse_reply(frame_of(b"\x08\x01\x10\x09", b"")[4:])
 
 
 def test_an_exception_that_is_not_text_is_still_shown() -> None:
-    """Bytes that are not UTF-8 do not hide what the server says."""
+    """Bytes that are not UTF-8 do not hide the server's message."""
     reply = parse_reply(frame_of(b"\x08\x01\x10\x01\x22\x02a\xff", b"")[4:])
     assert isinstance(reply, Refused)
     assert reply.class_name == "a\N{REPLACEMENT CHARACTER}"
@@ -162,7 +162,7 @@ def test_an_exception_that_is_not_text_is_still_shown() -> None:
 
 @pytest.mark.parametrize("module", [pb, inotify, client], ids=lambda module: module.DESCRIPTOR.name)
 def test_the_generated_code_is_that_of_the_proto_files(module: Any) -> None:
-    """Whoever changes a .proto runs `make proto`; here it is read without protoc, which tests do not need."""
+    """After a change of a .proto run `make proto`; this test compares them without protoc, which tests do not need."""
     file = FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb)
     written = statements((ROOT / module.DESCRIPTOR.name).read_text(encoding="utf-8"))
     generated = {
@@ -181,7 +181,7 @@ STATEMENT = re.compile(
 
 
 def statements(text: str) -> set[str]:
-    """Return the fields and enumerated values of a .proto file, each with its place."""
+    """Return the fields and enum values of a .proto file, each with its scope."""
     found: set[str] = set()
     scopes: list[str] = []
     for match in STATEMENT.finditer(re.sub(r"//.*", "", text)):
@@ -198,7 +198,7 @@ def statements(text: str) -> set[str]:
 
 
 def of_message(place: str, message: DescriptorProto) -> Iterator[str]:
-    """Write down the same of generated code."""
+    """Yield the same for generated code."""
     inside = f"{place}{message.name}"
     for field in message.field:
         label = FieldDescriptorProto.Label.Name(field.label).removeprefix("LABEL_").lower()
@@ -212,13 +212,13 @@ def of_message(place: str, message: DescriptorProto) -> Iterator[str]:
 
 
 def of_enum(place: str, enum: EnumDescriptorProto) -> Iterator[str]:
-    """Write down the values of an enumeration."""
+    """Yield the values of an enum."""
     for value in enum.value:
         yield f"{place}{enum.name}: {value.name} = {value.number}"
 
 
 def test_sasl_messages_have_a_call_id_of_their_own() -> None:
-    """Both ways; the reply's is unsigned. A refusal is what it is for a call, and anything else is none."""
+    """In both directions; the reply's is unsigned. A refusal is read as for a call; any other call id is an error."""
     message = pb.RpcSasl(state=pb.RpcSasl.CHALLENGE, token=b"t")
     header, body = messages(encode_sasl(CLIENT_ID, message)[4:])
     assert pb.RpcRequestHeader.FromString(header).call_id == -33

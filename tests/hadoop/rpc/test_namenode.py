@@ -1,4 +1,4 @@
-"""One NameNode over RPC: the same rules for a light cluster's and for a real one."""
+"""One NameNode over RPC: the same rules hold for a light cluster's and for a real one."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,7 +28,7 @@ class Subject:
     http: str
 
     def namespace_over_http(self) -> Namespace:
-        """Return what it says over HTTP."""
+        """Return the namespace that it reports over HTTP."""
         with Asker(self.http) as namenode:
             cluster_id = parse_cluster_id(namenode.ask("GET", CLUSTER_QUERY).body)
             return Namespace(cluster_id, parse_block_pool(namenode.ask("GET", BLOCK_POOL_QUERY).body))
@@ -40,7 +40,7 @@ class Subject:
 
     @asynccontextmanager
     async def asked_as(self, user: str, check: NamespaceCheck | None = None) -> AsyncIterator[NameNodeRpc]:
-        """Ask it as this user."""
+        """Yield a client as this user."""
         rpc = NameNodeRpc(self.address, user, check=check)
         try:
             yield rpc
@@ -50,7 +50,7 @@ class Subject:
 
 @pytest.fixture(params=["light", "real"])
 async def subject(request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
-    """A light cluster's, then the real one."""
+    """Yield a light cluster's NameNode, then the real one."""
     if request.param == "light":
         with LightCluster() as light:
             async with WebHdfs(f"http://{light.namenode_http}", light.superuser) as hdfs:
@@ -66,7 +66,7 @@ async def subject(request: pytest.FixtureRequest) -> AsyncIterator[Subject]:
 
 
 async def test_what_exists(subject: Subject) -> None:
-    """Asked without a trace: no access time moves."""
+    """The queries leave no trace: no access time changes."""
     async with subject.asked_as(subject.superuser) as rpc:
         assert await rpc.exists("/")
         assert await rpc.exists(subject.file)
@@ -79,7 +79,7 @@ async def test_what_exists(subject: Subject) -> None:
 
 
 async def test_any_user_may_ask_which_namespace_it_serves(subject: Subject) -> None:
-    """The same over RPC as over HTTP, so a proxy without rights can compare it; another one ends the connection."""
+    """RPC and HTTP report the same, so a proxy without rights can compare it; another one ends the connection."""
     check = NamespaceCheck("nn:9870", subject.address)
     async with subject.asked_as("alice", check) as rpc:
         with pytest.raises(RpcUnavailableError, match="has not said"):
@@ -95,7 +95,7 @@ async def test_any_user_may_ask_which_namespace_it_serves(subject: Subject) -> N
 
 
 async def test_any_user_may_read_namespace_and_groups(subject: Subject) -> None:
-    """Without a check that compares the namespace; a user who is not known has no groups."""
+    """Without a namespace check; an unknown user has no groups."""
     async with subject.asked_as("alice") as rpc:
         assert await rpc.namespace() == subject.namespace_over_http()
         assert await rpc.groups_of("alice") == ("alice", "users")
@@ -103,7 +103,7 @@ async def test_any_user_may_read_namespace_and_groups(subject: Subject) -> None:
 
 
 async def test_a_closed_file_is_closed(subject: Subject) -> None:
-    """And what is no file is an error with a verdict."""
+    """A path that is no file is an error with a verdict."""
     async with subject.asked_as(subject.superuser) as rpc:
         assert await rpc.is_file_closed(subject.file)
         for path in ("/", "/nowhere"):
@@ -113,7 +113,7 @@ async def test_a_closed_file_is_closed(subject: Subject) -> None:
 
 
 async def test_a_change_is_on_the_next_page(subject: Subject) -> None:
-    """Acknowledged to anybody, it is in the first poll that is sent afterwards."""
+    """Once acknowledged to any client, it is in the first poll sent afterwards."""
     async with subject.asked_as(subject.superuser) as rpc:
         last = await rpc.get_current_edit_log_txid()
         await subject.unlink()
@@ -125,7 +125,7 @@ async def test_a_change_is_on_the_next_page(subject: Subject) -> None:
 
 
 async def test_nothing_new_is_an_empty_page(subject: Subject) -> None:
-    """Asked for the future, the NameNode says -1 and how far it is."""
+    """For a future transaction the NameNode returns -1 and its present position."""
     async with subject.asked_as(subject.superuser) as rpc:
         page = await rpc.get_edits(await rpc.get_current_edit_log_txid() + 1_000_000)
         assert (page.first_txid, page.last_txid, page.batches) == (-1, -1, ())
@@ -133,7 +133,7 @@ async def test_nothing_new_is_an_empty_page(subject: Subject) -> None:
 
 
 async def test_a_roll_begins_a_new_segment(subject: Subject) -> None:
-    """It takes transactions of its own, which have no events."""
+    """It uses transactions of its own, which have no events."""
     async with subject.asked_as(subject.superuser) as rpc:
         last = await rpc.get_current_edit_log_txid()
         began = await rpc.roll_edits()
@@ -142,7 +142,7 @@ async def test_a_roll_begins_a_new_segment(subject: Subject) -> None:
 
 
 async def test_edits_are_for_superusers_and_the_error_says_what_to_do(subject: Subject) -> None:
-    """The commonest mistake when the service is set up."""
+    """This is the most common mistake when the service is set up."""
     async with subject.asked_as("alice") as rpc:
         for call in (rpc.get_edits(1), rpc.get_current_edit_log_txid(), rpc.roll_edits()):
             with pytest.raises(RemoteCallError, match=r"as alice: .*--user") as caught:
@@ -152,7 +152,7 @@ async def test_edits_are_for_superusers_and_the_error_says_what_to_do(subject: S
 
 
 async def test_a_connection_is_counted_when_it_is_made(subject: Subject) -> None:
-    """0 before the first call, then the same as long as nothing is lost."""
+    """0 before the first call, then constant until a connection is lost."""
     async with subject.asked_as(subject.superuser) as rpc:
         assert rpc.connection_id == 0
         await rpc.exists("/")
@@ -161,7 +161,7 @@ async def test_a_connection_is_counted_when_it_is_made(subject: Subject) -> None
 
 
 async def test_a_standby_says_so() -> None:
-    """With every call that needs the active one."""
+    """Every call that needs the active NameNode gets this verdict."""
     with LightCluster() as light:
         light.standby(on=True)
         rpc = NameNodeRpc(light.namenode_rpc, light.superuser)

@@ -26,26 +26,26 @@ from tests.real.light_server import LightServer
 
 TIMEOUT_S = 15.0
 LIST_LIMIT = 1_000
-"""dfs.ls.limit, by default: statuses of one reply."""
+"""The default of dfs.ls.limit: statuses in one reply."""
 
 
 @pytest.fixture(scope="module")
 def light_server() -> Iterator[LightServer]:
-    """A light cluster of this module's."""
+    """Yield a light cluster for this module."""
     with LightServer() as server:
         yield server
 
 
 @pytest.fixture(params=["cluster", "light_server"])
 def upstream(request: pytest.FixtureRequest) -> Cluster:
-    """The session's cluster, then the light one."""
+    """Return the session's cluster, then the light one."""
     cluster: Cluster = request.getfixturevalue(request.param)
     return cluster
 
 
 @pytest.fixture
 def directory(upstream: Cluster) -> str:
-    """Return a directory that is this test's alone."""
+    """Return a directory of this test's own."""
     path = f"/t/{uuid.uuid4().hex[:12]}"
     make_directory(upstream, "/t")
     make_directory(upstream, path)
@@ -54,14 +54,14 @@ def directory(upstream: Cluster) -> str:
 
 @pytest.fixture
 async def hdfs(upstream: Cluster) -> AsyncIterator[WebHdfs]:
-    """The same over WebHDFS."""
+    """Yield a WebHDFS client of the same cluster."""
     async with WebHdfs(f"http://{upstream.namenodes[0].http}", upstream.superuser) as client:
         yield client
 
 
 @asynccontextmanager
 async def calling(hdfs: WebHdfs, user: str) -> AsyncIterator[NamespaceCalls]:
-    """Give calls as this user, at the address that the NameNode names itself."""
+    """Yield calls as this user, at the address that the NameNode itself reports."""
     address, check = await hdfs.rpc_side()
     calls = NamespaceCalls(address, user, check, timeout_s=TIMEOUT_S)
     try:
@@ -73,13 +73,13 @@ async def calling(hdfs: WebHdfs, user: str) -> AsyncIterator[NamespaceCalls]:
 
 @pytest.fixture
 async def edits(upstream: Cluster, hdfs: WebHdfs) -> AsyncIterator[NamespaceCalls]:
-    """As the superuser."""
+    """Yield calls as the superuser."""
     async with calling(hdfs, upstream.superuser) as calls:
         yield calls
 
 
 async def test_each_change_is_seen(edits: NamespaceCalls, hdfs: WebHdfs, directory: str) -> None:
-    """Directories with their mode, owner, group, attributes, moved and deleted."""
+    """Directories with mode, owner, group and attributes, renamed and deleted."""
     path = f"{directory}/ä b/c"
     assert await edits.mkdirs(path, "750")
     assert await edits.mkdirs(path, "750"), "it is there already"
@@ -99,7 +99,7 @@ async def test_each_change_is_seen(edits: NamespaceCalls, hdfs: WebHdfs, directo
 async def test_a_file_is_there_before_it_is_closed(
     upstream: Cluster, edits: NamespaceCalls, hdfs: WebHdfs, directory: str
 ) -> None:
-    """It is empty, with the directories above it; what is there already is not opened."""
+    """It is empty, and its missing ancestors are created; an existing file is not opened."""
     path, asker = f"{directory}/new/f", NameNodeRpc(upstream.namenodes[0].rpc, upstream.superuser)
     await edits.create(path, "640")
     status = await hdfs.status(path)
@@ -114,7 +114,7 @@ async def test_a_file_is_there_before_it_is_closed(
 
 
 async def test_nothing_is_replaced(edits: NamespaceCalls, directory: str) -> None:
-    """As by RENAME with the option NONE."""
+    """RENAME with the option NONE behaves the same."""
     for name in ("a", "b"):
         await edits.mkdirs(f"{directory}/{name}")
     with pytest.raises(RemoteCallError) as caught:
@@ -123,7 +123,7 @@ async def test_nothing_is_replaced(edits: NamespaceCalls, directory: str) -> Non
 
 
 async def test_another_namespace_is_not_changed(upstream: Cluster) -> None:
-    """Nothing is sent before the namespace was compared."""
+    """Nothing is sent before the namespace is compared."""
     address = upstream.namenodes[0].rpc
     check = NamespaceCheck("nn:9870", address)
     check.note_over_http(Namespace("CID-other", "BP-other"))
@@ -136,7 +136,7 @@ async def test_another_namespace_is_not_changed(upstream: Cluster) -> None:
 
 
 async def test_statuses_are_those_of_webhdfs(upstream: Cluster, hdfs: WebHdfs, directory: str) -> None:
-    """Files, directories, owners, modes; each by the path that was asked for."""
+    """Files, directories, owners and modes, each by its requested path."""
     path = f"{directory}/ä b"
     await hdfs.mkdirs(f"{path}/c/d", "750")
     await hdfs.set_owner(f"{path}/c", owner="alice", group="users")
@@ -148,7 +148,7 @@ async def test_statuses_are_those_of_webhdfs(upstream: Cluster, hdfs: WebHdfs, d
 
 
 async def test_what_is_not_listed_costs_no_other(upstream: Cluster, hdfs: WebHdfs, directory: str) -> None:
-    """One that is not there, and one that this user may not read: as with WebHDFS, permissions are each directory's."""
+    """A missing directory, and one that this user may not read: as with WebHDFS, each has its own permissions."""
     for name, mode in (("open", "755"), ("closed", "700")):
         await hdfs.mkdirs(f"{directory}/{name}/child", mode)
     paths = [f"{directory}/{name}" for name in ("closed", "none", "open")]
@@ -162,7 +162,7 @@ async def test_what_is_not_listed_costs_no_other(upstream: Cluster, hdfs: WebHdf
 
 
 async def test_more_than_a_reply_holds_is_read_to_its_end(edits: NamespaceCalls, directory: str) -> None:
-    """One directory in two replies, and one after the other."""
+    """One directory takes two replies, and one follows it."""
     many, few = f"{directory}/many", f"{directory}/few"
     made = [f"{many}/{number:04}" for number in range(LIST_LIMIT + 1)] + [f"{few}/one", f"{few}/two"]
     for start in range(0, len(made), 100):
@@ -173,14 +173,14 @@ async def test_more_than_a_reply_holds_is_read_to_its_end(edits: NamespaceCalls,
 
 
 async def test_more_directories_than_the_namenode_takes_are_refused(edits: NamespaceCalls) -> None:
-    """Its limit is ours."""
+    """The NameNode has the same limit."""
     assert await edits.list_many(["/"] * MAX_DIRECTORIES)
     with pytest.raises(RemoteCallError):
         await edits.list_many(["/"] * (MAX_DIRECTORIES + 1))
 
 
 async def test_attributes_are_those_of_webhdfs(upstream: Cluster, hdfs: WebHdfs, directory: str) -> None:
-    """All of the namespace `user`, and none; one may not read those of what is closed."""
+    """All attributes of the namespace `user`, or none; those of a closed directory are refused."""
     path = f"{directory}/closed/with"
     await hdfs.mkdirs(path)
     async with calling(hdfs, upstream.superuser) as reads:
@@ -199,7 +199,7 @@ async def test_attributes_are_those_of_webhdfs(upstream: Cluster, hdfs: WebHdfs,
 
 @pytest.mark.parametrize("bad", [{"file_type": 4}, {"owner": b"\xff"}])
 def test_a_status_that_cannot_be_read_is_no_status(bad: dict[str, object]) -> None:
-    """A type that is none, a name that is no text."""
+    """Its type is unknown, or a name is not text."""
     good = client.HdfsFileStatus(file_type=1, path=b"p", owner=b"o", group=b"g")
     assert isinstance(status_of(good), FileStatus)
     assert status_of(encode_status(status_of(good))) == status_of(good)
@@ -210,7 +210,7 @@ def test_a_status_that_cannot_be_read_is_no_status(bad: dict[str, object]) -> No
 
 
 async def test_a_listing_that_does_not_go_on_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A NameNode that says without end that there is more costs a call, not the publisher."""
+    """A NameNode that always reports more costs one call, not the publisher."""
     reads = NamespaceCalls("nn:1", "bob", NamespaceCheck("nn:2", "nn:1"), timeout_s=TIMEOUT_S)
     replies = iter([b"\1", b"\2", b"\2"])
 

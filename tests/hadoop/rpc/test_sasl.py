@@ -1,4 +1,4 @@
-"""The messages of a login with Kerberos, in order and out of it."""
+"""The messages of a login with Kerberos, in order and out of order."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def handshake(
     server: Principal | None = None,
     fallback: SimpleHandshake | None = None,
 ) -> SaslHandshake:
-    """Return one that has begun."""
+    """Return a handshake that has begun."""
     made = SaslHandshake(
         "nn1.x:8020",
         CLIENT,
@@ -46,7 +46,7 @@ def handshake(
 
 
 def reply(message: pb.RpcSasl) -> bytes:
-    """Return what the server sends, without its length."""
+    """Return a server's message without its length."""
     header = pb.RpcResponseHeader(call_id=SASL_CALL_ID % 2**32, status=pb.RpcResponseHeader.SUCCESS)
     return encode_frame(header.SerializeToString(), message.SerializeToString())[LENGTH_BYTES:]
 
@@ -57,13 +57,13 @@ def challenge(token: bytes) -> bytes:
 
 
 def sent(frames: bytes | TokenRequest) -> pb.RpcSasl:
-    """Return the SASL message that a frame carries."""
+    """Return the SASL message in a frame."""
     assert isinstance(frames, bytes)
     return pb.RpcSasl.FromString(messages(frames[LENGTH_BYTES:])[1])
 
 
 def offered(made: SaslHandshake, context: FakeContext, mask: int) -> pb.RpcSasl:
-    """Take it to the offer of these protections, and return what it chooses."""
+    """Advance to the offer of these protections, and return the choice."""
     assert made.receive(reply(OFFERS)) == TokenRequest(Principal("nn", "nn1.x"), None)
     made.answer(context.step(Principal("nn"), None))
     assert made.receive(challenge(b"theirs")) == TokenRequest(Principal("nn", "nn1.x"), b"theirs")
@@ -72,7 +72,7 @@ def offered(made: SaslHandshake, context: FakeContext, mask: int) -> pb.RpcSasl:
 
 
 def test_each_message_is_sent_in_order() -> None:
-    """The offer goes back without its challenge and with the first token; calls may follow behind the context."""
+    """The offer returns without its challenge and with the first token; calls may follow the context."""
     context = FakeContext()
     made = handshake(context)
     assert made.auth_protocol == 0xDF
@@ -98,7 +98,7 @@ def test_each_message_is_sent_in_order() -> None:
 
 
 def test_one_who_acts_for_a_user_names_them_at_the_end() -> None:
-    """S2: behind the authentication, in the connection's context."""
+    """S2: after the authentication, in the connection's context."""
     context = FakeContext()
     made = handshake(context, user="alice")
     offered(made, context, 1)
@@ -120,13 +120,13 @@ def test_one_who_acts_for_a_user_names_them_at_the_end() -> None:
     ],
 )
 def test_the_strongest_protection_is_chosen(mask: int, chosen: Qop) -> None:
-    """Of those that the server offers; without one no message size is named (RFC 4752 section 3.1)."""
+    """It is one of the offered ones; without protection no message size is sent (RFC 4752 section 3.1)."""
     context = FakeContext()
     made = handshake(context)
     token = offered(made, context, mask).token
     assert token[4] == chosen
     assert (token[5:] == bytes(3)) == (chosen is Qop.AUTHENTICATION)
-    assert made.protection is None  # not before the server consents
+    assert made.protection is None  # not before the server agrees
     made.receive(reply(SUCCESS))
     assert (made.protection is None) == (chosen is Qop.AUTHENTICATION)
 
@@ -141,7 +141,7 @@ def test_the_strongest_protection_is_chosen(mask: int, chosen: Qop) -> None:
     ],
 )
 def test_protections_that_make_no_sense_end_it(token: bytes, error: type[Exception], says: str) -> None:
-    """None that is known, not four bytes, or altered by somebody: they come under the context."""
+    """Unknown, not four bytes, or altered: the context protects them."""
     context = FakeContext(rounds=1)
     made = handshake(context)
     made.receive(reply(OFFERS))
@@ -151,7 +151,7 @@ def test_protections_that_make_no_sense_end_it(token: bytes, error: type[Excepti
 
 
 def test_a_server_without_kerberos_is_refused() -> None:
-    """And the key is named that makes it one with."""
+    """The error names the setting that enables it."""
     made = handshake()
     with pytest.raises(RpcLoginError, match=r"does not offer Kerberos, but TOKEN: .*authentication=kerberos"):
         made.receive(reply(pb.RpcSasl(state=pb.RpcSasl.NEGOTIATE, auths=[TOKEN])))
@@ -171,7 +171,7 @@ def test_a_server_without_kerberos_is_refused() -> None:
     ids=["alone", "beside-tokens"],
 )
 def test_simple_authentication_is_refused_unless_allowed(offers: pb.RpcSasl, choice: bytes) -> None:
-    """Anybody can be such a server (ipc.client.fallback-to-simple-auth-allowed); a NameNode also has tokens."""
+    """Any host can pose as such a server (ipc.client.fallback-to-simple-auth-allowed); a NameNode offers tokens."""
     made = handshake()
     with pytest.raises(RpcLoginError, match=r"only has SIMPLE.*fallback_to_simple_auth_allowed"):
         made.receive(reply(offers))
@@ -184,7 +184,7 @@ def test_simple_authentication_is_refused_unless_allowed(offers: pb.RpcSasl, cho
 
 
 def test_another_principal_than_the_configured_one_is_not_asked() -> None:
-    """Before any ticket is shown."""
+    """The check precedes the first ticket."""
     made = handshake(server=Principal("hdfs", "_HOST", "R"))
     with pytest.raises(RpcLoginError, match=r"calls itself nn/nn1\.x, and hdfs/nn1\.x@R is expected"):
         made.receive(reply(OFFERS))
@@ -203,13 +203,13 @@ def test_another_principal_than_the_configured_one_is_not_asked() -> None:
     ],
 )
 def test_what_is_not_due_ends_it(frame: bytes) -> None:
-    """A challenge before an offer, a frame of later, a reply to a call."""
+    """A challenge before an offer, a later frame, or the reply to a call."""
     with pytest.raises(FramingError):
         handshake().receive(frame)
 
 
 def test_success_before_the_server_has_shown_who_it_is_ends_it() -> None:
-    """S1: at each step but the last."""
+    """S1: at each step except the last."""
     context = FakeContext()
     made = handshake(context, fallback=SimpleHandshake(CLIENT, "svc", "some.Protocol"))
     made.receive(reply(OFFERS))
@@ -226,7 +226,7 @@ def test_success_before_the_server_has_shown_who_it_is_ends_it() -> None:
 
 
 def test_a_refusal_is_reported_with_advice() -> None:
-    """The server's own words first; without words the kind of its exception."""
+    """The server's own message comes first, or else the class of its exception."""
     refusal = Failure("A.SaslException", "GSS initiate failed: Clock skew too great", is_fatal=True)
     with pytest.raises(RpcLoginError, match=r"does not let this service in: .*Clock skew.*NTP"):
         handshake().receive(failure_frame(SASL_CALL_ID, refusal)[LENGTH_BYTES:])
@@ -236,7 +236,7 @@ def test_a_refusal_is_reported_with_advice() -> None:
 
 @pytest.mark.parametrize(("encrypts", "mark"), [(False, b"S"), (True, b"E")])
 def test_frames_travel_under_the_context(*, encrypts: bool, mark: bytes) -> None:
-    """With their lengths, in frames of state WRAP; one may carry any part of them."""
+    """They include their lengths, in frames of state WRAP; a frame may hold any part of them."""
     protection = ContextProtection("nn1.x:8020", CLIENT, FakeContext(), encrypts=encrypts)
     message = sent(protection.wrap(b"\0\0\0\1x\0\0\0\1y"))
     assert (message.state, message.token) == (pb.RpcSasl.WRAP, mark + b"001\0\0\0\1x\0\0\0\1y")
@@ -250,7 +250,7 @@ def test_frames_travel_under_the_context(*, encrypts: bool, mark: bytes) -> None
 
 
 def test_a_context_that_has_ended_protects_nothing() -> None:
-    """The connection ends then, and the next one has a new context."""
+    """The connection ends, and the next one has a new context."""
 
     class Ended(FakeContext):
         def wrap(self, data: bytes, *, encrypts: bool) -> bytes:

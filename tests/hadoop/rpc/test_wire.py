@@ -28,7 +28,7 @@ async def connect(
     *,
     ping_interval_s: float = 1000,
 ) -> Wire:
-    """Open a wire; with `tokens` one that logs in with Kerberos."""
+    """Open a wire; with `tokens` it logs in with Kerberos."""
     host, port = split_address(address)
 
     def new_wire() -> Wire:
@@ -51,13 +51,13 @@ async def call(wire: Wire, call_id: int, path: str = "/f") -> Reply:
 
 
 async def end(wire: Wire) -> None:
-    """Close it."""
+    """Close the wire."""
     wire.abort("the test is over")
     await wire.wait_closed()
 
 
 async def test_a_reply_that_nobody_waits_for_is_dropped() -> None:
-    """Of a call that was cancelled, or of none at all; what comes with it in one packet counts."""
+    """The call was cancelled, or never existed; other replies in the same packet count."""
 
     def answer(asked: Call) -> Answer:
         header = b"\x10\x00"  # status SUCCESS
@@ -72,7 +72,7 @@ async def test_a_reply_that_nobody_waits_for_is_dropped() -> None:
 
 
 async def test_a_retired_wire_serves_those_who_wait_and_closes() -> None:
-    """No new call is meant for it; with the last reply it is gone."""
+    """It takes no new calls, and closes with the last reply."""
     released = asyncio.Event()
     async with fake_server(lambda _: Later(released, YES)) as server:
         wire = await connect(server.address)
@@ -91,7 +91,7 @@ async def test_a_retired_wire_serves_those_who_wait_and_closes() -> None:
 
 
 async def test_a_retired_idle_wire_closes_at_once() -> None:
-    """There is nothing to wait for."""
+    """No reply is pending."""
     async with fake_server(lambda _: YES) as server:
         wire = await connect(server.address)
         wire.retire()
@@ -102,7 +102,7 @@ async def test_a_retired_idle_wire_closes_at_once() -> None:
 
 
 async def test_a_lost_connection_settles_all_who_wait() -> None:
-    """Nobody is left waiting for their deadline."""
+    """No call has to wait for its deadline."""
     async with fake_server(lambda _: Never()) as server:
         wire = await connect(server.address)
 
@@ -118,7 +118,7 @@ async def test_a_lost_connection_settles_all_who_wait() -> None:
 
 
 async def test_a_handshake_that_fails_ends_the_connection() -> None:
-    """Whoever waits for the connection to be ready learns why it never will be."""
+    """Callers that wait for the connection get the reason."""
     async with fake_server(lambda _: Raw(frame_of(b"\x08\x01\x10\x00", b""))) as server:
         wire = await connect(server.address, FakeTokens(FakeContext()))
         server.writers[0].write(frame_of(b"\x08\x01\x10\x00", b""))
@@ -129,17 +129,17 @@ async def test_a_handshake_that_fails_ends_the_connection() -> None:
 
 
 def whole(frames: bytes) -> list[bytes]:
-    """All in one piece."""
+    """Return one piece."""
     return [frames]
 
 
 def halves(frames: bytes) -> list[bytes]:
-    """Within a frame, so that a piece holds parts alone."""
+    """Cut within a frame, so that each piece holds only parts."""
     return [frames[:6], frames[6:]]
 
 
 def bytewise(frames: bytes) -> list[bytes]:
-    """One byte each."""
+    """Cut into single bytes."""
     return [frames[i : i + 1] for i in range(len(frames))]
 
 
@@ -148,7 +148,7 @@ def bytewise(frames: bytes) -> list[bytes]:
 async def test_calls_travel_under_what_was_agreed_upon(
     mask: int, cut: Callable[[bytes], list[bytes]]
 ) -> None:
-    """However the server cuts what it protects."""
+    """The server may cut the protected data in any way."""
     async with sasl_server(SaslServer(mask, cut)) as server:
         wire = await connect(server.address, FakeTokens(FakeContext()))
         async with asyncio.timeout(HANG_S):
@@ -160,7 +160,7 @@ async def test_calls_travel_under_what_was_agreed_upon(
 
 
 async def test_a_ping_is_protected_too() -> None:
-    """Else the server would end the connection."""
+    """Otherwise the server would end the connection."""
     async with sasl_server(SaslServer()) as server:
         wire = await connect(server.address, FakeTokens(FakeContext()), ping_interval_s=0.001)
         async with asyncio.timeout(HANG_S):
@@ -172,7 +172,7 @@ async def test_a_ping_is_protected_too() -> None:
 
 
 async def test_the_loop_runs_while_a_token_is_waited_for() -> None:
-    """The KDC may be slow; what the server sends meanwhile is taken afterwards."""
+    """The KDC may be slow; data from the server is processed afterwards."""
     tokens = FakeTokens(FakeContext())
     tokens.held = []
     async with sasl_server(SaslServer()) as server:
@@ -186,7 +186,7 @@ async def test_the_loop_runs_while_a_token_is_waited_for() -> None:
 
 
 async def test_without_a_token_the_connection_ends_with_the_reason() -> None:
-    """Which is no error of the server, and may pass."""
+    """It is no error of the server, and it may pass."""
     tokens = FakeTokens(FakeContext())
     tokens.failure = KerberosError("the KDC has not answered")
     async with sasl_server(SaslServer()) as server:
@@ -199,7 +199,7 @@ async def test_without_a_token_the_connection_ends_with_the_reason() -> None:
 
 
 async def test_a_token_that_comes_after_the_end_is_dropped() -> None:
-    """The caller has given up, or the server has."""
+    """The caller or the server has given up."""
     tokens = FakeTokens(FakeContext())
     tokens.held = []
     async with sasl_server(SaslServer()) as server:

@@ -1,7 +1,7 @@
-"""Cheap calls of a user without rights, and what a NameNode says to each.
+"""Cheap calls of a user without rights, with a NameNode's reply to each.
 
-Every call is one that was seen to cost others something, or is made at random of methods, operations, paths, arguments
-and header fields. What a NameNode does about it is that of Hadoop 3.5.0.
+Each call is one that once cost other users something, or a random combination of methods, operations, paths,
+arguments and header fields. The NameNode's reactions are those of Hadoop 3.5.0.
 """
 
 import random
@@ -29,7 +29,7 @@ LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
     "/h/mallory": (True, ATTACKER, 0o700),
     "/t": (True, SUPERUSER, 0o777),
 }
-"""What is attacked: by path, whether it is a directory, whose it is, and its mode."""
+"""The attacked namespace, by path: whether it is a directory, its owner and its mode."""
 
 WATCHED: Final = (
     ("alice", "/p/w"),
@@ -41,7 +41,7 @@ WATCHED: Final = (
     ("alice", "/h/alice/w/_SUCCESS"),
     ("bob", "/h/bob/w/f"),
 )
-"""Who polls what: all of it exists, or is missing, throughout, and the attacker may change none of it."""
+"""The polls by user: each path exists, or is missing, throughout, and the attacker may not change it."""
 
 PATHS: Final = (
     *dict.fromkeys(path for _, path in WATCHED),
@@ -57,7 +57,7 @@ PATHS: Final = (
     "/t/x",
     "/t/x/y",
 )
-"""What the attacker names."""
+"""The paths that the attacker names."""
 
 READS: Final = (
     "LISTSTATUS",
@@ -93,10 +93,10 @@ class AttackCall:
     """One request.
 
     Attributes:
-        path: that it is about, as the NameNode would say it; None for an alias or what cannot be read.
-        op: the operation, upper-case; "" for none that exists.
+        path: its path in the NameNode's spelling; None for an alias or a path that cannot be parsed.
+        op: the operation in upper case; "" if no such operation exists.
         other: another path that it names, such as a destination.
-        is_odd: a NameNode refuses it before it looks at the path.
+        is_odd: a NameNode refuses it before it checks the path.
     """
 
     method: str
@@ -134,7 +134,7 @@ def _target(path: str, query: str) -> str:
 
 
 def status(chance: random.Random, paths: Sequence[str]) -> AttackCall:
-    """Ask for a status."""
+    """Send a status request."""
     path = chance.choice(paths)
     return AttackCall(
         method="GET",
@@ -146,13 +146,13 @@ def status(chance: random.Random, paths: Sequence[str]) -> AttackCall:
 
 
 def read(chance: random.Random, paths: Sequence[str]) -> AttackCall:
-    """Send another read; OPEN and others set an access time, where they are allowed."""
+    """Send another read; some, such as OPEN, set an access time if they are permitted."""
     path, op = chance.choice(paths), chance.choice(READS)
     return AttackCall(method="GET", target=_target(path, f"op={op}"), path=path, op=op)
 
 
 def no_read(chance: random.Random, paths: Sequence[str]) -> AttackCall:
-    """Send a read of an operation that does not exist, or that lacks an argument."""
+    """Send a read with an unknown operation, or without an argument."""
     path = chance.choice(paths)
     query = chance.choice(("op=NOBODYKNOWS", "op=OPEN&offset=x", "op=", "x=y", "op=OPEN&op=LISTSTATUS"))
     return AttackCall(method="GET", target=_target(path, query), path=path, is_odd=True)
@@ -166,7 +166,7 @@ def write(chance: random.Random, paths: Sequence[str]) -> AttackCall:
 
 
 def rename(chance: random.Random, paths: Sequence[str]) -> AttackCall:
-    """Send a RENAME, from or to anywhere, the root among them."""
+    """Send a RENAME between any two paths, the root included."""
     path, other = chance.choice((*paths, "/")), chance.choice((*paths, "/"))
     return AttackCall(
         method="PUT",
@@ -180,7 +180,7 @@ def rename(chance: random.Random, paths: Sequence[str]) -> AttackCall:
 def two_step(chance: random.Random, paths: Sequence[str]) -> AttackCall:
     """Send the first step of a CREATE or APPEND, and never the second.
 
-    A NameNode redirects an APPEND of a directory for everybody who sees it.
+    A NameNode redirects an APPEND to a directory for every user who sees it.
     """
     below = chance.choice(("", "", "/x", "/x/y/z"))
     method, op = chance.choice((("PUT", "CREATE"), ("PUT", "CREATE"), ("POST", "APPEND")))
@@ -190,7 +190,7 @@ def two_step(chance: random.Random, paths: Sequence[str]) -> AttackCall:
 
 
 def alias(chance: random.Random, paths: Sequence[str]) -> AttackCall:
-    """Write to an alias of a path, of which no event will speak."""
+    """Send a write to an alias of a path: no event will name that path."""
     path = chance.choice(
         (f"/.reserved/.inodes/{16385 + chance.randrange(9)}/x", f"/.reserved/raw{chance.choice(paths)}")
     )
@@ -201,7 +201,7 @@ def alias(chance: random.Random, paths: Sequence[str]) -> AttackCall:
 
 
 def odd(chance: random.Random, paths: Sequence[str]) -> AttackCall:
-    """Send what a NameNode refuses before it looks: a method, an operation, a user or a query that it does not know."""
+    """Send a request that a NameNode refuses before the path: its method, operation, user or query is bad."""
     path, other = chance.choice((*paths, "/")), chance.choice(paths)
     method, target = chance.choice(
         (
@@ -223,7 +223,7 @@ def create(path: str) -> AttackCall:
 
 
 def act_for(chance: random.Random, paths: Sequence[str]) -> AttackCall:
-    """Ask for somebody else, as a proxy user who may not."""
+    """Send a read for another user, as a proxy user without that right."""
     path = chance.choice(paths)
     op = chance.choice(("GETFILESTATUS", "OPEN"))
     return AttackCall(
@@ -237,5 +237,5 @@ KINDS: Final[tuple[Draw, ...]] = (
 
 
 def draw(chance: random.Random, paths: Sequence[str]) -> AttackCall:
-    """Draw a call about some of these paths."""
+    """Draw a call on one of these paths."""
     return chance.choice(KINDS)(chance, paths)

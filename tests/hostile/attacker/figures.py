@@ -1,4 +1,4 @@
-"""What the attacker's histories came to."""
+"""The sums of the attacker's histories."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from tests.hostile.attacker.history import AttackHistory, tell
 from tests.sums import add_to
 
 MIN_HIT_SHARE: Final = 0.9
-"""Of the polls: an attack on a cache that answers nothing proves nothing."""
+"""The smallest acceptable share of hits among the polls: an attack on an empty cache proves nothing."""
 
 WANTED: Final = (
     "flood",
@@ -36,7 +36,7 @@ class AttackFigures:
     findings: list[str] = field(default_factory=list)
 
     def take(self, history: AttackHistory) -> None:
-        """Count one more."""
+        """Count one history."""
         self.histories += 1
         self.calls += history.calls
         self.polls += history.polls
@@ -50,11 +50,11 @@ class AttackFigures:
             )
 
     def add(self, others: "AttackFigures") -> None:
-        """Add those of other histories."""
+        """Add the sums of other histories."""
         add_to(self, others)
 
     def lines(self) -> list[str]:
-        """Say it."""
+        """Return the report, one item a line."""
         channels = ", ".join(f"{number:,} on channel {name}" for name, number in self.channels.most_common())
         return [
             f"attacker in the model: {self.histories:,} histories ({channels}), {self.calls:,} calls",
@@ -64,7 +64,7 @@ class AttackFigures:
         ]
 
     def shortfalls(self, *, histories: int) -> list[str]:
-        """Say what is wrong, or too little."""
+        """Return each requirement that the run does not meet."""
         short = [f"attacker in the model: {what}" for what in self.findings[:20]]
         if self.histories < histories:
             short.append(f"attacker in the model: {self.histories:,} histories instead of {histories:,}")
@@ -75,7 +75,7 @@ class AttackFigures:
 
 
 def tell_chunk(seeds: range) -> AttackFigures:
-    """Tell the histories of these seeds."""
+    """Run the histories of these seeds."""
     figures = AttackFigures()
     for seed in seeds:
         figures.take(tell(seed))

@@ -1,8 +1,8 @@
-"""One seeded history of an attacker, told and judged.
+"""One seeded history of an attacker, run and judged.
 
 Two invariants, whatever the attacker sends: others' hits stay hits, and no answer differs from the NameNode's. The
-third, that replies say no more than the NameNode did, is judged by two histories that differ only in what the attacker
-may not know: every reply about a path that the NameNode refuses to show must be the same in both.
+third, that no reply reveals more than the NameNode's, compares two histories that differ only in hidden facts: every
+reply about a path that the NameNode refuses to show must be equal.
 """
 
 import asyncio
@@ -27,25 +27,25 @@ from tests.model.writes import TwoSteps, Write, by, delete, mkdirs
 
 ROUNDS: Final = 10
 RECOVERY_S: Final = 12.0
-"""After a change of the victims' own, or a trouble that nobody sent, their hits are back within so long."""
+"""Seconds in which the victims' hits return after their own change, or a fault that no client caused."""
 
 _APPLIED_AFTER_S: Final = 4.0
-"""After so long the proxy has heard of every change."""
+"""Seconds after which the proxy knows every change."""
 
 WARM_S: Final = 30.0
-"""After so long what is polled is answered from memory."""
+"""Seconds after which all polls are answered from memory."""
 
 ZOOKEEPER_EVERY: Final = 7
-"""Of so many histories one is told on the ZooKeeper channel: they take several times as long."""
+"""One of this many histories uses the ZooKeeper channel, on which a history takes several times as long."""
 
 PAIR_EVERY: Final = 4
-"""Of so many seeds one tells two histories, which must look the same to the attacker."""
+"""One of this many seeds runs two histories, which must look the same to the attacker."""
 
 MAX_WINDOWS: Final = 8
 MAX_ENTRIES: Final = 80
 FLOOD: Final = 24
 SCAN: Final = 120
-"""Paths that the attacker reads in turn: more than the cache holds."""
+"""Paths that the attacker reads in turn: more than the cache can hold."""
 
 GLOBS: Final = ("/p/*", "/p/w/*", "/h/*/w/*", "/h/*/w", "/t/*")
 PRIVATE: Final = "/h/alice/"
@@ -53,7 +53,7 @@ _NEW: Final = "/h/alice/w/new"
 
 
 class Broken(StrEnum):
-    """What an attacker must not bring about."""
+    """The invariants that no attacker may break."""
 
     HITS_STAY_HITS = "others' hits stay hits"
     SAME_ANSWER = "no answer differs from the NameNode's"
@@ -63,7 +63,7 @@ class Broken(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An invariant that was broken, and by what."""
+    """A violated invariant, with a description."""
 
     broken: Broken
     what: str
@@ -71,7 +71,7 @@ class Finding:
 
 @dataclass
 class AttackHistory:
-    """What came of one."""
+    """The outcome of a history."""
 
     seed: int
     channel: ChannelName
@@ -91,7 +91,7 @@ class _WithoutRights(_AttackedSystem):
 
 
 def tell(seed: int, *, channel: ChannelName | None = None) -> AttackHistory:
-    """Tell the history of a seed."""
+    """Run the history of a seed."""
     if channel is None:
         channel = ChannelName.ZOOKEEPER if seed % ZOOKEEPER_EVERY == 0 else ChannelName.DIRECT
     if seed % PAIR_EVERY:
@@ -110,16 +110,16 @@ def tell(seed: int, *, channel: ChannelName | None = None) -> AttackHistory:
 
 
 def _run(attack: "_Attack") -> AttackHistory:
-    random.seed(attack.history.seed)  # parts of the product draw from the module's own chance
+    random.seed(attack.history.seed)  # parts of the product draw from the module's global generator
     run(attack.story())
     return attack.history
 
 
 class _Attack:
-    """A history while it is told.
+    """A history in progress.
 
     Attributes:
-        shown: of each call about what the attacker may not see: the call, and what our part of the reply says.
+        shown: each call for a path hidden from the attacker, with the proxy's own part of the reply.
     """
 
     def __init__(self, seed: int, channel: ChannelName, *, has_secret: bool | None = None) -> None:
@@ -131,7 +131,7 @@ class _Attack:
         self._sent: list[str] = []  # since the last poll
 
     async def story(self) -> None:
-        """Tell it."""
+        """Run the history."""
         is_direct = self.history.channel is ChannelName.DIRECT
         self._system = (_AttackedSystem if is_direct else _WithoutRights)(
             random.Random(self.history.seed),
@@ -183,18 +183,18 @@ class _Attack:
         await self._poll()
         self._check_bounds()
 
-    # -- the attacker --------------------------------------------------------------------------------------------------
+    # -- the attacker ----------------------------------------------------------------------------------------
 
     async def _send(self, call: AttackCall) -> None:
-        """Send a call, and see that its answer is the NameNode's."""
+        """Send a call, and judge that its answer is the NameNode's."""
         self._sent.append(str(call))
         self.history.calls += 1
         self.history.kinds[call.op or "odd"] += 1
         system, started = self._system, clock()
         request = AttackRequest(call.method, call.target, call.fields, call=call)
         try:
-            response = await system.front_end.handle(request)  # type: ignore[arg-type]  # as much as it looks at
-        except Exception as error:  # noqa: BLE001 - that is what is judged
+            response = await system.front_end.handle(request)  # type: ignore[arg-type]  # all that it uses
+        except Exception as error:  # noqa: BLE001 - any failure is a violation
             self._found(Broken.SAME_ANSWER, f"{call}: raised {error!r}")
             return
         assert isinstance(response, RawResponse)
@@ -222,7 +222,7 @@ class _Attack:
         return [f"{self._chance.choice(tops)}/n{number}/x" for number in range(FLOOD)]
 
     async def _upload(self) -> None:
-        """Write a file of their own, both steps, below a directory that is still missing."""
+        """Write a file of the attacker's, in both steps, below a directory that is still missing."""
         path = f"/h/{ATTACKER}/up{self._chance.randrange(3)}/x"
         self._sent.append(f"both steps of a CREATE of {path}")
         self.history.calls += 1
@@ -231,17 +231,17 @@ class _Attack:
         await self._system.write_in_two_steps(kind, path, takes_s=0.2)
 
     def _make_an_odd_name(self, number: int) -> None:
-        """Make a directory over RPC, whose name holds a NUL."""
+        """Create a directory over RPC with a NUL in its name."""
         path = f"/t/{number}\0"
         self._sent.append(f"mkdirs of {path!r} over RPC")
         self.history.calls += 1
         self.history.kinds["odd name"] += 1
         self._system.cluster.try_write(by(ATTACKER, operations.mkdirs, path))
 
-    # -- everybody else ------------------------------------------------------------------------------------------------
+    # -- all other users -------------------------------------------------------------------------------------
 
     async def _hiccup(self) -> None:
-        """Let the NameNode answer no question over RPC for a moment, in which the attacker writes."""
+        """Stop the NameNode's replies over RPC for a moment, during which the attacker writes."""
         self._system.queries.is_silent = True
         await self._send(create(f"/h/{ATTACKER}/n/x"))
         self._system.queries.is_silent = False
@@ -266,7 +266,7 @@ class _Attack:
         return mkdirs(_NEW, "alice") if is_new else delete(_NEW, "alice")
 
     async def _keep_secret(self, number: int) -> None:
-        """Do what the attacker may not know, if there is a secret."""
+        """Do something that the attacker may not know of, if this history has a secret."""
         if not self._has_secret:
             return
         chance = random.Random(self.history.seed * ROUNDS + number)
@@ -295,7 +295,7 @@ class _Attack:
                 )
 
     async def _is_warm(self, within_s: float) -> bool:
-        """Poll until everything is a hit; whether that was so in time."""
+        """Poll until every poll is a hit; return whether that took no longer than `within_s`."""
         until = clock() + within_s
         while True:
             reported = [await self._system.read(path, user) for user, path in WATCHED]

@@ -15,20 +15,20 @@ HISTORIES = 80
 
 
 def test_a_strangers_call_costs_no_hit_and_leaks_nothing() -> None:
-    """Any cheap calls; each invariant holds, and the histories are full enough to mean something."""
+    """Each invariant holds for any cheap calls, and the histories have all wanted kinds of calls."""
     figures = tell_chunk(range(1, HISTORIES + 1))
     print("\n".join(figures.lines()))  # noqa: T201 - shown when the test fails
     assert figures.shortfalls(histories=HISTORIES) == []
 
 
 def test_a_seed_tells_the_same_again() -> None:
-    """What is found can be told again."""
+    """A seed reproduces its history, so that a finding can be repeated."""
     assert tell(5) == tell(5)
 
 
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_a_variant_is_caught(variant: Variant) -> None:
-    """Soon, in a process of its own, by its own invariant."""
+    """Its own invariant catches it quickly, in a process of its own."""
     compile_broken(variant)
     assert CAUGHT_BY[variant.guarantee] in Broken.__members__
     command = (sys.executable, "-m", "tests.hostile.attacker.variants", variant.name)

@@ -1,4 +1,4 @@
-"""What the model NameNode says to the attacker."""
+"""The model NameNode's replies to the attacker."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from tests.model.upstream import HEADERS, ClientRequest, ModelQueries, ModelUpst
 from tests.model.writes import by
 
 SERVICE = "svc"
-"""As whom the proxy asks on its own account: on ZooKeeper it needs no right at all."""
+"""The user of the proxy's own queries: on ZooKeeper it needs no rights."""
 
 _DENIED = "org.apache.hadoop.security.AccessControlException"
 _REFUSED = remote_exception(_DENIED, "no")
@@ -34,11 +34,11 @@ _METHODS = frozenset({"GET", "PUT", "POST", "DELETE"})
 
 @dataclass(eq=False)
 class AttackRequest(ClientRequest):
-    """A call of the attacker.
+    """A request of the attacker.
 
     Attributes:
-        call: what it is.
-        answers: what the NameNode answered to it, as often as it was asked.
+        call: the call that it sends.
+        answers: the NameNode's answers to it, one each time that it was asked.
     """
 
     call: AttackCall | None = None
@@ -46,12 +46,12 @@ class AttackRequest(ClientRequest):
 
 
 class AttackUpstream(ModelUpstream):
-    """The way to a NameNode that answers whatever it is sent."""
+    """The connection to a NameNode that answers every request."""
 
     async def stream(
         self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate
     ) -> RawResponse:
-        """Carry a call out that is no plain read."""
+        """Carry out a call that is not a plain read."""
         client: object = request
         if not isinstance(client, AttackRequest):
             return await super().stream(request, head, settle, decorate)
@@ -72,7 +72,7 @@ class AttackUpstream(ModelUpstream):
         return RawResponse(settled.status, "", (*settled.headers, *decorate(settled)), body=settled.body)
 
     async def _answer_to(self, client: AttackRequest) -> NameNodeReply:
-        """Say it, and do it where the attacker may."""
+        """Return the answer; make the change if the attacker may."""
         assert client.call is not None
         try:
             done = carry_out(self._cluster, client.call)
@@ -86,15 +86,15 @@ class AttackUpstream(ModelUpstream):
 
 
 class ServiceQueries(ModelQueries):
-    """Questions as a service user without rights, who is refused what is behind closed directories."""
+    """Queries as a service user without rights, who is refused paths below closed directories."""
 
     async def exists(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say whether there is such a path."""
+        """Return whether the path exists."""
         self._may_see(path, caller)
         return await super().exists(path, caller)
 
     async def is_directory(self, path: str, caller: RpcUser | None = None) -> bool:
-        """Say whether there is such a directory."""
+        """Return whether the path is a directory."""
         self._may_see(path, caller)
         return await super().is_directory(path, caller)
 
@@ -107,12 +107,12 @@ def carry_out(cluster: Cluster, call: AttackCall) -> NameNodeReply | Writing:
     """Answer a call of the attacker as a NameNode does.
 
     Raises:
-        RefusedError: the NameNode says no.
+        RefusedError: the NameNode refuses it.
     """
     if call.is_odd:
         return _answer_to_odd(call)
     if call.op == "CREATE":
-        return _REDIRECT  # for anybody, wherever: the rights are looked at in the second step
+        return _REDIRECT  # for every user and path: the second step checks the rights
     path = call.path
     if path is None:
         return _REFUSED
@@ -121,7 +121,7 @@ def carry_out(cluster: Cluster, call: AttackCall) -> NameNodeReply | Writing:
     if call.op in {"OPEN", "GETFILECHECKSUM"} and seen.status == HTTPStatus.OK:
         inode = now[path]
         if inode.kind is FileType.DIRECTORY:
-            return _REDIRECT  # for everybody who sees it: no block is asked for (chooseDatanode)
+            return _REDIRECT  # for every user who sees it: it has no blocks (chooseDatanode)
         return _REDIRECT if inode.mode & 0o4 or inode.owner == ATTACKER else _REFUSED
     if call.method == "GET":
         return seen
@@ -143,7 +143,7 @@ def carry_out(cluster: Cluster, call: AttackCall) -> NameNodeReply | Writing:
 
 
 def _answer_to_append(inode: ns.Inode) -> NameNodeReply:
-    """Only of a file with content is it asked where its blocks are, which takes the right to read it."""
+    """Return the reply to an APPEND: only a file with content needs the right to read it, for its blocks."""
     is_readable = inode.mode & 0o4 or inode.owner == ATTACKER
     return _REDIRECT if is_readable or not inode.length else _REFUSED
 

@@ -1,6 +1,6 @@
-"""Lines of the product without which the attacker wins, and by which invariant that is seen.
+"""Lines of the product without which the attacker succeeds, each with the invariant that shows it.
 
-`python -m tests.hostile.attacker.variants NAME` tells histories of one of them until it is caught, in this process.
+`python -m tests.hostile.attacker.variants NAME` runs histories of one until it is caught, in this process.
 """
 
 import sys
@@ -18,13 +18,13 @@ CAUGHT_BY: Final = {
     Guarantee.FAIL_TO_NAMENODE: "BOUNDED_MEMORY",
     Guarantee.PROVEN_GRANT: "SAYS_NO_MORE",
 }
-"""The name of the invariant, of `tests.hostile.attacker.history.Broken`, that notices a variant."""
+"""The member of `tests.hostile.attacker.history.Broken` that catches the variants of a guarantee."""
 
 VARIANTS: Final = read_variants(Path(__file__).with_name("variants.txt"))
 
 
 def main(name: str) -> int:
-    """Say after how many histories the invariant broke; 1 if it never did."""
+    """Print the number of histories after which the invariant broke; return 1 if it did not break."""
     variant = VARIANTS[name]
     patching.install(variant)
     from tests.hostile.attacker.history import Broken, tell  # noqa: PLC0415 - imports the product, broken by now

@@ -1,4 +1,4 @@
-"""What the channel's znodes hold: records, definitions, events."""
+"""Contents of the channel's znodes: records, definitions, events."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ _DEFINITION: Final = "/r/ns/.filters/jobs"
 def check_znode(
     path: str, parse: Callable[[str, bytes], Any], encode: Callable[[Any], bytes], data: bytes
 ) -> None:
-    """What a znode holds."""
+    """Check the contents of a znode."""
     try:
         found = parse(path, data)
     except CorruptZnodeError as error:
@@ -46,7 +46,7 @@ def check_znode(
 
 
 def check_event(data: bytes) -> None:
-    """An event as JSON."""
+    """Check an event as JSON."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -60,7 +60,7 @@ def check_event(data: bytes) -> None:
 
 
 def check_txid(data: bytes) -> None:
-    """A number that a znode is called, or holds."""
+    """Check a number in a znode's name or contents."""
     number = parse_txid(data)
     hold(parse_txid(text_of(data)) == number, "the bytes of a text say something else")
     if number is not None:

@@ -26,7 +26,7 @@ from tests.proxy.kept_hits import fast_path_alone
 from tests.proxy.wire import read_body
 
 _LIMITS: Final = LimitSettings(max_head_bytes=1024, max_header_fields=16)
-_ITERATIONS: Final = 400  # of the event loop, at most, until everything that came is answered
+_ITERATIONS: Final = 400  # of the event loop, the maximum until all received data is answered
 _LOOP: Final = uvloop.new_event_loop()
 _NAMENODE: Final = NameNode("nn1:9870", "nn1:8020")
 _BODY_LIMIT: Final = 4096
@@ -35,7 +35,7 @@ _LAST_ASCII: Final = 0x7F
 
 @dataclass(frozen=True)
 class Heard:
-    """A request as the front end gets it; `body` is None if it broke off."""
+    """A request as the front end gets it; `body` is None if it was incomplete."""
 
     method: str
     target: bytes
@@ -44,7 +44,7 @@ class Heard:
 
 
 def check_client(data: bytes) -> None:
-    """What a client sends; the first byte says where it is cut in two, if it is."""
+    """Check a client's bytes; the first byte is the position at which they are cut in two, if they are."""
     cut = data[0] if data else 0
     stream = data[1:]
     pieces = [stream[:cut], stream[cut:]] if 0 < cut < len(stream) else [stream]
@@ -61,7 +61,7 @@ def check_client(data: bytes) -> None:
 
 
 def _heard(fields: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[bytes, bytes], ...]:
-    """Return the fields without `Upgrade`, and without a Host that only repeats another (`nncache.net.http1.head`)."""
+    """Return the fields without `Upgrade`, and without repeated equal Hosts (`nncache.net.http1.head`)."""
     fields = tuple(field for field in fields if field[0].lower() != b"upgrade")
     hosts = [value for name, value in fields if name.lower() == b"host"]
     first = next((at for at, (name, _) in enumerate(fields) if name.lower() == b"host"), -1)
@@ -71,7 +71,7 @@ def _heard(fields: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[bytes, bytes]
 
 
 def _encoded(target: bytes) -> bytes:
-    """Return a target as it travels on: letters beyond ASCII percent-encoded (`nncache.net.http1.head.Head`)."""
+    """Return a target percent-encoded beyond ASCII, as forwarded (`nncache.net.http1.head.Head`)."""
     return b"".join(b"%%%02X" % byte if byte > _LAST_ASCII else b"%c" % byte for byte in target)
 
 
@@ -105,7 +105,7 @@ async def _serve(pieces: list[bytes]) -> list[Heard]:
 
 
 async def _settle(heard: list[Heard], transport: DeafTransport) -> None:
-    """Let the connection answer what has come."""
+    """Let the connection answer the received data."""
     for _ in range(_ITERATIONS):
         before = len(heard), len(transport.written)
         for _ in range(3):
@@ -116,7 +116,7 @@ async def _settle(heard: list[Heard], transport: DeafTransport) -> None:
 
 
 def check_head(data: bytes) -> None:
-    """Read a head; the reader of RFC 9112 reads it as well, and the same."""
+    """Check a head: the reader of RFC 9112 must read it too, with the same result."""
     head = data.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
     try:
         ours = read_head(head, max_bytes=_LIMITS.max_head_bytes, max_fields=_LIMITS.max_header_fields)
@@ -136,7 +136,7 @@ def check_head(data: bytes) -> None:
 
 
 def check_reply(data: bytes) -> None:
-    """What a NameNode sends, then closes; the first byte says where it is cut in two, and to which method."""
+    """Check a NameNode's bytes up to its close; the first byte determines the cut and the method."""
     number = data[0] if data else 0
     stream, method = data[1:], ("GET", "HEAD", "PUT")[number % 3]
     whole = _LOOP.run_until_complete(_receive([stream], method))
@@ -146,7 +146,7 @@ def check_reply(data: bytes) -> None:
 
 
 async def _receive(pieces: list[bytes], method: str) -> tuple[object, ...] | None:
-    """Return what came; None for an error, which bytes behind a reply may bring sooner or later."""
+    """Return the reply; None for an error, which bytes after a reply may cause sooner or later."""
     protocol = NameNodeProtocol(_LOOP)
     transport = DeafTransport()
     protocol.connection_made(transport)
@@ -176,7 +176,7 @@ def _has_a_body(exchange: Exchange) -> bool:
 
 
 def check_reply_reader(data: bytes) -> None:
-    """A reply to a GET; the first byte says where its body is cut in two."""
+    """Check a reply to a GET; the first byte is the position at which its body is cut in two."""
     cut, stream = data[0] if data else 0, data[1:]
     at = stream.find(b"\r\n\r\n") + 4
     head, body = stream[:at], stream[at:]
@@ -184,7 +184,7 @@ def check_reply_reader(data: bytes) -> None:
         ours = read_reply_head(head, is_to_head=False, max_fields=_LIMITS.max_header_fields)
     except ReplyError:
         ours = None
-    try:  # one to HEAD is never read by what is remembered of others
+    try:  # a reply to HEAD is never read with remembered heads
         alone = read_reply_head(head, is_to_head=True, max_fields=_LIMITS.max_header_fields)
     except ReplyError:
         hold(ours is None, f"read by memory alone: {ours}")
@@ -209,7 +209,7 @@ def _parts_of(head: ReplyHead) -> tuple[object, ...]:
 
 
 def _taken(pieces: list[bytes]) -> tuple[bytes, bytes, bool] | None:
-    """Return a body in chunks, what stands behind it, and whether it is over; None: it is malformed."""
+    """Return a chunked body, the bytes after it, and whether it is complete; None if it is malformed."""
     chunks, body, behind = Chunks(), b"", b""
     try:
         for piece in pieces:

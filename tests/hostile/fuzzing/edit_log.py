@@ -15,7 +15,7 @@ _LAYOUTS: Final = (-67, -66, -65, -64, -63, -62, -61, -60)
 
 
 def check_segment(data: bytes) -> None:
-    """A segment, which may end anywhere."""
+    """Check a segment, which may end anywhere."""
     try:
         layout_version, read = read_segment(data)
     except MalformedEditsError:
@@ -36,7 +36,7 @@ def check_segment(data: bytes) -> None:
 
 
 def check_op(data: bytes) -> None:
-    """The first byte chooses the layout, the second the operation; the rest is its body."""
+    """Check an operation: the first byte selects the layout, the second the opcode, the rest is its body."""
     if len(data) > 1:
         _check_op(Frame(5, data[1] % 0xFF, data[2:], 0), _LAYOUTS[data[0] % len(_LAYOUTS)])
 

@@ -1,4 +1,4 @@
-"""Inputs that resemble others, by a seeded chance."""
+"""Inputs derived from others by seeded mutations."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ _WORDS: Final = (
 
 
 def mutated(bases: Sequence[bytes], count: int, max_bytes: int, seed: int) -> Iterator[bytes]:
-    """Give so many inputs, each made from one of the bases by one to four changes; the same for the same seed."""
+    """Yield `count` inputs, each one of the bases with one to four mutations; a seed reproduces them."""
     chance = random.Random(seed)
     for _ in range(count):
         data = chance.choice(bases)

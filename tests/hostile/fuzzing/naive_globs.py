@@ -1,4 +1,4 @@
-"""Match a path against a glob, name by name, without an automaton."""
+"""Match a path against a glob, component by component, without an automaton."""
 
 from typing import assert_never
 
@@ -13,7 +13,7 @@ def matches(glob: Glob, path: str) -> bool:
 
 
 def may_match_below(glob: Glob, path: str) -> bool:
-    """Whether the glob goes on behind a canonical path."""
+    """Whether the glob has more components than a canonical path that matches its first ones."""
     names = _names(path)
     return any(len(flat) > len(names) and all(map(_is_of, flat, names)) for flat in glob.alternatives)
 
@@ -27,7 +27,7 @@ def _is_of(component: Component, name: str) -> bool:
 
 
 def _ends(component: Component, name: str, starts: set[int]) -> set[int]:
-    """Return where the tokens may end that begin at one of these places."""
+    """Return the positions where the tokens may end if they begin at one of these positions."""
     for token in component:
         starts = {end for start in starts for end in _ends_of(token, name, start)}
     return starts

@@ -1,4 +1,4 @@
-"""What operators and owners of filters write: globs, settings, addresses."""
+"""Input of operators and filter owners: globs, settings, addresses."""
 
 import tempfile
 from pathlib import Path
@@ -19,11 +19,11 @@ from tests.hostile.fuzzing.target import Target, hold, text_of
 
 _PLACE: Final = tempfile.TemporaryDirectory(prefix="nncache-hostile-")
 _TOML: Final = Path(_PLACE.name) / "nncache.toml"
-_MANY: Final = 64  # alternatives that the naive matcher is asked to look at
+_MANY: Final = 64  # the maximum number of alternatives for the naive matcher
 
 
 def check_glob(data: bytes) -> None:
-    """A glob, a line feed, and a path."""
+    """Check a glob, a line feed, and a path."""
     written, _, spelled = text_of(data).partition("\n")
     try:
         glob = compile_glob(written)
@@ -49,7 +49,7 @@ def check_glob(data: bytes) -> None:
 
 
 def check_definition(data: bytes) -> None:
-    """What a definition.json holds."""
+    """Check the contents of a definition.json."""
     try:
         found = parse_definition(data, name="jobs", owner="alice", allowed_subscribers=("bob", "a-b"))
     except FilterError:
@@ -62,7 +62,7 @@ def check_definition(data: bytes) -> None:
 
 
 def check_filter(data: bytes) -> None:
-    """Name, owner, glob and subscriber, a line each."""
+    """Check name, owner, glob and subscriber, one line each."""
     name, owner, glob, subscriber = (*map(text_of, data.split(b"\n", 3)), "", "", "", "")[:4]
     try:
         made = Filter(name, glob, owner, (subscriber,))
@@ -73,7 +73,7 @@ def check_filter(data: bytes) -> None:
 
 
 def check_settings(data: bytes) -> None:
-    """A settings file; its length says which command reads it."""
+    """Check a settings file; its length selects the command that reads it."""
     _TOML.write_bytes(data)
     try:
         load_settings(FORMS[len(data) % len(FORMS)], _TOML, {})
@@ -82,7 +82,7 @@ def check_settings(data: bytes) -> None:
 
 
 def check_flags(data: bytes) -> None:
-    """A flag's name and its text, a line each."""
+    """Check a flag's name and its text, one line each."""
     key, _, value = text_of(data).partition("\n")
     for form in FORMS:
         if key in form.keys:
@@ -94,7 +94,7 @@ def check_flags(data: bytes) -> None:
 
 
 def check_address(data: bytes) -> None:
-    """host:port, of a NameNode or of our own socket."""
+    """Check host:port, of a NameNode or of the proxy's own socket."""
     text = text_of(data)
     try:
         endpoint = parse_endpoint("listen", text)

@@ -1,4 +1,4 @@
-"""What clients of the registry say, over HTTP and DNS, and what they write."""
+"""Input of registry clients, over HTTP and DNS, and the records that they write."""
 
 from typing import Final
 
@@ -44,7 +44,7 @@ _ZONE: Final = _zone()
 
 
 def check_record(data: bytes) -> None:
-    """What an entry's znode holds."""
+    """Check the contents of an entry's znode."""
     try:
         record = parse_record(_ENTRY, data)
     except (NoRecordError, InvalidRecordError) as error:
@@ -70,7 +70,7 @@ def check_record(data: bytes) -> None:
 
 
 def check_request(data: bytes) -> None:
-    """A target below the resource, and a value of `Accept` behind a line feed."""
+    """Check a target below the resource, with a value of `Accept` after a line feed."""
     spelled, _, accept = text_of(data).partition("\n")
     target = REGISTRY + spelled
     try:
@@ -95,7 +95,7 @@ def check_request(data: bytes) -> None:
 
 
 def check_dns(data: bytes) -> None:
-    """A message, over UDP or, where the first byte is odd, over TCP."""
+    """Check a DNS message, over UDP or, if the first byte is odd, over TCP."""
     is_tcp, message = bool(data[:1] and data[0] % 2), data[1:]
     answers = DnsResponder(_ZONE, _AUTHORITY)
     reply = answers.reply(message, is_tcp=is_tcp)
@@ -109,7 +109,7 @@ def check_dns(data: bytes) -> None:
     hold(is_tcp or b"\0\0\x29" in message or len(reply) <= PLAIN_UDP_BYTES, "an answer too long without EDNS")
     read = dns.message.from_wire(reply, ignore_trailing=False)
     hold(read.flags & dns.flags.QR, "an answer that says it is a question")
-    is_same = again is not None and read == dns.message.from_wire(again)  # in whatever order its records are
+    is_same = again is not None and read == dns.message.from_wire(again)  # in any order of its records
     hold(is_same or read.flags & dns.flags.TC, "another answer to the same question")
     hold(sum(answers.rcodes.values()) == 2, "answers that are not counted")
 

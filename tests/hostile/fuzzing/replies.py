@@ -1,4 +1,4 @@
-"""What a NameNode says: RPC frames, edits, JMX, statuses, exceptions."""
+"""Replies of a NameNode: RPC frames, edits, JMX, statuses, exceptions."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ _LOOP: Final = uvloop.new_event_loop()
 
 
 def check_frames(data: bytes) -> None:
-    """The first byte says how the rest is cut into pieces."""
+    """Check RPC frames; the first byte sets the size of the pieces."""
     size = 1 + (data[0] if data else 0)
     stream = data[1:]
     whole = _frames([stream])
@@ -68,7 +68,7 @@ def _frames(pieces: list[bytes]) -> list[bytes | str]:
 
 
 def check_reply(data: bytes) -> None:
-    """A frame."""
+    """Check one frame."""
     try:
         reply = parse_reply(data)
     except FramingError:
@@ -81,7 +81,7 @@ def check_reply(data: bytes) -> None:
 
 
 def check_edits(data: bytes) -> None:
-    """A page of edits."""
+    """Check a page of edits."""
     try:
         page = decode_edits(parse_message(inotify.EventsList, data))
     except (FramingError, MalformedReplyError):
@@ -95,7 +95,7 @@ def check_edits(data: bytes) -> None:
 
 
 def check_wire(data: bytes) -> None:
-    """What arrives while calls 0, 1 and 2 wait; the first byte says how it is cut into pieces."""
+    """Check input that arrives while calls 0, 1 and 2 wait; the first byte sets the size of the pieces."""
     _LOOP.run_until_complete(_talk(data[1:], 1 + (data[0] if data else 0)))
 
 
@@ -117,14 +117,14 @@ async def _talk(data: bytes, size: int) -> None:
         wire.connection_lost(None)
 
     waiting = asyncio.gather(*(wire.call(number, b"") for number in range(3)), return_exceptions=True)
-    _LOOP.call_soon(feed)  # once the calls wait
+    _LOOP.call_soon(feed)  # when the calls wait
     for answer in await waiting:
         hold(isinstance(answer, RpcError | Reply), f"a call ends with {answer!r}")
     hold(not wire.is_usable, "a lost connection is still used")
 
 
 def check_jmx(data: bytes) -> None:
-    """Each of the replies over JMX."""
+    """Check the data as each of the replies over JMX."""
     for parse in (
         jmx.parse_status,
         jmx.parse_started_ms,
@@ -141,7 +141,7 @@ def check_jmx(data: bytes) -> None:
 
 
 def check_status(data: bytes) -> None:
-    """The body of a status, and whether it may be kept."""
+    """Check the body of a status, and whether it may be cached."""
     try:
         status = parse_file_status(data)
     except MalformedReplyError:
@@ -158,7 +158,7 @@ def _outcome(status: int, body: bytes, as_requested: str) -> Outcome | None:
 
 
 def check_refusal(data: bytes) -> None:
-    """The body of a refusal, or a path as it was asked for."""
+    """Check the body of a refusal, and a path as it was requested."""
     remote = parse_remote_exception(data)
     if remote is not None:
         hold(isinstance(remote.verdict, Verdict), "no verdict")

@@ -1,4 +1,4 @@
-"""What a client's request says: target, path, header fields, caller."""
+"""A client's request: target, path, header fields, caller."""
 
 import re
 from typing import Final
@@ -29,7 +29,7 @@ METHODS: Final = ("GET", "PUT", "POST", "DELETE", "HEAD", "PATCH", "put", "\udcf
 
 
 def check_target(data: bytes) -> None:
-    """The first byte chooses the method, the rest is the target."""
+    """Check a target; the first byte selects the method."""
     method, target = METHODS[data[0] % len(METHODS) if data else 0], text_of(data[1:])
     call = parse_call(method, target)
     is_served = is_webhdfs(target)
@@ -51,7 +51,7 @@ def check_target(data: bytes) -> None:
 
 
 def check_path(data: bytes) -> None:
-    """A spelling of a path, as it stands behind the service's own."""
+    """Check a spelling of a path after the service's own path."""
     try:
         strict: str | None = decode_target_path(data)
     except InvalidPathError:
@@ -83,7 +83,7 @@ def check_path(data: bytes) -> None:
 
 
 def check_fields(data: bytes) -> None:
-    """Header fields, a line each, as a vetted request has them."""
+    """Check header fields, one a line, as a validated request has them."""
     fields = tuple(
         (field_name, value)
         for field_name, colon, value in (line.partition(b":") for line in data.split(b"\n"))
@@ -127,7 +127,7 @@ def check_fields(data: bytes) -> None:
 
 
 def check_conditions(data: bytes) -> None:
-    """Values of `Prefer` and of `If-None-Match`, a line each by turns."""
+    """Check values of `Prefer` and of `If-None-Match`, on alternate lines."""
     lines = data.split(b"\n")
     prefers, tags = (
         [(key, value) for value in lines[first::2]] for first, key in ((0, b"Prefer"), (1, b"if-none-match"))
@@ -159,7 +159,7 @@ def check_conditions(data: bytes) -> None:
 
 
 def check_callers(data: bytes) -> None:
-    """Two queries, a line each, from one address: they have one name only if they say the same."""
+    """Check two queries, one a line, from one address: equal callers need queries of equal meaning."""
     one, _, other = data.partition(b"\n")
     reads = [parse_plain(f"{PREFIX}/p?op=GETFILESTATUS&{query}") for query in (text_of(one), text_of(other))]
     first, second = reads

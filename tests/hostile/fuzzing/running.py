@@ -1,4 +1,4 @@
-"""Fuzz the targets side by side, each in processes of its own."""
+"""Fuzz the targets in parallel, each in its own processes."""
 
 import re
 import subprocess
@@ -18,9 +18,9 @@ from tests.quiet import be_quiet
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 FOUND: Final = ROOT / "build" / "hostile"
-"""Where inputs are left that break a target, and the corpus that each run leaves for the next."""
+"""The folder of the inputs that break a target, and of the corpus that each run leaves for the next."""
 
-_SLOWEST_INPUT_S: Final = 300  # beyond it an input counts as one that hangs; the machine may be very busy
+_SLOWEST_INPUT_S: Final = 300  # an input that takes longer counts as hung; the machine may be very busy
 _MAX_RESIDENT_MB: Final = 2048
 _STATE: Final = re.compile(r"#(\d+)\s.*?cov: (\d+) .*?corp: (\d+)/")
 _REASON: Final = re.compile(
@@ -30,14 +30,14 @@ _REASON: Final = re.compile(
 
 @dataclass(kw_only=True)
 class FuzzFigures:
-    """One target's.
+    """The figures of one target.
 
     Attributes:
-        executions: inputs that were tried.
-        seconds: that it took.
-        edges: of the product's code that were reached, of those that lead the way.
-        corpus: inputs that each reach something that no other does.
-        broken: what is wrong, and which input shows it; "" for nothing.
+        executions: number of inputs tried.
+        seconds: duration.
+        edges: edges reached in the product's instrumented code.
+        corpus: inputs that each reach an edge which no other reaches.
+        broken: the failure, and the input that shows it; "" if there is none.
     """
 
     target: str
@@ -48,14 +48,14 @@ class FuzzFigures:
     broken: str = ""
 
     def line(self) -> str:
-        """Say it in a line."""
+        """Return the figures in one line."""
         return (
             f"{self.target:<20} {self.executions:>10,} executions in {self.seconds:>5.0f} s, "
             f"{self.edges:>5,} edges, {self.corpus:>5,} inputs kept{f', BROKEN: {self.broken}' if self.broken else ''}"
         )
 
     def shortfalls(self, *, executions: int, seconds: float) -> list[str]:
-        """Say what is wrong, or too little."""
+        """Return each requirement that the run does not meet."""
         if self.broken:
             return [f"{self.target}: {self.broken}"]
         short = []
@@ -67,13 +67,13 @@ class FuzzFigures:
 
 
 Progress = Callable[[FuzzFigures], None]
-"""Told now and then how far a target has got."""
+"""Called from time to time with a target's figures so far."""
 
 
 def run(
     targets: Sequence[Target], *, executions: int, seconds: float, jobs: int, progress: Progress
 ) -> Iterator[FuzzFigures]:
-    """Try at least so many inputs of each target, and for at least so long; yield the figures as they come."""
+    """Try at least this number of inputs of each target, for at least this time; yield each one's figures."""
     with ThreadPoolExecutor(jobs) as pool:
         waiting = [pool.submit(_fuzz, each, executions, seconds, progress) for each in targets]
         for done in as_completed(waiting):
@@ -103,7 +103,7 @@ def _fuzz(target: Target, executions: int, seconds: float, progress: Progress) -
 def _round(
     target: Target, arguments: Sequence[str], before: int, figures: FuzzFigures, progress: Progress
 ) -> None:
-    """Run one process to its end."""
+    """Run one process until it ends."""
     left = FOUND / target.name / "broken-"
     command = (
         sys.executable, "-m", "tests.hostile.fuzzing.running", target.name, ",".join(target.modules), *arguments,
@@ -126,7 +126,7 @@ def _round(
                 progress(figures)
             process.wait()
         finally:
-            process.kill()  # it has ended, unless we were interrupted
+            process.kill()  # it has ended, unless this process was interrupted
     if process.returncode:
         text = "".join(output)
         reason = _REASON.search(text)
@@ -135,7 +135,7 @@ def _round(
 
 
 def main(name: str, modules: str, arguments: list[str]) -> None:
-    """Try inputs until libFuzzer's limits are reached, or one breaks the target."""
+    """Try inputs until a limit of libFuzzer is reached, or until one breaks the target."""
     with atheris.instrument_imports(include=modules.split(",")):
         from tests.hostile.fuzzing.table import TARGETS  # noqa: PLC0415 - imports the product, to be instrumented
     be_quiet()

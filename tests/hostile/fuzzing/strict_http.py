@@ -1,9 +1,8 @@
-"""Read requests as RFC 9112 writes them, and nothing else.
+"""Read requests exactly as RFC 9112 defines them.
 
-A reader of its own, without any leniency that the RFC only allows, but for several spaces in a request line, and
-line ends before it. A server
-that hands on a request which this one does not read at the same place has taken for a request what another reader on
-the way may take for something else.
+An independent reader without any leniency that the RFC only permits, except for several spaces in a request line and
+line ends before it. If a server forwards a request that this reader does not find at the same place, another reader on
+the path may see a different request.
 """
 
 import re
@@ -22,7 +21,7 @@ class StrictRequest:
     """One request.
 
     Attributes:
-        body: None if it is not complete.
+        body: None if it is incomplete.
     """
 
     method: bytes
@@ -32,7 +31,7 @@ class StrictRequest:
 
 
 def read_requests(data: bytes) -> list[StrictRequest]:
-    """Return the requests with which these bytes begin, up to the first that is none."""
+    """Return the requests at the start of these bytes, up to the first malformed one."""
     found: list[StrictRequest] = []
     while True:
         data = data.lstrip(
@@ -68,7 +67,7 @@ def _values(fields: tuple[tuple[bytes, bytes], ...], name: bytes) -> list[bytes]
 
 
 def _read_body(request: StrictRequest, rest: bytes) -> tuple[bytes | None, bytes | None]:
-    """Return the body, and what follows it."""
+    """Return the body, and the bytes after it."""
     for value in _values(request.fields, b"content-length"):
         digits = value.lstrip(
             b"0"

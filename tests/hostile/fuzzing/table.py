@@ -1,4 +1,4 @@
-"""Everything that is fuzzed."""
+"""All fuzz targets."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What is fuzzed, and what must hold of any bytes."""
+"""A fuzz target, with what must hold for any bytes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 CORPUS: Final = Path(__file__).parent / "corpus"
-"""Inputs that are kept: a directory for each target that has some."""
+"""The kept inputs: a directory for each target that has some."""
 
 
 class BrokenInvariantError(AssertionError):
-    """Some bytes make a parser do what it must not."""
+    """Some bytes violate a parser's invariant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +19,12 @@ class Target:
 
     Attributes:
         name: short, for people, command lines and directories.
-        invariant: what holds of any bytes, in a sentence.
-        check: parses some bytes; raises whatever the parser raises beyond its own errors, and BrokenInvariantError.
-        seeds: bytes from which to start; the first ones show the form of the input.
-        modules: of the product, whose branches lead the way to new inputs.
+        invariant: what holds for any bytes, in a sentence.
+        check: parses some bytes; raises BrokenInvariantError, and errors that are not the parser's own.
+        seeds: initial inputs; the first ones show the form of the input.
+        modules: of the product; their branches guide the search for new inputs.
         max_bytes: length of the longest input.
-        short_executions: how many inputs the short form tries.
+        short_executions: number of inputs that the short form tries.
     """
 
     name: str
@@ -41,15 +41,15 @@ class Target:
 
 
 def hold(condition: object, what: str) -> None:
-    """See that an invariant holds.
+    """Check an invariant.
 
     Raises:
-        BrokenInvariantError: it does not.
+        BrokenInvariantError: it does not hold.
     """
     if not condition:
         raise BrokenInvariantError(what)
 
 
 def text_of(data: bytes) -> str:
-    """Return the bytes as a server hands on a request line: what is no UTF-8 as surrogate escapes."""
+    """Return the bytes as a server forwards a request line: invalid UTF-8 becomes surrogate escapes."""
     return data.decode("utf-8", "surrogateescape")

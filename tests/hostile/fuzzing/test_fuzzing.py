@@ -1,4 +1,4 @@
-"""The short form of fuzzing: each target's seeds, what is kept, and a fixed number of inputs that resemble them."""
+"""The short form of fuzzing: each target's seeds, the kept inputs, and a fixed number of mutations."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ SEED = 13
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 def test_any_bytes_keep_the_invariant(target: Target) -> None:
-    """Each target's own; an input that breaks it is part of the failure."""
+    """Each target has its own; an input that violates it is part of the failure message."""
     bases = (*target.seeds, *target.kept())
     for data in (*bases, *mutated(bases, target.short_executions, target.max_bytes, SEED)):
         try:
@@ -23,13 +23,13 @@ def test_any_bytes_keep_the_invariant(target: Target) -> None:
 
 
 def test_what_is_kept_belongs_to_a_target() -> None:
-    """A corpus that nobody reads proves nothing."""
+    """A corpus that no target reads proves nothing."""
     assert {path.name for path in CORPUS.iterdir()} <= set(TARGETS)
     assert all(path.stat().st_size <= TARGETS[path.parent.name].max_bytes for path in CORPUS.glob("*/*"))
 
 
 def test_seeds_fit_their_targets() -> None:
-    """A seed that is cut off says something else."""
+    """A truncated seed has another meaning."""
     assert not [
         (name, seed)
         for name, target in TARGETS.items()
@@ -47,7 +47,7 @@ def test_seeds_fit_their_targets() -> None:
     ],
 )
 def test_mutation_reaches_what_no_seed_holds(breaks: Callable[[bytes], bool], name: str) -> None:
-    """A parser that failed there would be caught."""
+    """A parser that fails only on such an input would be caught."""
     target = TARGETS[name]
     seeds = [seed for seed in target.seeds if not breaks(seed)]
     assert any(map(breaks, mutated(seeds, target.short_executions, target.max_bytes, SEED)))

@@ -1,14 +1,14 @@
-"""The other end of a connection that takes everything and says nothing."""
+"""The other end of a connection: it accepts all data and sends none."""
 
 import asyncio
 from typing import Any
 
 
 class DeafTransport(asyncio.Transport):
-    """Keeps what is written.
+    """Records the written data.
 
     Attributes:
-        written: all of it.
+        written: all data so far.
         is_closed: it was closed or aborted.
     """
 
@@ -19,58 +19,58 @@ class DeafTransport(asyncio.Transport):
         self._protocol: Any = None
 
     def connect(self, protocol: asyncio.BaseProtocol) -> None:
-        """Begin, with this protocol."""
+        """Open the connection with this protocol."""
         self._protocol = protocol
         protocol.connection_made(self)
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        """Go on with another."""
+        """Replace the protocol."""
         self._protocol = protocol
 
     def get_protocol(self) -> Any:
-        """Return the one that is served."""
+        """Return the current protocol."""
         return self._protocol
 
     def write(self, data: Any) -> None:
-        """Keep it."""
+        """Record the data."""
         self.written += data
 
     def is_closing(self) -> bool:
-        """Whether it was closed."""
+        """Whether it was closed or aborted."""
         return self.is_closed
 
     def close(self) -> None:
-        """Take note."""
+        """Record the close."""
         self.is_closed = True
 
     def abort(self) -> None:
-        """Take note."""
+        """Record the close."""
         self.is_closed = True
 
     def get_write_buffer_size(self) -> int:
-        """Everything has been read."""
+        """Return 0: all data has been read."""
         return 0
 
     def can_write_eof(self) -> bool:
-        """A half can be closed."""
+        """Return True: a half-close is possible."""
         return True
 
     def write_eof(self) -> None:
-        """Nothing more is said."""
+        """Do nothing."""
 
     def pause_reading(self) -> None:
-        """What is fed is fed."""
+        """Do nothing: the test feeds the data."""
 
     def resume_reading(self) -> None:
-        """As above."""
+        """Do nothing, as above."""
 
     def is_reading(self) -> bool:
-        """It never stops."""
+        """Return True: it never pauses."""
         return True
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Say whose address it is."""
+        """Return a client's address."""
         return ("192.0.2.1", 1) if name == "peername" else default
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """There are none."""
+        """Do nothing: there are no limits."""

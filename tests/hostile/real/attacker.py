@@ -1,7 +1,7 @@
-"""The attacker on the real stack: any cheap calls, while others poll.
+"""The attacker on the real stack: any cheap calls, while other users poll.
 
-The same invariants as in the model: others' hits stay hits, and no answer differs from the NameNode's. Each call
-that is refused, and each read, is also sent to the NameNode itself, as the same user.
+The invariants are those of the model: others' hits stay hits, and no answer differs from the NameNode's. Each
+refused call, and each read, is also sent directly to the NameNode, as the same user.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from tests.hostile.real.paths import RawAsker
 from tests.real.proxied_cluster import ProxiedCluster, Where
 
 MAX_WINDOWS: Final = 320
-"""So few that the attacker uses up a share: then the directories in which they may write are covered, and no others."""
+"""Few enough for an attacker to use up a share; then only directories that they may write to are covered."""
 _FLOOD: Final = 30
 _BATCH: Final = 5
 _LEAST_BATCHES_BETWEEN_UPLOADS: Final = 6
@@ -23,13 +23,13 @@ _LEAST_BATCHES_BETWEEN_UPLOADS: Final = 6
 
 @dataclass
 class RealFigures:
-    """What came of it.
+    """The outcome of a run.
 
     Attributes:
-        calls: that the attacker has sent.
-        polls: of the others, and how many of them were hits.
-        compared: answers held against the NameNode's own.
-        lost: polls that were no hit, and what was sent before; one line each.
+        calls: sent by the attacker.
+        polls: by the other users; `hits` counts the hits among them.
+        compared: answers compared with the NameNode's own.
+        lost: polls that were no hit, with the calls before; one line each.
         differ: answers that differ, one line each.
     """
 
@@ -41,7 +41,7 @@ class RealFigures:
     differ: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:
-        """Say it."""
+        """Return the report, one item a line."""
         return [
             f"attacker on the real stack: {self.calls:,} calls",
             f"  {self.hits:,} of {self.polls:,} polls of others were hits",
@@ -49,7 +49,7 @@ class RealFigures:
         ]
 
     def shortfalls(self, *, calls: int) -> list[str]:
-        """Say what is wrong, or too little."""
+        """Return each requirement that the run does not meet."""
         short = [f"attacker on the real stack: {what}" for what in (*self.lost[:10], *self.differ[:10])]
         if self.calls < calls:
             short.append(f"attacker on the real stack: {self.calls:,} calls instead of {calls:,}")
@@ -59,7 +59,7 @@ class RealFigures:
 
 
 def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
-    """Make what is attacked, in a directory in which only its owner may rename anything."""
+    """Create the attacked paths, in a directory where only its owner may rename."""
     proxied_cluster.do(Where.NAMENODE, "PUT", "SETPERMISSION", directory, permission="755")
     for path, (is_directory, owner, mode) in LAYOUT.items():
         at = directory + path
@@ -73,7 +73,7 @@ def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
 
 
 class RealAttack:
-    """One run."""
+    """One run of the attacker."""
 
     def __init__(self, proxied_cluster: ProxiedCluster, directory: str, *, seed: int) -> None:
         self.figures = RealFigures()
@@ -84,7 +84,7 @@ class RealAttack:
         self._sent: list[str] = []  # since the last poll
 
     async def run(self, calls: int, progress: Callable[[int], None] = lambda _: None) -> RealFigures:
-        """Send so many calls, in small batches; poll after each."""
+        """Send this number of calls in small batches; poll after each batch."""
         with (
             RawAsker(self._proxied.proxy.address) as through,
             RawAsker(self._proxied.cluster.namenodes[0].http) as direct,
@@ -130,7 +130,7 @@ class RealAttack:
             self.figures.differ.append(f"{call}: {reply.body!r}, but the NameNode says {expected.body!r}")
 
     def _upload(self, number: int) -> None:
-        """Write a file of the attacker's own, both steps, below a directory that is still missing."""
+        """Write a file of the attacker's, in both steps, below a directory that is still missing."""
         self.figures.calls += 1
         path = f"{self._directory}/h/{ATTACKER}/up{number}/x"
         self._sent.append(f"both steps of a CREATE of {path}")

@@ -1,7 +1,7 @@
-"""Ask for paths in every spelling, through the proxy and directly.
+"""Request paths in every spelling, through the proxy and directly.
 
-The answers must be the same, bytes included; each is asked for up to three times, so that answers from memory are
-compared as well. What the proxy refuses by itself the NameNode must not answer, but for what lies outside WebHDFS.
+The replies must be equal, bytes included. Each is requested up to three times, to compare answers from memory as
+well. The NameNode must not answer a path that the proxy refuses itself, except outside WebHDFS.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ _TRIES: Final = 3
 
 
 class RawAsker(HttpClient):
-    """Sends targets as they stand."""
+    """Sends targets verbatim."""
 
     async def ask(self, method: str, target: bytes, fields: Headers = ()) -> Reply:
-        """Send one request and return the reply; a connection that the server has closed meanwhile is no reply.
+        """Send one request and return the reply; retry if the server has closed an idle connection.
 
         Raises:
-            OSError, EOFError: no reply came, on any of several connections.
+            OSError, EOFError: there was no reply on any of several connections.
         """
         lines = b"".join(b"%b: %b\r\n" % field for field in fields)
         if method != "GET":
@@ -50,7 +50,7 @@ _NAMES: Final = (
     "\ufb01", "x\u00a0y", "~x", ".x", "..x", "x.", "...", "_SUCCESS", "x" * 200, "é" * 100, "ß", "\u0130", "\u0131",
     "\u212a", "%2F", "%zz", "x\ty", "x\ny", "x\x7fy",
 )  # fmt: skip
-"""Names in the directory; the odd ones are made where the NameNode takes them."""
+"""Names in the directory; the odd ones are created if the NameNode accepts them."""
 
 _ODD_ENDS: Final = (
     b"/", b"//", b"/.", b"/..", b"/%2e", b"/%2e%2e", b"/%2E./", b"/..;/", b";", b";x=y", b"/;", b"%2F",
@@ -74,13 +74,13 @@ _QUERIES: Final = (b"?op=GETFILESTATUS&user.name=%b",) * 12 + (
 
 @dataclass
 class PathFigures:
-    """What came of all forms.
+    """The outcome of all forms.
 
     Attributes:
-        forms: asked, each at most three times.
-        hits: answers from memory that were compared.
-        refused: forms that the proxy refuses by itself.
-        differ: one line each.
+        forms: requested, each at most three times.
+        hits: compared answers from memory.
+        refused: forms that the proxy refuses itself.
+        differ: one line for each difference.
     """
 
     forms: int = 0
@@ -89,7 +89,7 @@ class PathFigures:
     differ: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:
-        """Say it."""
+        """Return the report, one item a line."""
         return [
             f"paths: {self.forms:,} forms, {len(self.differ)} differ",
             f"  {self.hits:,} answers from memory compared",
@@ -97,7 +97,7 @@ class PathFigures:
         ]
 
     def shortfalls(self, *, forms: int) -> list[str]:
-        """Say what is wrong, or too little."""
+        """Return each requirement that the run does not meet."""
         short = [f"paths: {what}" for what in self.differ[:20]]
         if self.forms < forms:
             short.append(f"paths: {self.forms:,} forms instead of {forms:,}")
@@ -107,7 +107,7 @@ class PathFigures:
 
 
 def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
-    """Make a file or a directory of every second name, as the superuser; a name that HDFS refuses stays missing."""
+    """Create a file or directory for every second name, as the superuser, unless HDFS refuses the name."""
     with Asker(proxied_cluster.cluster.namenodes[0].http) as asker:
         for name in _NAMES[2::2]:
             spelled = "".join(f"%{byte:02X}" for byte in name.encode())
@@ -118,7 +118,7 @@ def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
 
 
 def draw(chance: random.Random, directory: str, user: str) -> bytes:
-    """Draw the target of a GET."""
+    """Return the target of a random GET."""
     parts = [_spelled(chance, name) for name in directory.split("/")[1:]]
     parts += [_spelled(chance, chance.choice(_NAMES)) for _ in range(chance.choice((0, 1, 1, 1, 1, 2)))]
     path = b"".join(chance.choice((b"/",) * 9 + (b"//",)) + part for part in parts)
@@ -148,7 +148,7 @@ async def compare(
     seed: int,
     progress: Callable[[int], None] = lambda _: None,
 ) -> PathFigures:
-    """Ask for so many forms of paths at and below the directory."""
+    """Request this number of spellings of paths at and below the directory."""
     figures, chance = PathFigures(), random.Random(seed)
     with (
         RawAsker(proxied_cluster.proxy.address) as through,
@@ -181,7 +181,7 @@ async def _compare(through: RawAsker, direct: RawAsker, target: bytes, figures: 
             figures.differ.append(f"{target!r}, time {time + 1}, {reply.cache_status}: {wrong}")
             return
         if not is_hit and time:
-            return  # it is not one that is kept
+            return  # it is not cacheable
 
 
 def _difference(reply: Reply, expected: Reply) -> str:

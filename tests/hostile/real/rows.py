@@ -1,7 +1,7 @@
-"""Send the rows of smuggling to a real NameNode and through the proxy, side by side.
+"""Send the smuggling rows to a real NameNode and through the proxy, and compare.
 
-What the proxy passes on it answers with the NameNode's own status; what it refuses by itself is its to refuse, and
-nothing of a row ends in a request that the row does not hold.
+The status of a forwarded request is the NameNode's own. The proxy may refuse a row itself. No row results in a
+request that the row does not contain.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from tests.real.proxied_cluster import ProxiedCluster
 _REFUSALS: Final = frozenset({400, 405, 408, 414, 431, 505})
 _AT_ONCE: Final = 32
 _PATIENCE_S: Final = 3.0
-"""For a server that waits for the rest of a body; what it has said by then is all."""
+"""Wait for a server that waits for the rest of a body; its reply by then is complete."""
 
 
 async def compare_rows(
     proxied_cluster: ProxiedCluster, progress: Callable[[int], None] = lambda _: None
 ) -> list[str]:
-    """Return a line for each row in which the proxy says what no NameNode says."""
+    """Return a line for each row to which the proxy replies as no NameNode does."""
     slots, done = asyncio.Semaphore(_AT_ONCE), 0
 
     async def compare(row: Row) -> str:

@@ -1,8 +1,8 @@
-"""Whether a connection that the proxy ends was announced to end, for all requests.
+"""Whether the proxy announced the end of each connection that it closes.
 
-What a client sends on a connection that has ended without a word is lost, and a write must not be sent twice (RFC 9112,
-sections 9.3 and 9.6). `python -m tests.hostile.wire.endings NAME` looks with one of `SILENT` in force, in a process of
-its own.
+A request sent on a connection that was closed without notice is lost, and a write must not be sent twice (RFC 9112,
+sections 9.3 and 9.6). `python -m tests.hostile.wire.endings NAME` checks with one of `SILENT` installed, in a process
+of its own.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final
 from tests.model.variants import patching
 from tests.model.variants.variant import read_variants
 
-if TYPE_CHECKING:  # imports the product, which may have to be broken before
+if TYPE_CHECKING:  # imports the product, which a variant may have to break first
     from tests.alike.line import Line
     from tests.alike.side import Side
 
-_SETTLED_S: Final = 2.0  # in which whatever is complete has been answered, and is not yet idle for too long
-_GIVEN_UP_S: Final = 25.0  # in which what is not complete has been given up
+_SETTLED_S: Final = 2.0  # in which each complete request is answered, but no connection is idle for too long
+_GIVEN_UP_S: Final = 25.0  # in which an incomplete request times out
 _POLL: Final = b"GET /webhdfs/v1/w/d?op=GETFILESTATUS&user.name=alice HTTP/1.1\r\nHost: nn\r\n\r\n"
 
 METHODS: Final = (b"GET", b"GET", b"GET", b"HEAD", b"PUT", b"POST", b"DELETE", b"OPTIONS")
@@ -36,7 +36,7 @@ TARGETS: Final = {
     "refused": b"/elsewhere",
     "too long": b"/webhdfs/v1/" + b"a" * 2_000,
 }
-"""What is asked for; of what is passed on, the NameNode answers some in odd ways, and some not at all."""
+"""The targets; the scripted NameNode answers some forwarded ones in odd manners, or not at all."""
 
 FIELDS: Final = {
     "nothing": b"",
@@ -79,23 +79,23 @@ FRAMINGS: Final = {
     "expectation of chunks": (_CHUNKED + b"Expect: 100-continue\r\n", (b"", b"3\r\nabc\r\n0\r\n\r\n")),
     "expectation, never": (_LENGTH + b"Expect: 100-continue\r\n", (b"", None)),
 }
-"""The fields, and the body as it comes, in pieces between which there is time; None: no more."""
+"""The header fields, and the pieces of the body, with time between them; None: the rest never comes."""
 
 SOUND: Final = frozenset({"none", "length of 0", "length", "chunks", "chunks with trailers"})
-"""Bodies that are complete before they are looked at."""
+"""Bodies that are complete when the request is read."""
 
 
 SILENT: Final = read_variants(Path(__file__).with_name("silent.txt"))
-"""By each of these a connection ends, or is served no more, without a word."""
+"""Variants that end a connection, or stop serving it, without an announcement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """One request, and what comes behind it.
+    """One request, and the bytes after it.
 
     Attributes:
-        follows: another request comes with its last piece.
-        stops: the proxy begins to stop when the first piece is there.
+        follows: another request arrives with its last piece.
+        stops: the proxy starts to stop when the first piece has arrived.
     """
 
     method: bytes
@@ -108,7 +108,7 @@ class Shape:
     stops: bool = False
 
     def pieces(self) -> Iterator[bytes | None]:
-        """Return what is sent, in pieces between which there is time."""
+        """Yield the pieces to send, with time between them."""
         target = TARGETS[self.target]
         target = target % self.number if b"%d" in target else target
         framing, (first, *others) = FRAMINGS[self.framing]
@@ -129,7 +129,7 @@ class Shape:
 
     @property
     def must_go_on(self) -> bool:
-        """Whether the connection goes on at a NameNode, and nothing else is to be heard but its reply."""
+        """Whether the connection must stay open after a NameNode's reply."""
         return (
             self.version == b"HTTP/1.1"
             and "close" not in self.fields
@@ -141,7 +141,7 @@ class Shape:
 
 
 def draw(seed: int, count: int) -> Iterator[Shape]:
-    """Draw so many shapes."""
+    """Draw this number of shapes."""
     rng = Random(seed)
     for number in range(count):
         target = rng.choice((*TARGETS, "from memory", "from memory"))
@@ -159,7 +159,7 @@ def draw(seed: int, count: int) -> Iterator[Shape]:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A final reply, as far as it came."""
+    """A final reply, as far as it arrived."""
 
     status: int
     says_close: bool
@@ -167,9 +167,9 @@ class Heard:
 
 
 def replies(data: bytes, *, is_head: bool) -> Iterator[Heard]:
-    """Take apart what a client has read; the first reply may be one to HEAD.
+    """Yield the replies in a client's input; the first one may be to HEAD.
 
-    If that could not be read, its refusal has a body all the same, and is the last.
+    If the HEAD request was malformed, its refusal has a body nevertheless, and is the last reply.
     """
     while data:
         head, end, data = data.partition(b"\r\n\r\n")
@@ -195,7 +195,7 @@ def replies(data: bytes, *, is_head: bool) -> Iterator[Heard]:
 
 
 async def _answers(line: "Line", shape: Shape, side: "Side") -> bytes:
-    """Send a shape; return all that was read until nothing more is to come."""
+    """Send a shape; return all input until no more can come."""
     read = b""
     for at, piece in enumerate(shape.pieces()):
         if piece is None:
@@ -207,7 +207,7 @@ async def _answers(line: "Line", shape: Shape, side: "Side") -> bytes:
             and read.startswith(b"HTTP/1.1 ")
             and b" 100 " not in read
         ):
-            break  # it is not wanted
+            break  # the server does not want the body
         line.send(piece)
         if shape.stops and not at:
             await asyncio.sleep(0)
@@ -218,7 +218,7 @@ async def _answers(line: "Line", shape: Shape, side: "Side") -> bytes:
 
 
 async def wrong_of(shape: Shape, side: "Side") -> str:
-    """Say what is wrong with how a connection goes on, or ends, with such a request on it; "" if nothing is."""
+    """Return the fault in how a connection continues or ends after this request; "" if there is none."""
     from tests.alike.line import End  # noqa: PLC0415 - imports the product
 
     side.cover()
@@ -226,7 +226,7 @@ async def wrong_of(shape: Shape, side: "Side") -> str:
     read, is_head = await _answers(line, shape, side), shape.method == b"HEAD"
     heard = list(replies(read, is_head=is_head))
     if line.end is End.OPEN and (not heard or heard[-1].says_close):
-        await asyncio.sleep(_GIVEN_UP_S)  # for the NameNode, or for what the client may be sending still
+        await asyncio.sleep(_GIVEN_UP_S)  # for the NameNode, or for the rest of the client's request
         heard = list(replies(read + line.take(), is_head=is_head))
     try:
         if line.end is End.OPEN:
@@ -257,15 +257,15 @@ async def _all_wrongs(seed: int, count: int, most: int) -> list[str]:
     from tests.alike.side import Side  # noqa: PLC0415 - imports the product
 
     wrongs = list[str]()
-    shapes = sorted(draw(seed, count), key=lambda shape: not shape.stops)  # the last ones first, on one proxy
+    shapes = sorted(draw(seed, count), key=lambda shape: not shape.stops)  # stopping shapes are popped last
     while shapes and len(wrongs) < most:
-        async with Side(is_quick=True) as side:  # until it stops
+        async with Side(is_quick=True) as side:  # one proxy until it stops
             side.namenode.locked_out.add("locked")
             while shapes and len(wrongs) < most:
                 shape = shapes.pop()
                 for _ in range(
                     3 if shape.target == "from memory" and not shape.stops else 1
-                ):  # asked, found, known
+                ):  # a fetch, a hit, a known head
                     if wrong := await wrong_of(shape, side):
                         wrongs.append(f"{shape}: {wrong}")
                 if shape.stops:
@@ -274,7 +274,7 @@ async def _all_wrongs(seed: int, count: int, most: int) -> list[str]:
 
 
 def all_wrongs(seed: int, count: int, most: int = 10) -> list[str]:
-    """Look at so many shapes; return at most so many of those with which something is wrong, and what."""
+    """Check this number of shapes; return the first faults, `most` at most."""
     from tests.invalidation.virtual_time import VirtualLoop  # noqa: PLC0415 - imports the product
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
@@ -282,7 +282,7 @@ def all_wrongs(seed: int, count: int, most: int = 10) -> list[str]:
 
 
 def main(name: str, count: int) -> int:
-    """Return 0 if something is seen with that variant in force."""
+    """Return 0 if a fault shows with this variant installed."""
     patching.install(SILENT[name])
     wrongs = all_wrongs(seed=1, count=count, most=1)
     sys.stdout.write(f"{name}: {wrongs or 'nothing was seen'}\n")

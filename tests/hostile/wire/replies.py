@@ -1,7 +1,7 @@
-"""Replies of a NameNode that it must not give.
+"""Replies that a NameNode must not give.
 
-To a GETFILESTATUS of `/w/f`, which a cache keeps. Each is passed on as it is or becomes an error of a defined kind, and
-nothing of it is kept but what is a status in every part.
+They answer a GETFILESTATUS of `/w/f`, which is cacheable. Each is passed through unchanged or becomes an error of a
+defined kind, and only a status that is valid in every part is cached.
 """
 
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ class BadReply:
     """One reply.
 
     Attributes:
-        raw: what the NameNode sends, in these pieces, a moment apart; then it closes the connection.
-        statuses: which of them the client may get.
+        raw: the pieces that the NameNode sends, a moment apart; then it closes the connection.
+        statuses: the statuses that the client may get.
         stays_open: the NameNode leaves the connection open.
     """
 
@@ -30,7 +30,7 @@ class BadReply:
 
 
 def reply(body: bytes, *fields: bytes, line: bytes = b"HTTP/1.1 200 OK", length: int | None = None) -> bytes:
-    """Write a reply."""
+    """Return a reply."""
     size = b"Content-Length: %d" % (len(body) if length is None else length)
     return b"\r\n".join((line, b"Content-Type: application/json", size, *fields, b"", body))
 
@@ -127,4 +127,4 @@ LEFT_OPEN: Final = tuple(
 )
 
 BAD_REPLIES: Final = (*TRUNCATED, *MALFORMED, *CONTRADICTORY, *MORE, *LEFT_OPEN)
-"""All of them, each under its own name."""
+"""All of them; their names differ."""

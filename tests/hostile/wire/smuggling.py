@@ -1,16 +1,15 @@
-"""Raw requests that two readers could take for different ones.
+"""Raw requests that two readers could interpret differently.
 
 The published families of request smuggling (Linhart et al. 2005; Kettle 2019 "HTTP Desync Attacks", 2022
 "Browser-Powered Desync", 2025 "HTTP/1.1 must die"; Jeppe Weikop 2025 "Funky chunks") and each rule by which RFC 9112,
-or RFC 9110 for fields, tells a server to reject. `SMUGGLED` is the request that must never reach a NameNode, in whole
-or in part.
+or RFC 9110 for fields, requires a server to reject. No part of the request `SMUGGLED` may ever reach a NameNode.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 MARK: Final = b"smuggled"
-"""In each target, field and body that must not become part of any request of ours."""
+"""The marker of each target, field and body that must not become part of a forwarded request."""
 
 SMUGGLED: Final = b"GET /webhdfs/v1/smuggled?op=GETFILESTATUS HTTP/1.1\r\nHost: nn\r\n\r\n"
 _GET: Final = b"GET /webhdfs/v1/a?op=GETFILESTATUS HTTP/1.1\r\nHost: nn\r\n"
@@ -23,10 +22,10 @@ class Row:
     """One form.
 
     Attributes:
-        name: of the family, or what is odd.
+        name: of the family, or of the oddity.
         section: of RFC 9112, or "9110, 5.5".
-        raw: what the client sends, then it sends no more.
-        statuses: of the replies, in their order, the NameNode's own 200 among them; () for whatever they are.
+        raw: all bytes that the client sends.
+        statuses: of the replies in order, the NameNode's own 200 among them; () for any.
     """
 
     name: str
@@ -36,7 +35,7 @@ class Row:
 
     @property
     def heard(self) -> int:
-        """How many requests reach the NameNode; -1: one at most."""
+        """Number of requests that must reach the NameNode; -1: at most one."""
         return self.statuses.count(200) if self.statuses else -1
 
 
@@ -126,7 +125,7 @@ CHUNKS: Final = tuple(
         name=f"chunk: {name}",
         section="7.1",
         raw=_CHUNKED + body + SMUGGLED,
-        statuses=(),  # what counts is that no second request is heard
+        statuses=(),  # the check is that no second request arrives
     )
     for name, body in {
         "0x": b"0x3\r\nabc\r\n0\r\n\r\n",
@@ -154,7 +153,7 @@ CHUNKS: Final = tuple(
         "no end behind the last one": b"3\r\nabc\r\n0\r\n",
     }.items()
 )
-"""Bodies: the head is passed on, for a NameNode reads none of it; the connection to the client ends all the same."""
+"""Bodies: a NameNode reads none, so the head is forwarded; the client's connection ends nevertheless."""
 
 TRAILERS: Final = tuple(
     Row(
@@ -178,7 +177,7 @@ TRAILERS: Final = tuple(
         ("too many", b"X: smuggled\r\n" * 1_000 + b"\r\n", False),
     )
 )
-"""No trailer may become a field of what follows; behind what is none, nothing is a request."""
+"""No trailer may become a field of the next request; after a malformed one, nothing counts as a request."""
 
 
 def _taken(name: str, section: str, raw: bytes, statuses: tuple[int, ...] = (200,)) -> Row:
@@ -245,7 +244,7 @@ BODIES: Final = (
     _taken("an empty line before a request", "2.2", b"\r\n" + _GET + b"\r\n"),
     _taken("absolute-form", "3.2.2", b"GET http://other/webhdfs/v1/a HTTP/1.1\r\nHost: nn\r\n\r\n"),
 )
-"""What is HTTP; the bytes of a body stay a body."""
+"""Valid HTTP: the bytes of a body stay a body."""
 
 LINES: Final = (
     *_refused("3", {
@@ -311,4 +310,4 @@ FIELDS: Final = _refused("5, 9110 5.5", {
 })  # fmt: skip
 
 ROWS: Final = (*BOTH_LENGTHS, *TE_TE, *LENGTHS, *CHUNKS, *TRAILERS, *BODIES, *LINES, *HOSTS, *FIELDS)
-"""All of them, each under its own name."""
+"""All of them; their names differ."""

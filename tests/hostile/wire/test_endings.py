@@ -1,4 +1,4 @@
-"""A connection that is closed was announced to be, and one that need not be closed is not."""
+"""A connection that is closed was announced to close, and no other is closed."""
 
 import asyncio
 import subprocess
@@ -17,14 +17,14 @@ SEEN_HERE = ("closed-after-chunks", "raw-error-unsaid")
 
 
 def test_no_connection_ends_without_a_word() -> None:
-    """For all shapes of requests, and all replies (tornado #1125, aiohttp #3597, requests #3458, dCache #5604)."""
+    """This holds for all shapes and replies (tornado #1125, aiohttp #3597, requests #3458, dCache #5604)."""
     assert all_wrongs(seed=2, count=1_000) == []
 
 
 @pytest.mark.parametrize("target", [b"/w/f?op=GETFILESTATUS", b"/w?op=LISTSTATUS"], ids=["kept", "passed on"])
 @pytest.mark.parametrize("fields", UPGRADES, ids=["the JDK", "Apache", "a browser"])
 def test_an_upgrade_is_ignored(fields: tuple[bytes, ...], target: bytes) -> None:
-    """It costs no hit, ends no connection, and goes no further.
+    """It costs no hit, closes no connection, and is not forwarded.
 
     light-4j #1900, membrane #1742, carapaceproxy #484, jetty #6593; istio #53239, envoy #36305, HTTPCLIENT-2344.
     """
@@ -52,7 +52,7 @@ def test_an_upgrade_is_ignored(fields: tuple[bytes, ...], target: bytes) -> None
 
 
 def test_what_a_client_reads_is_taken_apart() -> None:
-    """Interim replies are none, and a body that breaks off makes no whole one."""
+    """Interim replies are skipped, and a truncated body is not complete."""
     ok = b"HTTP/1.1 200 OK\r\n"
     data = b"HTTP/1.1 100 Continue\r\n\r\n" + ok + b"Content-Length: 2\r\n\r\nok" + ok
     assert list(replies(data + b"Connection: close\r\nContent-Length: 2\r\n\r\no", is_head=False)) == [
@@ -70,7 +70,7 @@ def test_what_a_client_reads_is_taken_apart() -> None:
 
 @pytest.mark.parametrize("variant", SILENT.values(), ids=SILENT)
 def test_a_silent_variant_breaks_one_line(variant: Variant) -> None:
-    """What it breaks stands once in the product's source, and is Python when broken."""
+    """Its old text occurs once in the source, and the result is valid Python."""
     assert variant.lines_changed() == 1
     compile_broken(variant)
 
@@ -79,7 +79,7 @@ def test_a_silent_variant_breaks_one_line(variant: Variant) -> None:
     "name", [pytest.param(name, marks=() if name in SEEN_HERE else pytest.mark.long) for name in SILENT]
 )
 def test_a_silent_end_is_seen(name: str) -> None:
-    """In a process of its own."""
+    """Each is seen in a process of its own."""
     command = (sys.executable, "-m", "tests.hostile.wire.endings", name)
     done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Each reply that a NameNode must not give: passed on or an error of a defined kind, and never kept."""
+"""Each reply that a NameNode must not give is passed through or becomes an error, and is never cached."""
 
 import asyncio
 import tracemalloc
@@ -24,13 +24,13 @@ ASK = f"GET /webhdfs/v1{PATH}?op=GETFILESTATUS&user.name=alice HTTP/1.1\r\nHost:
 
 @dataclass
 class Fixture:
-    """A proxy that may keep what it is told, before a NameNode of bytes."""
+    """A proxy that may cache replies, before a NameNode that sends raw bytes."""
 
     front_end: FrontEnd
     port: int
 
     async def ask(self) -> tuple[int, bytes, bytes]:
-        """Ask for the status, on a connection of its own."""
+        """Request the status, on a new connection."""
         async with RawClient.connected(self.port) as client:
             client.send(ASK)
             answer = await client.reply()
@@ -39,7 +39,7 @@ class Fixture:
 
 @asynccontextmanager
 async def fixture(namenode: RawNameNode) -> AsyncIterator[Fixture]:
-    """Start it."""
+    """Start the proxy."""
     limits = limits_of_tests(upstream_timeout_s=0.5, failover_wait_s=0.3)
     cache = MetadataCache(CacheSettings(glob=("/w/*",), max_staleness_s=3600.0))
     cache.open_stream(TERM)
@@ -57,7 +57,7 @@ async def fixture(namenode: RawNameNode) -> AsyncIterator[Fixture]:
 
 @pytest.mark.parametrize("bad", BAD_REPLIES, ids=lambda bad: bad.name)
 async def test_nothing_of_a_bad_reply_is_kept(bad: BadReply) -> None:
-    """The next one who asks has the NameNode's good answer, and the one after that has it from memory."""
+    """The next read gets the NameNode's good answer, and the one after that gets it from memory."""
 
     async def act(heard: Heard) -> None:
         for piece in bad.raw:
@@ -85,7 +85,7 @@ async def test_nothing_of_a_bad_reply_is_kept(bad: BadReply) -> None:
 
 
 async def test_a_reply_without_an_end_takes_no_memory() -> None:
-    """What is too long for a status is no status: the NameNode is cut off, and its client told."""
+    """A body too long for a status: the NameNode is cut off, and the client gets 502."""
     part, parts = b" " * 65_536, 512
 
     async def act(heard: Heard) -> None:

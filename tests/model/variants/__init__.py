@@ -1,1 +1,1 @@
-"""The product with one line of it broken, one variant a rule: each must be caught by the check of its own guarantee."""
+"""Broken variants of the product, one changed line each: the check of its own guarantee must catch each."""

@@ -13,7 +13,7 @@ from tests.model.variants.variant import VARIANTS
 
 
 def main() -> int:
-    """Tell, show, and return the number of variants that were not caught."""
+    """Run the variants, print the results, and return the number of variants that were not caught."""
     chosen = _arguments()
     variants = tuple(VARIANTS[name] for name in chosen.names or VARIANTS)
     console = Console(width=None if sys.stdout.isatty() else 160)

@@ -1,4 +1,4 @@
-"""See that broken variants are caught, several at a time."""
+"""Run broken variants until they are caught, several in parallel."""
 
 import json
 import subprocess
@@ -13,13 +13,13 @@ from tests.model.variants.variant import PACKAGE, Variant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What became of one variant.
+    """The result of one variant.
 
     Attributes:
-        reported: how many histories were told.
+        reported: number of histories run.
         what: the violation of its own guarantee; None: not caught.
-        others: in how many of these histories something else was found, by guarantee.
-        error: why its process ended badly; "" if it did not.
+        others: number of these histories with other violations, by guarantee.
+        error: why its process failed; "" if it did not.
     """
 
     variant: Variant
@@ -30,12 +30,12 @@ class Verdict:
 
     @property
     def is_caught(self) -> bool:
-        """Whether the check of its own guarantee has noticed it."""
+        """Whether the check of its own guarantee found it."""
         return self.what is not None
 
 
 def catch(variant: Variant, *, seed: int, histories: int, steps: int) -> Verdict:
-    """Tell histories of one variant until it is caught: in one in which the product as it is keeps its guarantee."""
+    """Run histories of a variant until one violates its guarantee where the unbroken product does not."""
     reported, others = 0, Counter[str]()
     while True:
         report = _tell(variant, (seed + reported, histories - reported, steps))
@@ -51,7 +51,7 @@ def catch(variant: Variant, *, seed: int, histories: int, steps: int) -> Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Report:
-    """What a process of `tests.model.variants.telling` said."""
+    """The output of a process of `tests.model.variants.telling`."""
 
     reported: int = 0
     what: str | None = None
@@ -70,7 +70,7 @@ def _tell(variant: Variant, numbers: tuple[int, int, int], *more: str) -> _Repor
 def catch_all(
     variants: tuple[Variant, ...], *, jobs: int, seed: int, histories: int, steps: int
 ) -> Iterator[Verdict]:
-    """Yield the verdicts as they come."""
+    """Yield the verdicts in order of completion."""
     with ThreadPoolExecutor(jobs) as pool:
         waiting = [pool.submit(catch, each, seed=seed, histories=histories, steps=steps) for each in variants]
         for done in as_completed(waiting):

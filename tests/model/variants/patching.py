@@ -1,7 +1,7 @@
-"""Import the product with one module of it broken.
+"""Import the product with one broken module.
 
-The file on the disk stays as it is, and no compiled one is read or written, so nobody else sees the breakage. It is in
-force for the rest of the process: each variant runs in a process of its own.
+The file on disk is unchanged, and no compiled file is read or written, so no other process is affected. The
+module stays broken for the rest of the process: each variant runs in its own.
 """
 
 import sys
@@ -15,19 +15,19 @@ from tests.model.variants.variant import PACKAGE, Variant
 
 
 class _BrokenLoader(SourceFileLoader):
-    """Loads the one module from its source, broken."""
+    """Loads the broken module from its source."""
 
     def __init__(self, variant: Variant) -> None:
         super().__init__(variant.dotted, str(PACKAGE / variant.module))
         self._variant = variant
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compile the broken source; what was compiled before is not looked at."""
+        """Compile the broken source, ignoring compiled files."""
         return compile_broken(self._variant)
 
 
 class _Finder(MetaPathFinder):
-    """Finds the one module before everybody else."""
+    """Finds the broken module before all other finders."""
 
     def __init__(self, variant: Variant) -> None:
         self._variant = variant
@@ -35,7 +35,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where to load the module from, None for any other."""
+        """Return the spec of the broken module, None for any other."""
         if fullname != self._variant.dotted:
             return None
         return spec_from_file_location(
@@ -47,8 +47,8 @@ def compile_broken(variant: Variant) -> CodeType:
     """Return the code of the broken module.
 
     Raises:
-        StaleVariantError: the source is no longer what the variant breaks.
-        SyntaxError: broken, it is no Python.
+        StaleVariantError: the source no longer has the text that the variant changes.
+        SyntaxError: the broken source is not valid Python.
     """
     path = PACKAGE / variant.module
     source = variant.applied_to(path.read_text(encoding="utf-8"))
@@ -56,7 +56,7 @@ def compile_broken(variant: Variant) -> CodeType:
 
 
 def install(variant: Variant) -> None:
-    """Have the variant's module imported broken from here on; the product must not be imported yet."""
+    """Make later imports load the broken module; the product must not be imported yet."""
     assert variant.dotted not in sys.modules, f"{variant.dotted} was imported whole already"
-    compile_broken(variant)  # a stale variant is told at once
+    compile_broken(variant)  # fail early on a stale variant
     sys.meta_path.insert(0, _Finder(variant))

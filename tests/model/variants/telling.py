@@ -1,8 +1,8 @@
-"""Tell histories of one broken variant, in a process of its own.
+"""Run histories of one broken variant in a process of its own.
 
-Run by `tests.model.variants.catching`: `python -m tests.model.variants.telling NAME FIRST_SEED HISTORIES STEPS`,
-with `whole` behind it for the same on the product as it is.
-A line of JSON says how many were told and what was found.
+Used by `tests.model.variants.catching`: `python -m tests.model.variants.telling NAME FIRST_SEED HISTORIES STEPS`,
+followed by `whole` for the unbroken product.
+One line of JSON reports the number of histories and the violations.
 """
 
 import json
@@ -18,15 +18,15 @@ from tests.model.variants import patching
 from tests.model.variants.variant import TWO_NAMESPACES, VARIANTS
 
 PATIENCE_S: Final = 30
-"""A broken product may never end a history; that is a finding as well."""
+"""Seconds after which a history is aborted: a broken product may never end one."""
 
 
 def main(name: str, first_seed: int, histories: int, steps: int, *, is_whole: bool) -> None:
-    """Tell them until the variant's own guarantee is seen broken."""
+    """Run histories until one violates the variant's own guarantee."""
     variant = VARIANTS[name]
     if not is_whole:
         patching.install(variant)
-    from tests.model.channels import ChannelName  # noqa: PLC0415 - imports the product, hence not before it is broken
+    from tests.model.channels import ChannelName  # noqa: PLC0415 - imports the product, so not before it is broken
     from tests.model.federated_history import tell_federated  # noqa: PLC0415 - as above
     from tests.model.history import begin, tell  # noqa: PLC0415 - as above
 
@@ -35,7 +35,7 @@ def main(name: str, first_seed: int, histories: int, steps: int, *, is_whole: bo
     channel = ChannelName(variant.where) if variant.where and not is_federated else None
     run_history = tell_federated if is_federated else partial(tell, has_scenarios=True)
     signal.signal(signal.SIGALRM, _give_up)
-    others: Counter[str] = Counter()  # in how many histories something else was found
+    others: Counter[str] = Counter()  # number of histories with other violations
     reported, what = 0, None
     while reported < histories and what is None:
         reported += 1

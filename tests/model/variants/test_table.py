@@ -1,4 +1,4 @@
-"""Each broken variant still breaks what it is about, and some of each guarantee are seen to be caught."""
+"""Each broken variant still matches the product's source, and one of each guarantee is caught quickly."""
 
 import pytest
 
@@ -19,12 +19,12 @@ CAUGHT_SOON = (
     "refused-call-forgets",
     "one-gate-for-all",
 )
-"""For each guarantee a variant that is caught after few histories; all are seen to be by the long run."""
+"""One variant per guarantee that few histories catch; the long run covers all variants."""
 
 
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_a_variant_breaks_one_line(variant: Variant) -> None:
-    """What it breaks stands once in the product's source, is one line, and is Python when broken."""
+    """Its old text occurs once in the source, the change is one line, and the result is valid Python."""
     assert variant.lines_changed() == 1
     compile_broken(variant)
 
@@ -33,7 +33,7 @@ def test_a_variant_breaks_one_line(variant: Variant) -> None:
     ("old", "new"), [("no such text", "x"), ("self", "x"), ("import math", "import math")]
 )
 def test_a_stale_variant_is_an_error(old: str, new: str) -> None:
-    """Text that is gone, that stands at several places, or that is not changed breaks nothing that is known."""
+    """Text that is missing, that occurs several times, or that does not change is rejected."""
     stale = Variant(
         name="stale", guarantee=Guarantee.VERBATIM, rule="", module="cache/gate.py", old=old, new=new
     )
@@ -43,11 +43,11 @@ def test_a_stale_variant_is_an_error(old: str, new: str) -> None:
 
 @pytest.mark.parametrize("name", CAUGHT_SOON)
 def test_a_variant_is_caught(name: str) -> None:
-    """The check of its own guarantee notices it, in a process of its own."""
+    """The check of its own guarantee finds it, in a process of its own."""
     verdict = catch(VARIANTS[name], seed=1, histories=100, steps=50)
     assert verdict.is_caught, verdict
 
 
 def test_those_caught_soon_are_of_all_guarantees() -> None:
-    """No guarantee's check goes without being seen to fail."""
+    """Each guarantee's check is seen to fail."""
     assert {VARIANTS[name].guarantee for name in CAUGHT_SOON} == set(Guarantee)

@@ -1,6 +1,6 @@
-"""Broken variants of the product: what one is, and all of them.
+"""Broken variants of the product: their form, and the table of all.
 
-Imports nothing of the product: a variant must be in force before the product is imported.
+This file imports nothing of the product: a variant must be installed before the product is imported.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,27 +11,27 @@ from typing import Final
 from tests.model.guarantee import Guarantee
 
 PACKAGE = Path(__file__).resolve().parents[3] / "nncache"
-"""The product."""
+"""The folder of the product."""
 
 TWO_NAMESPACES: Final = "two namespaces"
 
 
 class StaleVariantError(Exception):
-    """The source is no longer what the variant breaks: read its rule again, and find where it is kept now."""
+    """The source no longer has the text that the variant changes: find the code that keeps its rule now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One rule of the design, and one line by which the product keeps it no longer.
+    """One rule of the design, and a change of one line that violates it.
 
     Attributes:
         name: short, for people and command lines.
-        guarantee: what is no longer kept; the check of this one must notice.
+        guarantee: the guarantee that it violates, whose check must find it.
         rule: what the product does, in a sentence.
-        module: the file, from the package's root.
-        old: text that stands once in it; lines around the one that changes may make it so.
-        new: what stands there instead.
-        where: it can be seen there only: on the channel of this name, or with TWO_NAMESPACES; "": everywhere.
+        module: the file, relative to the package's root.
+        old: text that occurs once in it; neighbouring lines may make it unique.
+        new: its replacement.
+        where: the only place where it shows: the channel of this name, or TWO_NAMESPACES; "": everywhere.
     """
 
     name: str
@@ -44,14 +44,14 @@ class Variant:
 
     @property
     def dotted(self) -> str:
-        """The module's name as it is imported."""
+        """The module's import name."""
         return "nncache." + self.module.removesuffix(".py").replace("/", ".")
 
     def applied_to(self, source: str) -> str:
         """Return the source with the rule broken.
 
         Raises:
-            StaleVariantError: what it breaks is not there exactly once, or nothing would change.
+            StaleVariantError: the old text does not occur exactly once, or nothing would change.
         """
         found = source.count(self.old)
         if found != 1 or self.old == self.new:
@@ -59,7 +59,7 @@ class Variant:
         return source.replace(self.old, self.new)
 
     def lines_changed(self) -> int:
-        """Return how many lines of the source it replaces."""
+        """Return the number of source lines that it replaces."""
         old, new = self.old.splitlines(), self.new.splitlines()
         while old and new and old[0] == new[0]:
             del old[0], new[0]
@@ -71,8 +71,8 @@ class Variant:
 def read_variants(*files: Path) -> Mapping[str, Variant]:
     """Return the variants of these files, by name.
 
-    Blocks of lines are separated by an empty line. The lines of a variant: "NAME: GUARANTEE, MODULE" or
-    "NAME: GUARANTEE, MODULE, WHERE"; its rule; each line of the old text behind "- ", and of the new one behind "+ ".
+    An empty line separates blocks. The lines of a variant: "NAME: GUARANTEE, MODULE" or
+    "NAME: GUARANTEE, MODULE, WHERE"; its rule; each line of the old text after "- ", and of the new text after "+ ".
     A block that begins with "#" is a comment.
     """
     variants = [each for file in files for each in _read(file)]
@@ -100,4 +100,4 @@ def _read(file: Path) -> Iterator[Variant]:
 
 
 VARIANTS: Final = read_variants(*sorted(Path(__file__).parent.glob("*_rules.txt")))
-"""One for each rule of the design that a model of the whole can see broken."""
+"""The variants of all rules whose violation a model of the whole system can show."""

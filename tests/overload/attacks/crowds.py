@@ -1,6 +1,6 @@
 """Findings 11 and 12, and thousands of slow clients.
 
-A crowd is plain sockets in one loop: asyncio's streams would cost the attacker more than the attacked.
+A crowd is plain sockets in one loop: asyncio's streams would cost the attacker more than its target.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ from tests.overload.attack import Aim, Tally
 
 CROWD: Final = 5_000
 _MAX_CONNECTIONS: Final = 4 * CROWD
-"""That one crowd makes in all, those instead of cut ones included."""
+"""The total number of connections of a crowd, replacements of cut ones included."""
 
 _SLICE: Final = 50
 _ROUND_S: Final = 3.0
-"""In which each of a crowd is attended to once."""
+"""Seconds in which each member of a crowd acts once."""
 
 _GATHER_S: Final = 0.06
-"""Between the openings of two slices: slow clients are meant, not a flood of connections."""
+"""Seconds between the opening of two slices: the attack is slow clients, not a flood of connections."""
 
 _SMALL_BUFFER: Final = 4096
 _READERS: Final = 32
@@ -42,17 +42,17 @@ _HITS: Final = webhdfs("GET", places.PRESENT[0], "GETFILESTATUS") * 8
 
 @dataclass(slots=True)
 class _Member:
-    """One connection of a crowd, and how often it was attended to."""
+    """One connection of a crowd, and the number of rounds in which it acted."""
 
     connection: socket.socket
     rounds: int = 0
 
     def send(self, data: bytes) -> None:
-        """Send what the kernel takes."""
+        """Send as much as the kernel accepts."""
         self.connection.send(data)
 
     def read(self, size: int) -> None:
-        """Read what is there, at most so much.
+        """Read available data, `size` bytes at most.
 
         Raises:
             ConnectionResetError: the other side has closed.
@@ -70,7 +70,7 @@ Act = Callable[[_Member], None]
 async def _crowd(
     address: str, tally: Tally, act: Act, *, size: int = CROWD, receive_bytes: int | None = None
 ) -> None:
-    """Open so many connections and attend to each every `_ROUND_S`, for ever; those that are cut are made again."""
+    """Open `size` connections, let each act once per `_ROUND_S` for ever, and replace those that are cut."""
     host, _, port = address.rpartition(":")
     with ExitStack() as closing:
 
@@ -115,7 +115,7 @@ async def drip_heads(aim: Aim, tally: Tally) -> None:
 
 
 async def drip_bodies(aim: Aim, tally: Tally) -> None:
-    """Send the heads of calls that are forwarded with their bodies, and the bodies byte by byte."""
+    """Send the heads of calls that are forwarded with their bodies, then the bodies byte by byte."""
 
     def act(member: _Member) -> None:
         member.read(_SIP_BYTES)
@@ -125,7 +125,7 @@ async def drip_bodies(aim: Aim, tally: Tally) -> None:
 
 
 async def read_slowly(aim: Aim, tally: Tally) -> None:
-    """Ask for eight hits at a time and read a few bytes of the replies."""
+    """Request eight hits at a time and read a few bytes of the replies."""
 
     def act(member: _Member) -> None:
         member.read(256)
@@ -136,17 +136,17 @@ async def read_slowly(aim: Aim, tally: Tally) -> None:
 
 
 async def hold_connections(aim: Aim, tally: Tally) -> None:
-    """Hold more connections than the proxy has, and make them again when they are cut."""
+    """Hold more connections than the proxy accepts, and replace those that are cut."""
     await _crowd(aim.proxy, tally, lambda member: member.read(_SIP_BYTES), size=1_000)
 
 
 async def silent_admin(aim: Aim, tally: Tally) -> None:
-    """The same at the admin port."""
+    """Hold connections to the admin port in the same way."""
     await _crowd(aim.admin, tally, lambda member: member.read(_SIP_BYTES), size=1_000)
 
 
 async def slow_listings(aim: Aim, tally: Tally) -> None:
-    """Ask for a long listing and read it at 2 KB/s, over twice as many connections as go to the NameNode."""
+    """Request a long listing and read it at 2 KB/s, on twice as many connections as lead to the NameNode."""
 
     async def reader(number: int) -> None:
         source = places.ATTACKERS[number % _READERS_ADDRESSES]
@@ -167,7 +167,7 @@ async def slow_listings(aim: Aim, tally: Tally) -> None:
 
 
 async def _sip(replies: asyncio.StreamReader) -> None:
-    """Read a little at a time until the other side ends it."""
+    """Read a little at a time until the other side closes."""
     part = await replies.read(_SIP_BYTES)
     while part:
         await asyncio.sleep(_SIP_EVERY_S)

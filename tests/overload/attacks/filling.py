@@ -22,14 +22,14 @@ _HEADS: Final = (
     request("GET", _POLLED, *_WAITS, f"X-Large: {'x' * 60_000}"),
     request("GET", _POLLED, *_WAITS, f"X-Large: {'x' * 4_000}"),
 )
-"""A request that waits, with entity tags, with a large field, and with one that may be held."""
+"""Requests that wait: with entity tags, with a large field, and one small enough to be held."""
 
 _LONG_NAME: Final = "x" * 60_000
 _LONG_PATH: Final = "y" * 60_000
 
 
 async def witnesses(aim: Aim, tally: Tally) -> None:
-    """Ask for paths of a filter under names of 60,000 characters, each once."""
+    """Request paths of a filter, each once, under user names of 60,000 characters."""
     calls = (
         webhdfs("GET", f"{places.POLLED_DIRECTORY}/w{number}", "GETFILESTATUS", f"n{number}{_LONG_NAME}")
         for number in range(_MAX_CALLS)
@@ -38,12 +38,12 @@ async def witnesses(aim: Aim, tally: Tally) -> None:
 
 
 async def long_windows(aim: Aim, tally: Tally) -> None:
-    """Begin files with names of 60,000 characters where a filter might match below."""
+    """Create files with names of 60,000 characters, first step only, where a filter might match below."""
     await _begin(aim, tally, f"/user/{_LONG_PATH}")
 
 
 async def long_aside(aim: Aim, tally: Tally) -> None:
-    """Begin files with such names where no filter matches."""
+    """Create files with such names, first step only, where no filter matches."""
     await _begin(aim, tally, f"/data/carol/{_LONG_PATH}")
 
 
@@ -53,7 +53,7 @@ async def _begin(aim: Aim, tally: Tally, prefix: str) -> None:
 
 
 async def held(aim: Aim, tally: Tally) -> None:
-    """Wait for another answer, with heads of 64 KB and of 4 KB; who is answered at once waits again."""
+    """Wait for a changed answer, with heads of 64 KB and of 4 KB; wait again after each answer."""
 
     async def wait(number: int) -> None:
         client, head = (
@@ -77,7 +77,7 @@ async def held(aim: Aim, tally: Tally) -> None:
 
 
 async def scan(aim: Aim, tally: Tally) -> None:
-    """Ask for ever further paths of a filter, each once."""
+    """Request an endless sequence of paths of a filter, each once."""
     calls = (
         webhdfs("GET", f"{places.POLLED_DIRECTORY}/scanned-{number:09}", "GETFILESTATUS")
         for number in itertools.count()

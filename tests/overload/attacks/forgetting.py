@@ -1,4 +1,4 @@
-"""Findings 5 to 9 and 13: calls that make the cache forget or stop what is others'."""
+"""Findings 5 to 9 and 13: calls that make the cache forget others' entries or stop serving them."""
 
 import asyncio
 import itertools
@@ -30,7 +30,7 @@ FLUSHES: Final = (
 
 
 async def flushes(aim: Aim, tally: Tally) -> None:
-    """Send each request that used to empty the cache in turn, and one over RPC."""
+    """Send in turn each request that once emptied the cache, and one over RPC."""
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(keep_asking(aim, tally, again(*FLUSHES), _FIVE_A_SECOND))
         tasks.create_task(_odd_names(aim, tally))
@@ -41,7 +41,7 @@ async def _odd_names(aim: Aim, tally: Tally) -> None:
     try:
         for number in itertools.count():
             source = f"/data/carol/odd\0{number}".encode()
-            # The message has only `src` in our .proto; the other fields of MkdirsRequestProto pass through it.
+            # Our .proto of this message has only `src`; the other fields of MkdirsRequestProto pass through it.
             fields = b"\x0a" + bytes((len(source),)) + source + _MODE + _CREATE_PARENT
             await connection.call(
                 _MKDIRS, pb.GetFileInfoRequest.FromString(fields), pb.GetFileInfoResponse, timeout_s=_RPC_S
@@ -53,13 +53,13 @@ async def _odd_names(aim: Aim, tally: Tally) -> None:
 
 
 async def windows(aim: Aim, tally: Tally) -> None:
-    """Begin 400 files where nobody but bob may write, and never finish them."""
+    """Send the first step of 400 CREATEs where only bob may write, and never the second."""
     calls = (webhdfs("PUT", f"/user/bob/workflow/2026/11/{number}", "CREATE") for number in range(400))
     await keep_asking_at_once(aim, tally, calls, 0.0, connections=4)
 
 
 async def refused_reads(aim: Aim, tally: Tally) -> None:
-    """Name the polled paths in calls that are refused or that there are not."""
+    """Send refused and unknown calls that name the polled paths."""
     await keep_asking(aim, tally, again(*_naming()), _FIVE_A_SECOND)
 
 
@@ -73,7 +73,7 @@ def _naming() -> Iterator[bytes]:
 
 
 async def uploads(aim: Aim, tally: Tally) -> None:
-    """Write files into a home that only its owner may enter, as an ordinary upload does, and begin one in another's."""
+    """Upload files into a home that only its owner may enter, and start an upload into another user's."""
     async with WebHdfs(f"http://{aim.proxy}", "carol") as hdfs, asyncio.TaskGroup() as tasks:
         calls = (webhdfs("PUT", f"/user/bob/mine/upload{number}", "CREATE") for number in itertools.count())
         tasks.create_task(keep_asking(aim, tally, calls, 5 * _FIVE_A_SECOND))
@@ -84,7 +84,7 @@ async def uploads(aim: Aim, tally: Tally) -> None:
 
 
 async def own_filters(aim: Aim, tally: Tally) -> None:
-    """Allow and deny a subscriber of a filter of her own, as its owner may."""
+    """Add and remove a subscriber of carol's own filter, which she may do as its owner."""
     async with WebHdfs(f"http://{aim.namenode}", "carol") as hdfs:
         for number in itertools.count():
             subscriber = f"{aim.filters_path}/carol{number % 10}/subscribers/someone"

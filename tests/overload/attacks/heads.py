@@ -19,12 +19,12 @@ PARAMETERS: Final = request("GET", padded("/webhdfs/v1/?op=LISTSTATUS", "&a", HE
 
 
 async def deep(aim: Aim, tally: Tally) -> None:
-    """Make a directory 32,000 levels deep, over and over."""
+    """Send an MKDIRS 32,000 levels deep, repeatedly."""
     await keep_asking(aim, tally, again(DEEP), _EVERY_S)
 
 
 async def unknown(aim: Aim, tally: Tally) -> None:
-    """Ask for an operation that there is not, as deep."""
+    """Send an unknown operation on a path of the same depth, repeatedly."""
     await keep_asking(aim, tally, again(UNKNOWN), _EVERY_S)
 
 
@@ -34,13 +34,13 @@ async def parameters(aim: Aim, tally: Tally) -> None:
 
 
 async def endless_head(aim: Aim, tally: Tally) -> None:
-    """Leave the reply to a long listing unread and send header fields of a next request behind it."""
+    """Leave the reply to a long listing unread, and send endless header fields of a next request."""
     while tally.mebibytes < _MAX_MEBIBYTES:
         client = HttpClient(aim.proxy, places.ATTACKER, receive_buffer_bytes=4096)
         try:
             tally.connections += 1
             await client.send(webhdfs("GET", places.LARGE, "LISTSTATUS"))
-            await asyncio.sleep(0.3)  # for the reply to begin
+            await asyncio.sleep(0.3)  # for the reply to start
             await client.send(
                 b"GET /webhdfs/v1/?op=GETFILESTATUS&user.name=carol HTTP/1.1\r\nHost: nncache\r\n"
             )

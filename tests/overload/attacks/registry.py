@@ -1,4 +1,4 @@
-"""The service registry: questions and entries whose cost is out of proportion."""
+"""The service registry: requests and entries whose cost is out of proportion."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -21,7 +21,7 @@ MANY: Final = 10_000
 LEVELS: Final = 2_500
 
 _AT_ONCE: Final = 500
-"""Operations of one transaction."""
+"""Maximum number of operations in one transaction."""
 
 _WEB: Final = encode_record(
     ServiceRecord(external=(uri_endpoint("org.apache.hadoop.webhdfs", "REST", "http://h/"),))
@@ -30,12 +30,12 @@ _WAITING: Final = "Prefer: wait=50"
 
 
 def ask(target: str, *fields: str) -> bytes:
-    """Return a request about the registry."""
+    """Return a GET of the registry."""
     return request("GET", REGISTRY + target, *fields)
 
 
 async def deep_paths(aim: Aim, tally: Tally) -> None:
-    """Hold requests for paths as deep as can be sent, and as deep as can be, while entries change."""
+    """Hold requests for the deepest path that fits a head, and for the deepest entries, amid changes."""
     targets = [padded("", "/a", HEAD_BYTES - 100), *(f"/a{number}{'/a' * 63}" for number in range(1, HELD))]
     async with _registry(aim) as registry, asyncio.TaskGroup() as tasks:
         for target in targets:
@@ -45,7 +45,7 @@ async def deep_paths(aim: Aim, tally: Tally) -> None:
 
 
 async def removals(aim: Aim, tally: Tally) -> None:
-    """Make ten thousand entries, and remove them together, while a request waits for a change of the registry."""
+    """Create ten thousand entries, and remove them together, while a request waits for a change."""
     async with _registry(aim) as registry, asyncio.TaskGroup() as tasks:
         tasks.create_task(keep_asking(aim, tally, again(ask("/services/not-there", _WAITING)), 0.5))
         entries = [f"/services/many/e{number}" for number in range(MANY)]
@@ -58,7 +58,7 @@ async def removals(aim: Aim, tally: Tally) -> None:
 
 
 async def large_records(aim: Aim, tally: Tally) -> None:
-    """Write records of the largest size that ZooKeeper takes, and that is read, and ask for them."""
+    """Write the largest record that ZooKeeper stores and the largest that is read, and request both."""
     addresses = tuple({"host": "h", "port": "1"} for _ in range(300))
     most = tuple(
         Endpoint(api=f"a{number}", protocol="p", address_type="host/port", addresses=addresses)

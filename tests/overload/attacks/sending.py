@@ -1,4 +1,4 @@
-"""How attackers send: over and over, paced, in spite of errors."""
+"""How attackers send: repeatedly, at a given rate, despite errors."""
 
 import asyncio
 import itertools
@@ -11,7 +11,7 @@ from tests.overload import places
 from tests.overload.attack import Aim, Tally
 
 HEAD_BYTES: Final = 65_000
-"""Nearly the proxy's `max_head_bytes`, with room for what is added on the way to the NameNode."""
+"""Just below the proxy's `max_head_bytes`, with room for the fields that it adds for the NameNode."""
 
 PATIENCE_S: Final = 40.0
 
@@ -19,9 +19,9 @@ PATIENCE_S: Final = 40.0
 async def keep_asking(
     aim: Aim, tally: Tally, requests: Iterable[bytes], every_s: float, *, source: str = places.ATTACKER
 ) -> None:
-    """Send these one after another over one connection, each when the reply to the last is there.
+    """Send these requests in turn over one connection, each after the reply to the previous one.
 
-    At most one each `every_s`. A connection that breaks is made again; an answer is not looked at.
+    At most one per `every_s`. A broken connection is replaced; replies are ignored.
     """
     client = HttpClient(aim.proxy, source)
     due = time.monotonic()
@@ -40,7 +40,7 @@ async def keep_asking(
 async def keep_asking_at_once(
     aim: Aim, tally: Tally, requests: Iterable[bytes], every_s: float, *, connections: int
 ) -> None:
-    """Share these among several connections; each keeps the pace of `keep_asking`."""
+    """Share these requests among several connections; each keeps the rate of `keep_asking`."""
     shared = iter(requests)
     async with asyncio.TaskGroup() as tasks:
         for number in range(connections):
@@ -49,10 +49,10 @@ async def keep_asking_at_once(
 
 
 def again(*requests: bytes) -> Iterable[bytes]:
-    """Repeat these for ever."""
+    """Repeat these requests for ever."""
     return itertools.cycle(requests)
 
 
 def padded(start: str, unit: str, total: int = HEAD_BYTES) -> str:
-    """Return `start` and as many units behind it as fit."""
+    """Return `start` followed by as many units as fit."""
     return start + unit * ((total - len(start)) // len(unit))

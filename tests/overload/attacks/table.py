@@ -1,4 +1,4 @@
-"""The one table of all attacks: what each does, and what must hold under it."""
+"""The table of all attacks, with the requirements under each."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from tests.real.proc import MIB
 from tests.real.stand import Channel
 
 SMALL: Final = Setting(table_bytes=2 * MIB)
-"""Room for what the pollers ask, and for little beside it."""
+"""Room for the polled entries, and for little else."""
 
 CLIENTS_WAIT: Final = Expected(
     forward_p99_s=3.0,

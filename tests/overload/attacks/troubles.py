@@ -1,7 +1,7 @@
-"""What can go wrong on the proxy's machine and at the NameNode, for a while.
+"""Faults of the proxy's machine and of the NameNode, for a limited time.
 
-Memory is bounded by RLIMIT_DATA of the running proxy: a control group would be the machine's, not ours. It is the
-harder test: an allocation fails where it is made, while a control group ends the process.
+Memory is limited by RLIMIT_DATA of the running proxy: a control group would affect the machine. It is also the
+harder test: the allocation itself fails, while a control group ends the process.
 """
 
 import resource
@@ -28,24 +28,24 @@ def namenode_hangs(real_cluster: RealCluster) -> AbstractContextManager[None]:
 
 
 def rpc_is_slow(real_cluster: RealCluster) -> AbstractContextManager[None]:
-    """Deliver each byte of the NameNode's RPC 0.55 s later, each way: more than `namenode_query_timeout_s` in all."""
+    """Delay the NameNode's RPC by 0.55 s each way: more than `namenode_query_timeout_s` in total."""
     assert real_cluster.relay is not None
     return slowed(real_cluster.relay, _RPC_DELAY_S)
 
 
 @contextmanager
 def disk_is_full(real_cluster: RealCluster) -> Iterator[None]:
-    """Fill the file system of the proxy's log, to the log's last byte, and give the proxy reasons to write to it."""
+    """Fill the file system of the proxy's log completely, and make the proxy log repeatedly."""
     place, relay = real_cluster.log_place, real_cluster.relay
     assert place is not None
     assert relay is not None
     ballast = place / "ballast"
-    if place.is_mount():  # else the log is /dev/full, and the machine's own disk must not be filled
+    if place.is_mount():  # otherwise the log is /dev/full, and the machine's own disk must not be filled
         _fill(ballast)
         _fill(place / "proxy.log")
 
     def cut_often(ending: threading.Event) -> None:
-        """Cut the RPC connections for a moment, over and over: a line each when they are lost and made again."""
+        """Cut the RPC connections briefly, repeatedly: each loss and each reconnect logs a line."""
         while not ending.wait(_CUT_EVERY_S):
             relay.cut()
             ending.wait(_CUT_S)
@@ -65,14 +65,14 @@ def _fill(file: Path) -> None:
 
 
 def no_files_left(real_cluster: RealCluster) -> AbstractContextManager[None]:
-    """Let the proxy open only a few files more than it has open."""
+    """Limit the proxy to a few more open files than it has now."""
     process = real_cluster.proxy.process
     open_now = sum(1 for _ in Path(f"/proc/{process.running_pid}/fd").iterdir())
     return limited(process, resource.RLIMIT_NOFILE, open_now + _SPARE_FILES)
 
 
 def no_memory_left(real_cluster: RealCluster) -> AbstractContextManager[None]:
-    """Let the proxy take no more memory than it says that it takes, plus 20 %."""
+    """Limit the proxy's memory to the amount that it states, plus 20 %."""
     process = real_cluster.proxy.process
     taken, data = (status_bytes(process.running_pid, key) for key in ("VmRSS", "VmData"))
     more = max(0, int(TOLERANCE * real_cluster.bound_bytes()) - taken)

@@ -1,4 +1,4 @@
-"""GET /v1/registry on the wire: the real server, a source made of a dict."""
+"""GET /v1/registry on the wire: the real server, with a dict as its source."""
 
 import asyncio
 import json
@@ -35,18 +35,18 @@ from tests.registry.rest.test_waits import Pages
 
 
 class FollowedPages(Pages):
-    """A registry made of a dict, which can be followed."""
+    """A registry from a dict, which can be followed."""
 
     def __init__(self) -> None:
         super().__init__({"/a": b'{"a":1}'})
         self.special: RegistryPage | None = None
-        self.followers: list[Callable[[str | None], None]] = []  # of now
+        self.followers: list[Callable[[str | None], None]] = []  # the present ones
         self.follows = 0
         self.gaps = 2
         self.cannot_be_followed = asyncio.Event()
 
     async def follow(self, invalidated: Callable[[str | None], None]) -> NoReturn:
-        """Take note of who follows."""
+        """Register a follower."""
         self.follows += 1
         self.followers.append(invalidated)
         try:
@@ -56,7 +56,7 @@ class FollowedPages(Pages):
             self.followers.remove(invalidated)
 
     async def page(self, registry_request: RegistryRequest) -> RegistryPage:
-        """Return the special one, or that of the path."""
+        """Return the special page, or that of the path."""
         if self.special is not None:
             return self.special
         return await super().page(registry_request)
@@ -73,17 +73,17 @@ class Fixture:
     endpoint: RegistryEndpoint
 
     def answered(self, exchange: Exchange) -> None:
-        """Observe."""
+        """Record the exchange."""
         self.seen.append(exchange)
 
     async def ask(self, target: str, *fields: str, method: str = "GET") -> RawReply:
-        """Ask for something below the resource."""
+        """Send a request for a target below the resource."""
         return await ask(self.server.port, f"/v1/registry{target}", *fields, method=method)
 
 
 @asynccontextmanager
 async def fixture() -> AsyncIterator[Fixture]:
-    """Start one."""
+    """Start the server."""
     clock, pages, limits = FakeClock(), FollowedPages(), LimitSettings()
     traffic = Traffic(clock)
 
@@ -107,7 +107,7 @@ async def fixture() -> AsyncIterator[Fixture]:
 
 
 async def test_a_page_has_a_tag_that_spares_it_the_next_time() -> None:
-    """Until it is another; a cache in between asks each time (RFC 9111, section 5.2.2.4)."""
+    """The tag is valid until the page changes; a cache must revalidate each time (RFC 9111, section 5.2.2.4)."""
     async with fixture() as s:
         first = await s.ask("/a", "X-Request-Id: r1")
         assert s.seen[0].request_id == "r1"
@@ -126,7 +126,7 @@ async def test_a_page_has_a_tag_that_spares_it_the_next_time() -> None:
 
 
 async def test_head_is_get_without_a_body() -> None:
-    """And nothing else is allowed."""
+    """Other methods are not allowed."""
     async with fixture() as s:
         reply = await s.ask("/a", method="HEAD")
         assert (reply.status, reply["Content-Length"]) == (200, "7")
@@ -136,7 +136,7 @@ async def test_head_is_get_without_a_body() -> None:
 
 
 async def test_other_paths_go_on_as_before() -> None:
-    """Whatever they begin with."""
+    """This includes paths that begin with the same characters."""
     async with fixture() as s:
         assert (await s.ask("x")).body == b"others"
         assert s.pages.read == []
@@ -144,7 +144,7 @@ async def test_other_paths_go_on_as_before() -> None:
 
 
 async def test_errors_have_the_form_of_webhdfs() -> None:
-    """Of the client's making or not; a bug is one."""
+    """This holds for errors of the client, of the registry, and for bugs."""
     async with fixture() as s:
         missing = await s.ask("/b")
         assert (missing.status, json.loads(missing.body)["RemoteException"]["exception"]) == (
@@ -159,7 +159,7 @@ async def test_errors_have_the_form_of_webhdfs() -> None:
 
 
 async def test_a_client_address_has_a_rate() -> None:
-    """Beyond a burst it is said when to come back; what reads a subtree costs ten."""
+    """After a burst the reply is 429 with Retry-After; a request that reads a subtree counts as ten."""
     async with fixture() as s:
         replies = [await s.ask("/a?recursive") for _ in range(11)]
         assert [reply.status for reply in replies] == [200] * 10 + [429]
@@ -170,14 +170,14 @@ async def test_a_client_address_has_a_rate() -> None:
 
 
 async def test_a_large_record_is_charged_for() -> None:
-    """What is read for a request costs, too."""
+    """The bytes that a request reads count as well."""
     async with fixture() as s:
         s.pages.special = RegistryPage(b"x", read_bytes=60 * PER_BYTES)
         assert [(await s.ask("/a")).status for _ in range(3)] == [200, 200, 429]
 
 
 async def test_few_subtrees_are_read_at_the_same_time() -> None:
-    """Of one address one, while others of it wait, and few; single records are read beside them."""
+    """One per address, with few waiting, and few in total; single records are read concurrently."""
     async with fixture() as s:
         s.pages.is_open.clear()
         async with asyncio.TaskGroup() as tasks:
@@ -194,13 +194,13 @@ async def test_few_subtrees_are_read_at_the_same_time() -> None:
 
 
 async def until_held(s: Fixture, count: int = 1) -> None:
-    """Wait until so many are held, and the registry is followed."""
+    """Wait until this number is held, and the registry is followed."""
     while s.endpoint.stats().waiters != count or not s.pages.followers:
         await let_tasks_run(1)
 
 
 async def test_a_request_is_held_until_its_tag_would_differ() -> None:
-    """The registry is followed from then on; the time for which it was held is none of its work."""
+    """From then on the registry is followed; the waiting time does not count as processing time."""
     async with fixture() as s, asyncio.TaskGroup() as tasks:
         first = await s.ask("/a")
         assert (s.pages.follows, first["Vary"]) == (0, "Accept")
@@ -217,7 +217,7 @@ async def test_a_request_is_held_until_its_tag_would_differ() -> None:
 
 
 async def test_the_end_of_the_time_is_a_304() -> None:
-    """Which says that it was waited; max_wait_s bounds it."""
+    """The reply says that it waited; max_wait_s is the upper bound."""
     async with fixture() as s:
         first = await s.ask("/a")
         reply = await s.ask("/a", "Prefer: wait=1", f"If-None-Match: {first['ETag']}")
@@ -229,7 +229,7 @@ async def test_the_end_of_the_time_is_a_304() -> None:
 async def test_a_registry_that_cannot_be_followed_holds_none(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those who wait are answered, and it is tried again."""
+    """Waiting requests are answered, and following is retried."""
     monkeypatch.setattr(registry_endpoint, "AGAIN_S", 0.01)
     async with fixture() as s, asyncio.TaskGroup() as tasks:
         etag = (await s.ask("/a"))["ETag"]
@@ -244,7 +244,7 @@ async def test_a_registry_that_cannot_be_followed_holds_none(
 
 
 async def test_the_registry_is_followed_while_requests_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And for some minutes more, then not until one waits again, which is held at once."""
+    """It continues for some minutes, then stops until the next request waits, which is held immediately."""
     monkeypatch.setattr(registry_endpoint, "UNUSED_S", 0.0)
     async with fixture() as s, asyncio.TaskGroup() as tasks:
         fields = ("Prefer: wait=50", f"If-None-Match: {(await s.ask('/a'))['ETag']}")
@@ -261,7 +261,7 @@ async def test_the_registry_is_followed_while_requests_wait(monkeypatch: pytest.
 
 
 async def test_a_page_of_another_kind_has_its_own_fields() -> None:
-    """An error among them has no tag."""
+    """An error page has no tag."""
     async with fixture() as s:
         html = (b"Content-Type", b"text/html")
         s.pages.special = RegistryPage(b"<p>", html[1], 404, "Not Found", ((b"X-A", b"b"),))
@@ -277,7 +277,7 @@ async def test_a_page_of_another_kind_has_its_own_fields() -> None:
 
 
 async def test_each_answer_is_counted() -> None:
-    """By what it was; figures of the source are among them."""
+    """Answers are counted by kind; the figures of the source are included."""
     async with fixture() as s:
         etag = (await s.ask("/a"))["ETag"]
         await s.ask("/a", f"If-None-Match: {etag}")
@@ -291,7 +291,7 @@ async def test_each_answer_is_counted() -> None:
 
 
 async def test_replies_that_are_not_read_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is in memory until its client has read it, for which that may take hours (min_body_rate_bytes_s)."""
+    """Each stays in memory until its client has read it, which may take hours (min_body_rate_bytes_s)."""
     size = 32 * 2**20  # more than the hosts' own buffers take
     monkeypatch.setattr(registry_endpoint, "BYTES_OF_ONE", size)
     async with fixture() as s, RawClient.connected(s.server.port, receive_buffer=4_096) as slow:
@@ -307,7 +307,7 @@ async def test_replies_that_are_not_read_are_bounded(monkeypatch: pytest.MonkeyP
 
 
 def test_replies_that_are_not_read_leave_room_for_others() -> None:
-    """One address soon has its share; all together have a bound, which one reply alone may exceed."""
+    """Each address has a small share; the total has a bound, which only a single reply may exceed."""
     unread = UnreadReplies()
     unread.add("slow", MOST_BYTES + 1)
     for holder, error in (("slow", TooManyRequestsError), ("other", RegistryUnavailableError)):

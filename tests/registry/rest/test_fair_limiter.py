@@ -1,4 +1,4 @@
-"""Whose question about a subtree is answered when."""
+"""The order in which queries of subtrees are answered."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from nncache.registry.rest.fair_limiter import MOST, OF_ONE, READINGS, FairLimit
 
 
 class Questions:
-    """Questions that are answered when the test says so."""
+    """Queries that are answered when the test says so."""
 
     def __init__(self) -> None:
         self.limiter = FairLimiter()
@@ -17,14 +17,14 @@ class Questions:
         self.may_end = asyncio.Event()
 
     async def ask(self, holder: str) -> None:
-        """Ask one."""
+        """Send one query."""
         async with self.limiter.slot(holder):
             self.begun.append(holder)
             await self.may_end.wait()
 
 
 async def test_one_address_does_not_keep_others_from_theirs() -> None:
-    """It may have one, and a few that wait for it; what is beyond is refused, and others are answered beside it."""
+    """One is answered and a few wait; further ones are refused, while other addresses are answered."""
     questions = Questions()
     async with asyncio.TaskGroup() as tasks:
         for _ in range(OF_ONE):
@@ -41,7 +41,7 @@ async def test_one_address_does_not_keep_others_from_theirs() -> None:
 
 
 async def test_those_beyond_wait_in_their_order() -> None:
-    """A few are answered at the same time."""
+    """A few are answered concurrently, the rest in order of arrival."""
     questions = Questions()
     names = [f"client-{number}" for number in range(READINGS + 3)]
     async with asyncio.TaskGroup() as tasks:
@@ -54,7 +54,7 @@ async def test_those_beyond_wait_in_their_order() -> None:
 
 
 async def test_one_that_goes_away_leaves_its_place() -> None:
-    """Whether it waits or is being answered."""
+    """Whether it is waiting or being answered."""
     questions = Questions()
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(questions.ask(f"client-{number}")) for number in range(READINGS + 2)]
@@ -70,7 +70,7 @@ async def test_one_that_goes_away_leaves_its_place() -> None:
 
 
 async def test_there_is_an_end_to_those_who_wait() -> None:
-    """Of all together."""
+    """The bound is for all addresses together."""
     questions = Questions()
     async with asyncio.TaskGroup() as tasks:
         for number in range(MOST):

@@ -1,4 +1,4 @@
-"""What requests for the registry ask for."""
+"""Parsing of requests to the registry."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from nncache.registry.rest.request import (
 
 
 def asked(target: str, *fields: tuple[bytes, bytes]) -> RegistryRequest:
-    """Read a target below the resource."""
+    """Parse a target below the resource."""
     return read_registry_request(f"/v1/registry{target}", fields)
 
 
@@ -24,7 +24,7 @@ def asked(target: str, *fields: tuple[bytes, bytes]) -> RegistryRequest:
     "target", ["/v1/registry", "/v1/registry/", "/v1/registry?list", "/v1/registry/a/b?find=x"]
 )
 def test_the_resource_and_all_below(target: str) -> None:
-    """In origin-form."""
+    """The target is in origin-form."""
     assert is_registry(target)
 
 
@@ -41,12 +41,12 @@ def test_the_resource_and_all_below(target: str) -> None:
     ],
 )
 def test_other_targets_are_none_of_it(target: str) -> None:
-    """They go on as before."""
+    """They are processed as without the registry."""
     assert not is_registry(target)
 
 
 def test_a_record_is_the_default() -> None:
-    """Of the path, percent-decoded."""
+    """The record is that of the percent-decoded path."""
     plain = asked("/users/joe%20smith")
     assert (plain.path, plain.is_list, plain.is_recursive, plain.find) == (
         "/users/joe smith",
@@ -71,14 +71,14 @@ def test_a_record_is_the_default() -> None:
     ],
 )
 def test_no_entry_has_a_path_without_a_bound(target: str) -> None:
-    """It is a 404 at once, and its text does not repeat what was sent."""
+    """The reply is an immediate 404, and its message does not repeat the path."""
     with pytest.raises(EntryNotFoundError) as caught:
         asked(target)
     assert len(str(caught.value)) < 100
 
 
 def test_a_path_is_read_in_its_one_spelling() -> None:
-    """Up to the bounds, which are those of paths that are made here."""
+    """The bounds of paths are those of paths that can be created."""
     assert asked("//a/%62//").path == "/a/b"
     assert asked("/a" * MAX_ELEMENTS).path == "/a" * MAX_ELEMENTS
     longest = f"/{'a' * (MAX_PATH_CHARACTERS - 1)}"
@@ -86,7 +86,7 @@ def test_a_path_is_read_in_its_one_spelling() -> None:
 
 
 def test_a_path_that_is_too_long_is_not_taken_to_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A question costs no more than others, whatever its size."""
+    """A request costs no more than others, whatever its size."""
     decoded: list[int] = []
 
     def counted(text: str) -> str:
@@ -101,14 +101,14 @@ def test_a_path_that_is_too_long_is_not_taken_to_pieces(monkeypatch: pytest.Monk
 
 
 def test_the_value_of_a_parameter_has_a_bound() -> None:
-    """A search compares it with all records."""
+    """A search compares the value with all records."""
     assert asked(f"?find={'x' * MAX_VALUE}").find == "x" * MAX_VALUE
     with pytest.raises(ClientError, match=r"find has 1,025 characters; at most 1,024 are allowed"):
         asked(f"?find={'x' * (MAX_VALUE + 1)}")
 
 
 def test_lists_searches_and_targets() -> None:
-    """Switches with and without a value; what reads a subtree costs more."""
+    """Switches have an optional value; requests that read a subtree cost more."""
     assert asked("?list").is_list
     assert not asked("?list").reads_many
     assert asked("?list=true").is_list
@@ -131,7 +131,7 @@ def test_lists_searches_and_targets() -> None:
 
 
 def test_a_browser_gets_a_page() -> None:
-    """Unless the target says what it wants."""
+    """The target may select another format."""
     browser = (b"Accept", b"text/html,*/*;q=0.8")
     assert asked("/services", browser).is_html
     assert asked("?format=html").is_html
@@ -147,7 +147,7 @@ def test_a_browser_gets_a_page() -> None:
     [("", -1), ("?list", -1), ("/", 0), ("/a", 0), ("/a/", 1), ("/a/b", 1), ("//a%2Fb/", 2)],
 )
 def test_links_are_relative_to_a_directory(target: str, depth: int) -> None:
-    """Which is what lies before the last slash of the path."""
+    """The directory is the part of the path before its last slash."""
     assert asked(target).depth == depth
 
 
@@ -171,7 +171,7 @@ def test_links_are_relative_to_a_directory(target: str, depth: int) -> None:
     ],
 )
 def test_what_is_wrong_is_named(target: str, part: str) -> None:
-    """With what would be right."""
+    """The error has the valid values."""
     with pytest.raises(ClientError) as caught:
         asked(target)
     assert part in str(caught.value)
@@ -196,7 +196,7 @@ CHROMIUM = (
     ],
 )
 def test_a_page(accept: bytes) -> None:
-    """The range that names a type best says its weight (RFC 9110, section 12.5.1)."""
+    """The most specific range that matches a type gives its weight (RFC 9110, section 12.5.1)."""
     assert prefers_html(((b"Host", b"h"), (b"accept", accept)))
 
 
@@ -217,16 +217,16 @@ def test_a_page(accept: bytes) -> None:
     ],
 )
 def test_data(accept: bytes) -> None:
-    """With the same weight, and of what has no weight that is one."""
+    """HTML needs a higher weight than JSON; without a weight it is one."""
     assert not prefers_html(((b"Accept", accept),))
 
 
 def test_without_the_field_it_is_data() -> None:
-    """As for curl before it had a default."""
+    """Data is the default, since simple clients send no Accept field."""
     assert not prefers_html(())
 
 
 def test_several_fields_are_one_list() -> None:
-    """RFC 9110, section 5.3; a list without end is read to a bound."""
+    """RFC 9110, section 5.3; an endless list is read only up to a bound."""
     assert prefers_html(((b"Accept", b"application/json;q=0.1"), (b"Accept", b"text/html")))
     assert not prefers_html(((b"Accept", b"image/png," * MOST_RANGES + b"text/html"),))

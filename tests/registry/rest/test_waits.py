@@ -1,4 +1,4 @@
-"""Requests for the registry that are held, over a registry made of a dict."""
+"""Held requests to the registry, with a dict as its source."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -31,19 +31,19 @@ KNOWS_OLD = Conditions(frozenset({etag_of(OLD)}), LONG_S)
 
 
 class Pages:
-    """What is registered, by path."""
+    """The registered pages, by path."""
 
     def __init__(self, pages: dict[str, bytes]) -> None:
         self.pages = pages
-        self.is_open = asyncio.Event()  # until then nothing is answered
+        self.is_open = asyncio.Event()  # until then there are no replies
         self.is_open.set()
         self.failure: Exception | None = None
         self.read: list[str] = []
 
     async def page(self, registry_request: RegistryRequest) -> RegistryPage:
-        """Return one."""
+        """Return a page, or raise the failure."""
         self.read.append(registry_request.path)
-        there = self.pages.get(registry_request.path)  # as it is now, however long the answer takes
+        there = self.pages.get(registry_request.path)  # its present state, however long the reply takes
         await self.is_open.wait()
         if self.failure is not None:
             raise self.failure
@@ -60,13 +60,13 @@ class Line:
     transport: object | None = "open"
 
     def has_closed(self) -> bool:
-        """Whether it is gone."""
+        """Whether it is closed."""
         return self.transport is None
 
 
 @dataclass
 class Fixture:
-    """All that is held, and tasks of those who wait."""
+    """The held requests, and the tasks that wait for them."""
 
     pages: Pages
     waits: RegistryWaits
@@ -80,7 +80,7 @@ class Fixture:
         holder: str = "h",
         client: Line | None = None,
     ) -> asyncio.Task[Waited[Outcome]]:
-        """Return a request that is held, or answered at once."""
+        """Return a request after it is held or answered."""
         registry_request, before = read_registry_request(f"/v1/registry{target}", ()), self.waits.held.waiting
         task = self.tasks.create_task(self._answer(registry_request, want, holder, client))
         async with asyncio.timeout(HANG_S):
@@ -93,7 +93,7 @@ class Fixture:
     ) -> Waited[Outcome]:
         try:
             waited = await self.waits.held.answer(RegistryQuestion(registry_request, holder), want, client)  # type: ignore[arg-type] # a Line is enough
-        except ClientGoneError as error:  # for the test to look at
+        except ClientGoneError as error:  # the test checks it
             return Waited(answer=error)
         assert waited is not None
         return waited
@@ -103,14 +103,14 @@ class Fixture:
         return await self._answer(read_registry_request("/v1/registry/a", ()), want, "h", None)
 
     async def waits_on(self, *tasks: asyncio.Task[Waited[Outcome]]) -> bool:
-        """Whether none of these is answered, however long they have."""
+        """Whether all of these are still waiting, after ample time."""
         await let_tasks_run(20)
         return not any(task.done() for task in tasks)
 
 
 @asynccontextmanager
 async def fixture() -> AsyncIterator[Fixture]:
-    """Return one that is followed; leaving it, none is held any more."""
+    """Yield a fixture that is followed; on exit no request may remain held."""
     pages = Pages({"/a": OLD})
     waits = RegistryWaits(lambda registry_request, _: pages.page(registry_request), pages.page)
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
@@ -123,13 +123,13 @@ async def fixture() -> AsyncIterator[Fixture]:
 
 
 def body_of(waited: Waited[Outcome]) -> bytes:
-    """Return what was answered."""
+    """Return the body of the answer."""
     assert isinstance(waited.answer, RegistryPage)
     return waited.answer.body
 
 
 async def test_it_is_held_until_the_answer_differs() -> None:
-    """A touch that changed nothing costs one look; what differs is what is read then."""
+    """A touch without a change costs one reading; otherwise the new page is the answer."""
     async with fixture() as s:
         held = await s.hold()
         s.waits.invalidated("/a")
@@ -143,7 +143,7 @@ async def test_it_is_held_until_the_answer_differs() -> None:
 
 
 async def test_what_differs_already_is_answered_at_once() -> None:
-    """Before anything is followed, too; a wait of nothing is none."""
+    """This also holds before following begins; a wait of 0 s is no wait."""
     async with fixture() as s:
         assert (await (await s.hold(want=Conditions(frozenset({b'"x"'}), LONG_S)))).applied_s == LONG_S
         assert (await (await s.hold(want=replace(KNOWS_OLD, wait_s=0)))).applied_s is None
@@ -154,7 +154,7 @@ async def test_what_differs_already_is_answered_at_once() -> None:
 
 
 async def test_at_the_end_of_the_time_it_is_read_once_more() -> None:
-    """So that no watch that does not fire makes an answer old; here it was not told of the change."""
+    """A watch that does not fire cannot cause an old answer; in this test the change is not reported."""
     async with fixture() as s:
         held = await s.hold(want=replace(KNOWS_OLD, wait_s=1))
         assert (body_of(await held), held.result().applied_s) == (OLD, 1)
@@ -171,7 +171,7 @@ async def test_at_the_end_of_the_time_it_is_read_once_more() -> None:
 
 
 async def test_a_crowd_costs_one_reading() -> None:
-    """For a change, however many wait for it; each takes what was read after it."""
+    """Any number of waiting requests share one reading for a change, made after the change."""
     async with fixture() as s:
         held = [await s.hold(holder=f"h{number}") for number in range(20)]
         s.pages.read.clear()
@@ -182,7 +182,7 @@ async def test_a_crowd_costs_one_reading() -> None:
 
 
 async def test_what_was_read_before_a_change_is_not_taken_after_it() -> None:
-    """The reading that is under way began too early: it is read again."""
+    """The reading in progress began before the change, so it is repeated."""
     async with fixture() as s:
         held = await s.hold()
         s.pages.is_open.clear()
@@ -197,7 +197,7 @@ async def test_what_was_read_before_a_change_is_not_taken_after_it() -> None:
 
 
 async def test_a_change_beside_the_first_reading_is_not_missed() -> None:
-    """The group is joined before the first question is put."""
+    """The request joins the group of its path before the first reading."""
     async with fixture() as s:
         s.pages.is_open.clear()
         held = s.tasks.create_task(s.answered(KNOWS_OLD))
@@ -224,7 +224,7 @@ async def test_a_change_beside_the_first_reading_is_not_missed() -> None:
 async def test_only_what_can_concern_it_makes_it_look(
     target: str, concerned: list[str], others: list[str]
 ) -> None:
-    """A record is of its entry alone; everything else is of what is below as well."""
+    """A record depends only on its entry; every other page also depends on the entries below."""
     async with fixture() as s:
         path = read_registry_request(f"/v1/registry{target}", ()).path
         s.pages.pages[path] = OLD
@@ -242,7 +242,7 @@ async def test_only_what_can_concern_it_makes_it_look(
 
 
 async def test_what_is_not_there_can_be_waited_for() -> None:
-    """By a client that has nothing; one that has something hears at once that it is gone."""
+    """For a client without a tag; a client with a tag immediately gets a 404 when the entry is removed."""
     async with fixture() as s:
         held = await s.hold("/new", Conditions(None, LONG_S))
         s.waits.invalidated("/new")
@@ -257,7 +257,7 @@ async def test_what_is_not_there_can_be_waited_for() -> None:
 
 
 async def test_a_lost_zookeeper_is_answered() -> None:
-    """To all who wait, and not at the end of their time."""
+    """All waiting requests get the error, before their time ends."""
     async with fixture() as s:
         held = [await s.hold(), await s.hold("/a?recursive"), await s.hold("/new", Conditions(None, LONG_S))]
         s.pages.failure = RegistryUnavailableError("away")
@@ -267,7 +267,7 @@ async def test_a_lost_zookeeper_is_answered() -> None:
 
 @pytest.mark.parametrize("is_for_good", [False, True])
 async def test_all_are_answered_when_changes_are_not_followed_any_more(*, is_for_good: bool) -> None:
-    """With what is there, and without a word of the wait; a stop is for good."""
+    """They get the present page, without Preference-Applied; a stop is final."""
     async with fixture() as s:
         held = [await s.hold(), await s.hold("/a?recursive")]
         s.pages.pages["/a"] = OLD
@@ -282,7 +282,7 @@ async def test_all_are_answered_when_changes_are_not_followed_any_more(*, is_for
 
 
 async def test_repeated_changes_cost_no_answer() -> None:
-    """It is read again, since some may have been missed, and held on."""
+    """The page is read again, since a change may have been missed, and the request stays held."""
     async with fixture() as s:
         held = await s.hold()
         s.waits.held.pause()
@@ -292,7 +292,7 @@ async def test_repeated_changes_cost_no_answer() -> None:
 
 
 async def test_so_many_are_held_and_no_more() -> None:
-    """One address gets its share; the others are answered at once."""
+    """Each address has its share; further requests are answered immediately."""
     async with fixture() as s:
         first = [await s.hold(holder="greedy") for _ in range(HELD * 7 // 8)]
         assert await s.waits_on(*first)
@@ -304,7 +304,7 @@ async def test_so_many_are_held_and_no_more() -> None:
 
 
 async def test_few_subtrees_are_waited_for() -> None:
-    """So many questions, of one address a few; whose question is held already joins those who wait for it."""
+    """Few in total, and fewer per address; an equal query joins the one that is already held."""
     async with fixture() as s:
         held = [await s.hold(f"/a?find=x={number}") for number in range(TREES_OF_ONE)]
         assert await s.waits_on(*held)
@@ -321,7 +321,7 @@ async def test_few_subtrees_are_waited_for() -> None:
 
 
 async def test_a_change_asks_no_group_that_it_cannot_concern() -> None:
-    """What it costs are the places above it: the same with all requests held as with one."""
+    """The cost depends on the ancestors: with all requests held it is the same as with one."""
     path = "/a" + "/b" * 30
     async with fixture() as s:
         held = [
@@ -352,7 +352,7 @@ async def test_a_change_asks_no_group_that_it_cannot_concern() -> None:
 
 
 async def test_changes_need_not_be_followed_while_no_request_waits() -> None:
-    """The registry is not followed for ever because of one request."""
+    """One request must not cause following for ever."""
     async with fixture() as s:
         held = await s.hold()
         unused = s.tasks.create_task(s.waits.unused_for(0.0))
@@ -369,7 +369,7 @@ async def test_changes_need_not_be_followed_while_no_request_waits() -> None:
 
 
 async def test_of_subtrees_one_is_read_at_a_time() -> None:
-    """So that a registry in which all changes costs those who do not wait little."""
+    """A registry in which everything changes must cost other clients little."""
     async with fixture() as s:
         held = [await s.hold(f"/a?find=x={number}", holder=f"h{number}") for number in range(3)]
         s.pages.read.clear()
@@ -379,11 +379,11 @@ async def test_of_subtrees_one_is_read_at_a_time() -> None:
         assert len(s.pages.read) == 1
         s.pages.is_open.set()
         while len(s.pages.read) < 3:
-            await let_tasks_run(1)  # after a rest
+            await let_tasks_run(1)  # after a pause
 
 
 async def test_a_client_that_leaves_is_not_answered() -> None:
-    """One that has closed its half may still read: it is answered at once."""
+    """A client that closed only its sending half may still read: it is answered immediately."""
     async with fixture() as s:
         gone, halved = Line(), Line()
         left = await s.hold(client=gone)
@@ -399,7 +399,7 @@ async def test_a_client_that_leaves_is_not_answered() -> None:
 
 
 async def test_a_client_that_left_before_it_is_held_is_not_waited_for() -> None:
-    """Its connection says nothing any more."""
+    """Its connection reports no further event."""
     async with fixture() as s:
         left = await (await s.hold(client=Line(transport=None)))
         assert isinstance(left.answer, ClientGoneError)
