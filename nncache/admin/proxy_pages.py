@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Literal, Protocol
 
-from nncache.admin.server import Action, Page, PageContent, Readiness, as_json, daemon_pages
+from nncache.admin.server import Action, Page, PageContent, Readiness, as_json, daemon_pages, status_page_of
 from nncache.hadoop.paths import InvalidPathError, canonical
 
 MAX_SAMPLE: Final = 100
@@ -126,12 +126,7 @@ def proxy_pages(
             sampled,
             is_for_operators=True,
         ),
-        Page(
-            "/status",
-            "all that the page above shows, as JSON (docs/status.md)",
-            lambda _: as_json(status()),
-            is_for_operators=True,
-        ),
+        status_page_of(status),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from nncache.admin.server import Page, as_json, daemon_pages
+from nncache.admin.server import Page, as_json, daemon_pages, status_page_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +63,5 @@ def publisher_pages(
             lambda _: as_json(filters()),
             is_for_operators=True,
         ),
-        Page(
-            "/status",
-            "all that the page above shows, as JSON (docs/status.md)",
-            lambda _: as_json(status()),
-            is_for_operators=True,
-        ),
+        status_page_of(status),
     )

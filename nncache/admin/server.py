@@ -113,6 +113,16 @@ def as_json(value: object, *, status: int = HTTPStatus.OK) -> PageContent:
     return PageContent(body, "application/json", status)
 
 
+def status_page_of(status: Callable[[], object]) -> Page:
+    """Return the page that has all that the page for people shows."""
+    return Page(
+        "/status",
+        "all that the page above shows, as JSON (docs/status.md)",
+        lambda _: as_json(status()),
+        is_for_operators=True,
+    )
+
+
 def daemon_pages(
     readiness: Callable[[], Readiness], meaning_of_ready: str, metrics: Callable[[], bytes]
 ) -> tuple[Page, ...]:

@@ -14,8 +14,7 @@ from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.coordination.acl import CHANGES, Right
 from nncache.hadoop.server_kind import ServerKind
 from nncache.net.some_names import some_names
-from nncache.registry.addresses import place_of
-from nncache.registry.record import ServiceRecord
+from nncache.registry.addresses import authorities_of, place_of
 
 _OURS: Final = frozenset(
     {ServerKind.PROXY, ServerKind.PROXY_ADMIN, ServerKind.PUBLISHER_ADMIN, ServerKind.TLS}
@@ -129,7 +128,7 @@ def _entry(facts: Facts, found: RegistryFound) -> Finding:
             f"{found.path} holds no record that can be read: {found.fault}",
             "this daemon replaces it when it starts; see who wrote it",
         )
-    if found.record is not None and _spelled(found.at) not in _places(found.record):
+    if found.record is not None and _spelled(found.at) not in authorities_of(found.record):
         what = found.record.description or "no description"
         return failed(
             f"{found.path} is bound to another service ({what}), not to {found.at}: the two replace each other's entry",
@@ -155,16 +154,6 @@ def _spelled(at: str) -> str:
     """Return host:port in the form that a record's address has."""
     place = place_of({"uri": f"http://{at}/"})
     return at if place is None else place.authority
-
-
-def _places(record: ServiceRecord) -> frozenset[str]:
-    """Return the host:port of each address of a record."""
-    return frozenset(
-        place.authority
-        for endpoint in record.endpoints
-        for address in endpoint.addresses
-        if (place := place_of(address)) is not None
-    )
 
 
 @_if_asked

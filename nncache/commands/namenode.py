@@ -18,7 +18,6 @@ from nncache.hadoop.feed_znodes import DEFAULT_ROOT
 from nncache.logs import one_line
 from nncache.namenode.cluster import HOST
 from nncache.namenode.node.observer_clocks import DEAD_AFTER_S
-from nncache.namenode.node.replicating import ReplicationLimits
 from nncache.namenode.on_zookeeper import (
     DataNodeSpec,
     DoubledError,
@@ -86,9 +85,13 @@ def namenode(
     namespace creates it. There is no authentication: see docs/namenode.md.
     """
     place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
-    limits = ReplicationLimits(dead_after_s=datanode_dead_s)
     spec = NameNodeSpec(
-        place=place, host=host, port=port, rpc_port=rpc_port, replication=limits, is_observed=bool(admin)
+        place=place,
+        host=host,
+        port=port,
+        rpc_port=rpc_port,
+        dead_after_s=datanode_dead_s,
+        is_observed=bool(admin),
     )
     _run(namenode_serving(spec), place, admin)
 

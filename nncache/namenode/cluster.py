@@ -17,13 +17,12 @@ from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.datanode.peers import Peers
 from nncache.namenode.listening import listening, listening_for_calls
+from nncache.namenode.namespace.leases import is_file_closed
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
-from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
-from nncache.namenode.node.observer_clocks import LeaseLimits
-from nncache.namenode.webhdfs.server import DataNodeHandler, Door, NameNodeHandler
+from nncache.namenode.webhdfs.server import DataNodeHandler, NameNodeHandler
 
 _T = TypeVar("_T")
 
@@ -54,28 +53,19 @@ class LightSpec:
     superuser: str = field(default_factory=own_user)
     users: Mapping[str, Sequence[str]] = field(default_factory=lambda: USERS)
     rpc_port: int = 0  # of the NameNode's RPC; 0: a free one
-    leases: LeaseLimits = field(default_factory=LeaseLimits)
-    edits: EditsLimits = field(default_factory=EditsLimits)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Addresses:
-    """The addresses of a cluster's parts, host:port each."""
-
-    namenode_http: str
-    datanode_http: str
-    namenode_rpc: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The parts of a running light cluster."""
+    """The parts of a running light cluster, with their addresses, host:port each."""
 
     clock: Clock
     namenode: NameNode
     datanode: DataNode
-    door: Door
-    addresses: Addresses
+    handler: NameNodeHandler
+    namenode_http: str
+    datanode_http: str
+    namenode_rpc: str
     directory: Path
 
     async def tick(self) -> None:
@@ -90,7 +80,7 @@ class Parts:
 @contextlib.asynccontextmanager
 async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
     """Start a light cluster; it serves while the block runs."""
-    with contextlib.ExitStack() as stack:
+    async with contextlib.AsyncExitStack() as stack:
         if spec.directory is None:
             directory = Path(tempfile.mkdtemp(prefix="nncache-light-"))
             stack.callback(shutil.rmtree, directory, ignore_errors=True)
@@ -99,42 +89,36 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
             directory.mkdir(parents=True, exist_ok=True)
         znodes = EmbeddedZnodes(None if spec.directory is None else directory / "znodes.sqlite")
         stack.callback(znodes.close)
-        clock, door = Clock(), Door()
+        clock = Clock()
         file_system = FileSystem(znodes, clock.wall_ms)
         await file_system.format(spec.superuser, SUPERGROUP)
-        settings = NameNodeSettings(
-            superuser=spec.superuser, groups=spec.users, leases=spec.leases, edits=spec.edits
-        )
+        settings = NameNodeSettings(superuser=spec.superuser, groups=spec.users)
         namenode = NameNode(file_system, settings, clock)
         datanode = DataNode("dn1", namenode, directory / "blocks", is_durable=spec.directory is not None)
         await datanode.start()
         namespace = await file_system.namespace()
-        async with contextlib.AsyncExitStack() as listeners:
-            enter = listeners.enter_async_context
-            rpc = await enter(listening_for_calls(namenode, namespace, HOST, spec.rpc_port))
-            peers = Peers(namenode, DataNodes({}))
-            datanode_http = await enter(listening(DataNodeHandler(datanode, namenode, peers), HOST, 0))
-            datanodes = DataNodes({datanode.name: datanode_http})
-            handler = NameNodeHandler(namenode, datanodes, clock, rpc=rpc, namespace=namespace, door=door)
-            addresses = Addresses(
-                namenode_http=await enter(listening(handler, HOST, spec.port)),
-                datanode_http=datanode_http,
-                namenode_rpc=rpc,
-            )
-            parts = Parts(
-                clock=clock,
-                namenode=namenode,
-                datanode=datanode,
-                door=door,
-                addresses=addresses,
-                directory=directory,
-            )
-            async with asyncio.TaskGroup() as group:
-                ticking = group.create_task(_tick_forever(parts))
-                try:
-                    yield parts
-                finally:
-                    ticking.cancel()
+        enter = stack.enter_async_context
+        rpc = await enter(listening_for_calls(namenode, namespace, HOST, spec.rpc_port))
+        peers = Peers(namenode, DataNodes({}))
+        datanode_http = await enter(listening(DataNodeHandler(datanode, namenode, peers), HOST, 0))
+        datanodes = DataNodes({datanode.name: datanode_http})
+        handler = NameNodeHandler(namenode, datanodes, clock, rpc=rpc, namespace=namespace)
+        parts = Parts(
+            clock=clock,
+            namenode=namenode,
+            datanode=datanode,
+            handler=handler,
+            namenode_http=await enter(listening(handler, HOST, spec.port)),
+            datanode_http=datanode_http,
+            namenode_rpc=rpc,
+            directory=directory,
+        )
+        async with asyncio.TaskGroup() as group:
+            ticking = group.create_task(_tick_forever(parts))
+            try:
+                yield parts
+            finally:
+                ticking.cancel()
 
 
 async def _tick_forever(parts: Parts) -> None:
@@ -185,17 +169,17 @@ class LightCluster:
     @property
     def namenode_http(self) -> str:
         """Host and port of the NameNode's WebHDFS."""
-        return self._parts.addresses.namenode_http
+        return self._parts.namenode_http
 
     @property
     def namenode_rpc(self) -> str:
         """Host and port of the NameNode's RPC, which serves only the calls that nncache makes."""
-        return self._parts.addresses.namenode_rpc
+        return self._parts.namenode_rpc
 
     @property
     def datanode_http(self) -> str:
         """Host and port of the DataNode's WebHDFS."""
-        return self._parts.addresses.datanode_http
+        return self._parts.datanode_http
 
     @property
     def url(self) -> str:
@@ -256,7 +240,7 @@ class LightCluster:
 
     def unavailable(self, *, on: bool) -> None:
         """Answer each request to the NameNode with 503, or serve again."""
-        self._parts.door.unavailable = on
+        self._parts.handler.unavailable = on
 
     def stop_uploads_after(self, length: int | None) -> None:
         """Make the DataNode stop an upload after `length` bytes, as if it had been killed; None: never."""
@@ -270,7 +254,7 @@ class LightCluster:
     def is_file_closed(self, path: str) -> bool:
         """Tell whether a file is not being written."""
         namenode = self._parts.namenode
-        return self._wait(namenode.is_file_closed(namenode.caller(self.superuser), path))
+        return self._wait(namenode.read(path, is_file_closed, namenode.caller(self.superuser)))
 
     # ---- the thread ----------------------------------------------------------------------------------------------
 

@@ -25,18 +25,19 @@ from nncache.namenode.datanode.peers import Peers
 from nncache.namenode.datanode.reporting import Reporting
 from nncache.namenode.listening import listening, listening_for_calls
 from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import DataNodeRecord
 from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.clock import Clock
-from nncache.namenode.node.datanodes import DataNodeRecord, DataNodes
+from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.fsck import Audited, fsck
 from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
 from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
-from nncache.namenode.node.observer_clocks import LeaseLimits
+from nncache.namenode.node.observer_clocks import DEAD_AFTER_S
 from nncache.namenode.node.observing import Observer
-from nncache.namenode.node.replicating import Replicating, ReplicationLimits
+from nncache.namenode.node.replicating import Replicating
 from nncache.namenode.node.sweeping import Sweeper, alive
 from nncache.namenode.webhdfs.server import DataNodeHandler, NameNodeHandler
 
@@ -90,9 +91,8 @@ class NameNodeSpec:
     rpc_port: int = 0  # the same
     superuser: str = field(default_factory=own_user)  # of a namespace that this NameNode formats
     users: Mapping[str, Sequence[str]] = field(default_factory=lambda: USERS)  # the same
-    leases: LeaseLimits = field(default_factory=LeaseLimits)
     edits: EditsLimits = field(default_factory=EditsLimits)
-    replication: ReplicationLimits = field(default_factory=ReplicationLimits)
+    dead_after_s: float = DEAD_AFTER_S  # without a heartbeat a DataNode is taken for dead
     is_observed: bool = False  # whether to read the state for operators' pages
 
 
@@ -166,9 +166,7 @@ async def namenode_on(
         file_system = FileSystem(znodes, clock.wall_ms)
         await file_system.format(spec.superuser, SUPERGROUP)
         shared = await _shared(znodes, _Shared(superuser=spec.superuser, groups=spec.users))
-        settings = NameNodeSettings(
-            superuser=shared.superuser, groups=shared.groups, leases=spec.leases, edits=spec.edits
-        )
+        settings = NameNodeSettings(superuser=shared.superuser, groups=shared.groups, edits=spec.edits)
         leader = Leader(znodes, name, clock.wall_ms)
         observer = Observer(znodes, name, clock.now)
         datanodes = DataNodes({}, znodes)
@@ -180,7 +178,7 @@ async def namenode_on(
             Claims(znodes),
             clock.now,
             namenode.costing_itself,
-            spec.replication,
+            spec.dead_after_s,
         )
         sweeper = Sweeper(znodes, clock.now)
         namespace = await file_system.namespace()
@@ -191,7 +189,7 @@ async def namenode_on(
         record = msgspec.json.encode({"http": http, "rpc": rpc})
 
         async def tick() -> None:
-            await _keep(znodes, layout.name_node(name), record)
+            await _keep(znodes, f"{layout.NAME_NODES}/{name}", record)
             await _keep(znodes, alive(name), b"")
             await datanodes.look()
             replicating.observe()

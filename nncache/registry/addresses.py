@@ -3,19 +3,20 @@
 Any text is possible: a text that is no address yields None, never an error.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from nncache.net.endpoint import ListenAddress
-from nncache.registry.record import Address
+from nncache.registry.names import MAX_LABEL_BYTES
+from nncache.registry.record import Address, ServiceRecord
 
 MAX_PORT: Final = 65535
 
 _PORTS: Final = {"http": 80, "https": 443}
 _MAX_HOST: Final = 253
-_MAX_LABEL: Final = 63
 _HOST: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
@@ -61,6 +62,14 @@ def place_of(address: Address) -> ServiceAddress | None:
     return ServiceAddress(named, port, scheme, path) if named is not None and port else None
 
 
+def authorities_of(record: ServiceRecord) -> Iterator[str]:
+    """Yield the host:port of each address of a record that has one."""
+    for endpoint in record.endpoints:
+        for place in map(place_of, endpoint.addresses):
+            if place is not None:
+                yield place.authority
+
+
 def port_of(text: str) -> int:
     """Return the port in a text; 0 if it is not a valid port."""
     port = int(text) if text.isascii() and text.isdigit() and len(text) < len("100000") else 0
@@ -74,7 +83,7 @@ def host_of(text: str) -> str | IPv4Address | IPv6Address | None:
         return address
     name = text.lower().removesuffix(".")
     labels = name.split(".")
-    is_name = len(name) <= _MAX_HOST and all(0 < len(label) <= _MAX_LABEL for label in labels)
+    is_name = len(name) <= _MAX_HOST and all(0 < len(label) <= MAX_LABEL_BYTES for label in labels)
     return name if is_name and all(_HOST.issuperset(label) for label in labels) else None
 
 

@@ -92,13 +92,10 @@ class DnsServer:
         answer: Callable[[bytes, bool], bytes | None],
         per_s: float,
         clock: Callable[[], float],
-        *,
-        connections: int = CONNECTIONS,
-        idle_s: float = IDLE_S,
     ) -> None:
         self.figures = ServerFigures()
-        self.idle_s = idle_s
-        self.shares = Shares(connections)
+        self.idle_s = IDLE_S
+        self.shares = Shares(CONNECTIONS)
         self._endpoint = endpoint
         self._reply = answer
         # TCP alone proves an address: a forged UDP source cannot use up that address's rate for TCP.

@@ -16,7 +16,7 @@ from nncache.coordination.session import Session
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.endpoint import ListenAddress
-from nncache.registry.addresses import place_of
+from nncache.registry.addresses import authorities_of
 from nncache.registry.daemon_record import PLACE, RegisteredDaemon
 from nncache.registry.errors import InvalidRecordError, NoRecordError, PathNotFoundError, RegistryError
 from nncache.registry.operations import Registry
@@ -164,12 +164,7 @@ class Registration:
         if found is None or self._version is None or found == self._rival:
             return
         self._rival = found
-        where = ", ".join(
-            place.authority
-            for endpoint in found.endpoints
-            for address in endpoint.addresses
-            if (place := place_of(address)) is not None
-        )
+        where = ", ".join(authorities_of(found))
         _log.warning(
             "%s was replaced by another daemon (%s, at %s): the two overwrite each other's entry; give one of them "
             "another registry_host or port",

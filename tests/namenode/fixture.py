@@ -145,6 +145,15 @@ def new_file(*, overwrite: bool = False, block_size: int = BLOCK) -> NewFile:
     return NewFile(modes=Modes(0o644), replication=1, block_size=block_size, overwrite=overwrite)
 
 
+def read(datanode: DataNode, file: Inode, begin: int, length: int) -> bytes:
+    """Return a part of a file, all of which a DataNode has."""
+    return b"".join(
+        data
+        for block, first, size in datanode.parts(file, begin, length)
+        for data in datanode.read_block(block.id, first, size)
+    )
+
+
 async def outcome_of(call: Awaitable[object]) -> str:
     """Return the result of a call as text, or its exception with the class name."""
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from nncache.coordination.errors import ConnectionLostError, OutcomeUnknownError
+from nncache.namenode.namespace import reads
 from nncache.namenode.namespace.refusal import Java, Refusal
 from tests.namenode.fixture import Fixture, new_file
 from tests.namenode.linearizable import UNKNOWN, Call, first_impossible
@@ -99,7 +100,7 @@ async def carried_out(fixture: Fixture, asked: Asked) -> object:
             case "rename":
                 return await namenode.rename(root, path, more[0])
             case "exists":
-                return bool(await namenode.status(root, path))
+                return bool(await namenode.read(path, reads.status, root))
             case _:
                 statuses, _ = await namenode.listing(root, path)
                 return tuple(sorted(status.path_suffix for status in statuses))

@@ -21,6 +21,7 @@ import msgspec
 
 from nncache.namenode.datanode.datanode import Upload
 from nncache.namenode.datanode.replicas import WritingReplica
+from nncache.namenode.namespace import attributes, leases, reads
 from nncache.namenode.namespace.inode import Block
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.java import installed
@@ -137,7 +138,7 @@ class Light:
         return await self._fixture.namenode.recover_lease(self._fixture.root, path, holder)
 
     async def _isClosed(self, path: str) -> bool:  # noqa: N802 - isFileClosed
-        return await self._fixture.namenode.is_file_closed(self._fixture.root, path)
+        return await self._fixture.namenode.read(path, leases.is_file_closed, self._fixture.root)
 
     async def _rename(self, source: str, destination: str) -> bool:
         return await self._fixture.namenode.rename(self._fixture.root, source, destination)
@@ -156,12 +157,12 @@ class Light:
 
     async def _attributes(self, path: str) -> bool:
         namenode, root = self._fixture.namenode, self._fixture.root
-        await namenode.set_permission(root, path, 0o600)
-        await namenode.set_times(root, path, 1, 1)
-        return await namenode.set_replication(root, path, 2)
+        await namenode.change(path, attributes.set_permission, root, 0o600)
+        await namenode.change(path, attributes.set_times, root, 1, 1)
+        return await namenode.change(path, attributes.set_replication, root, 2)
 
     async def _length(self, path: str) -> int:
-        return (await self._fixture.namenode.status(self._fixture.root, path)).length
+        return (await self._fixture.namenode.read(path, reads.status, self._fixture.root)).length
 
     async def _located(self, path: str) -> str:
         file = await self._fixture.namenode.blocks_of(self._fixture.root, path)

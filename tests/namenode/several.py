@@ -11,7 +11,7 @@ import aiohttp
 
 from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.namenode.datanode.datanode import Upload
-from nncache.namenode.namespace import layout
+from nncache.namenode.namespace import layout, reads
 from nncache.namenode.namespace.create import NewFile
 from nncache.namenode.namespace.inode import Block, Inode
 from nncache.namenode.namespace.making import Modes
@@ -19,7 +19,7 @@ from nncache.namenode.namespace.view import Replicas
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.fsck import fsck
-from nncache.namenode.node.replicating import ReplicationLimits
+from nncache.namenode.node.replicating import ACKS_S
 from nncache.namenode.on_zookeeper import (
     DataNodeSpec,
     NameNodeSpec,
@@ -36,7 +36,7 @@ from tests.patience import HANG_S
 BLOCK = 64 * 1024
 DATA = bytes(range(256)) * 600  # two blocks and a part of a third
 DEAD_S = 630.0
-SOON_S = 6.0  # acknowledgements are awaited for less than this
+SOON_S = ACKS_S + 1  # acknowledgements are awaited for less than this
 SILENT_S = 2.0
 PLACE = Place(zookeeper=("in this process",))
 QUEUES = (layout.WAIT_FOR_ACKS, layout.RECOVER, layout.TREES, layout.CLAIMS)
@@ -100,9 +100,7 @@ class Several:
         self._started += 1
         name = f"nn-{self._started}"
         member, znodes = await self._znodes(name)
-        spec = NameNodeSpec(
-            place=PLACE, superuser=ROOT_USER, replication=ReplicationLimits(dead_after_s=DEAD_S, acks_s=SOON_S - 1)
-        )  # fmt: skip
+        spec = NameNodeSpec(place=PLACE, superuser=ROOT_USER, dead_after_s=DEAD_S)
         stack = AsyncExitStack()
         running = await stack.enter_async_context(namenode_on(znodes, name, spec, self.clock))
         self.namenodes.append(NameNodeProcess(member, stack, running))
@@ -200,7 +198,7 @@ class Several:
     async def exists(self, path: str) -> bool:
         """Return whether a path exists."""
         namenode = self.namenodes[0].running.namenode
-        return await namenode.traverse(namenode.caller(ROOT_USER), path) is not None
+        return await namenode.read(path, reads.found, namenode.caller(ROOT_USER)) is not None
 
     async def replicas(self, path: str) -> list[Replicas]:
         """Return the replicas of each block of a file."""

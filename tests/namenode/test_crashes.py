@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from nncache.namenode.namespace import blocks
+from nncache.namenode.namespace import attributes, blocks, reads
 from tests.namenode import stores
-from tests.namenode.fixture import HOST, ROOT_USER, A, B, Fixture, new_file, outcome_of
+from tests.namenode.fixture import HOST, ROOT_USER, A, B, Fixture, new_file, outcome_of, read
 from tests.namenode.killed_znodes import KillingZnodes
 from tests.patience import HANG_S
 
@@ -43,7 +43,7 @@ async def append(fixture: Fixture, path: str, data: bytes) -> None:
 
 async def go_on(fixture: Fixture, path: str, data: bytes) -> None:
     """Write the rest of a file as a client whose DataNode died: recover the lease, read the length, append the rest."""
-    if await fixture.namenode.traverse(fixture.root, path) is None:
+    if await fixture.namenode.read(path, reads.found, fixture.root) is None:
         await upload(fixture, path, data)
         return
     while not await fixture.namenode.recover_lease(fixture.root, path, B):
@@ -75,7 +75,7 @@ async def set_up(fixture: Fixture) -> None:
     for path in ("/kept", "/d/f", "/d/e/g", "/c/x", "/c/y"):
         await upload(fixture, path, DATA)
     await upload(fixture, "/c/whole", DATA[: 2 * SMALL_BLOCK])
-    await nn.set_quota(root, "/d", 100, 100_000)
+    await nn.change("/d", attributes.set_quota, root, 100, 100_000)
     await fixture.create("/d/open", A)
     await fixture.create("/open", A)
     await fixture.abandoned("/left", 700)
@@ -108,7 +108,7 @@ OPERATIONS: dict[str, Step] = {
     ),
     "truncate inside a block": lambda fixture: fixture.namenode.truncate(fixture.root, "/d/f", 100, B, HOST),
     "recover a lease": lambda fixture: fixture.namenode.recover_lease(fixture.root, "/left", B),
-    "set a quota": lambda fixture: fixture.namenode.set_quota(fixture.root, "/c", 50, -1),
+    "set a quota": lambda fixture: fixture.namenode.change("/c", attributes.set_quota, fixture.root, 50, -1),
     "recover blocks": recover,
     "expire, recover and reclaim": settle,
     "reclaim": lambda fixture: fixture.namenode.reclaim(),
@@ -137,13 +137,13 @@ async def contents(fixture: Fixture, path: str = "/") -> dict[str, object]:
     for status in statuses:
         below = f"{path.rstrip('/')}/{status.path_suffix}"
         if status.type.value == "DIRECTORY":
-            summary = await fixture.namenode.content_summary(fixture.root, below)
+            summary = await fixture.namenode.read(below, reads.content_summary, fixture.root)
             found[below] = (status.children_num, summary)
             found |= await contents(fixture, below)
         else:
             file = await fixture.namenode.blocks_of(fixture.root, below)
             assert not file.is_open
-            data = b"".join(fixture.datanode.read(file, 0, file.length))
+            data = read(fixture.datanode, file, 0, file.length)
             assert len(data) == file.length, f"{below} has lost a part"
             found[below] = data
     return found
@@ -152,9 +152,9 @@ async def contents(fixture: Fixture, path: str = "/") -> dict[str, object]:
 async def quotas_are_right(fixture: Fixture) -> None:
     """Check that the counted quota usage equals the content summary."""
     for path in ("/d", "/c", "/c/d"):
-        node = await fixture.namenode.traverse(fixture.root, path)
+        node = await fixture.namenode.read(path, reads.found, fixture.root)
         if node is not None and node.inode.quota is not None:
-            summary = await fixture.namenode.content_summary(fixture.root, path)
+            summary = await fixture.namenode.read(path, reads.content_summary, fixture.root)
             counted = (node.inode.quota.used_names, node.inode.quota.used_space)
             assert counted == (summary.files + summary.directories, summary.space), path
 

@@ -17,6 +17,7 @@ from nncache.hadoop.feed_znodes import EDITS
 from nncache.hadoop.feed_znodes import segment as segment_znode
 from nncache.invalidation.edits.cursor import EditsCursor, EditsGap
 from nncache.invalidation.errors import GapKind
+from nncache.namenode.namespace import attributes
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from tests.namenode.ensemble import STORES, made
@@ -33,7 +34,7 @@ async def fixture(request: pytest.FixtureRequest, tmp_path: Path) -> Fixture:
 async def change(fixture: Fixture, number: int) -> None:
     """Make `number` changes."""
     for _ in range(number):
-        await fixture.namenode.set_times(fixture.root, "/", 5, -1)
+        await fixture.namenode.change("/", attributes.set_times, fixture.root, 5, -1)
 
 
 async def last_txid(fixture: Fixture) -> int:
@@ -78,9 +79,9 @@ async def test_what_changes_nothing_and_what_is_refused_says_nothing(fixture: Fi
     file = await fixture.create("/d/f", A)
     before = await last_txid(fixture)
     await namenode.mkdirs(root, "/d", new_file().modes)
-    await namenode.set_permission(root, "/d", 0o644)
-    await namenode.set_quota(root, "/d", 10, -1)
-    await namenode.set_storage_policy(root, "/d", "COLD")
+    await namenode.change("/d", attributes.set_permission, root, 0o644)
+    await namenode.change("/d", attributes.set_quota, root, 10, -1)
+    await namenode.change("/d", attributes.set_storage_policy, root, "COLD")
     await fixture.add_block("/d/f", A, None, file.id)
     await namenode.renew_lease(A)
     assert not await namenode.delete(root, "/none", recursive=True)
@@ -92,7 +93,7 @@ async def test_what_changes_nothing_and_what_is_refused_says_nothing(fixture: Fi
 async def test_what_was_made_before_a_refusal_is_announced(fixture: Fixture) -> None:
     """HDFS creates directories one by one: those that the quota still allowed remain, and have events."""
     await fixture.namenode.mkdirs(fixture.root, "/q", new_file().modes)
-    await fixture.namenode.set_quota(fixture.root, "/q", 2, -1)
+    await fixture.namenode.change("/q", attributes.set_quota, fixture.root, 2, -1)
     with pytest.raises(Refusal):
         await fixture.namenode.mkdirs(fixture.root, "/q/a/b", new_file().modes)
     assert [event.path for event in await fixture.events() if isinstance(event, Created)] == ["/q", "/q/a"]

@@ -12,7 +12,7 @@ from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.coordination.zookeeper import Operation
 from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode.datanode import DataNode
-from nncache.namenode.namespace import layout
+from nncache.namenode.namespace import layout, leases, reads
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.refusal import Refusal
@@ -21,7 +21,7 @@ from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.leading import Leader, NotLeadingError
 from nncache.namenode.node.namenode import NameNode, NameNodeSettings
-from nncache.namenode.node.observer_clocks import REMEMBERED, LeaseClock, LeaseLimits
+from nncache.namenode.node.observer_clocks import HARD_LIMIT_S, REMEMBERED, LeaseClock
 from nncache.namenode.on_zookeeper import DoubledError
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.namenode.fixture import HOST, ROOT_USER, A, B, new_file
@@ -64,7 +64,7 @@ class One:
 
     async def is_closed(self, path: str) -> bool:
         """Return whether a file is closed."""
-        return await self.namenode.is_file_closed(self.root, path)
+        return await self.namenode.read(path, leases.is_file_closed, self.root)
 
 
 @pytest.fixture
@@ -143,13 +143,13 @@ async def test_a_wall_clock_that_steps_back_moves_no_limit(pair: tuple[One, One]
 
 def test_leases_that_have_ended_are_forgotten() -> None:
     """A DataNode records each upload's lease, and never checks all of them; a lease that may still matter is kept."""
-    clock = LeaseClock(LeaseLimits(hard_s=100.0))
-    clock.see("held", 0, 150.0)
+    clock = LeaseClock()
+    clock.see("held", 0, 1.5 * HARD_LIMIT_S)
     for number in range(REMEMBERED - 1):
         clock.see(f"upload {number}", 0, 0.0)
-    clock.see("upload", 0, 250.0)
+    clock.see("upload", 0, 2.5 * HARD_LIMIT_S)
     assert len(clock._seen) == 2  # noqa: SLF001 - the memory that it uses
-    assert clock.see("held", 0, 260.0) == 110.0
+    assert clock.see("held", 0, 2.6 * HARD_LIMIT_S) == pytest.approx(1.1 * HARD_LIMIT_S)
 
 
 async def test_every_namenode_knows_whose_soft_limit_is_over(pair: tuple[One, One]) -> None:
@@ -269,7 +269,7 @@ async def test_what_an_operation_costs() -> None:
     namenode, root = one.namenode, one.root
     for path in ("/a/b/c/d", "/a/b/c/e"):
         await namenode.mkdirs(root, path, new_file().modes)
-    await namenode.status(root, "/a/b/c/d")
+    await namenode.read("/a/b/c/d", reads.status, root)
     costs: dict[str, int] = {}
 
     async def count(name: str, call: Awaitable[T]) -> T:
@@ -278,7 +278,7 @@ async def test_what_an_operation_costs() -> None:
         costs[name] = one.session.stats().calls - before
         return answer
 
-    await count("status", namenode.status(root, "/a/b/c/d"))
+    await count("status", namenode.read("/a/b/c/d", reads.status, root))
     await count("mkdirs", namenode.mkdirs(root, "/a/b/c/f", new_file().modes))
     file = await count("create", namenode.create(root, "/a/b/c/d/f", new_file(), A, HOST))
     block, _ = await count("add_block", namenode.add_block("/a/b/c/d/f", A, None, file.id))

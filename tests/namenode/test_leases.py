@@ -15,6 +15,8 @@ tests/namenode/test_replicas.py; L13 a recovery that leaves the holder renews th
 """
 
 import asyncio
+import contextlib
+import errno
 import itertools
 import tempfile
 from pathlib import Path
@@ -22,8 +24,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.zookeeper import SetData
-from nncache.namenode.namespace import layout
+from nncache.namenode.namespace import layout, reads
 from nncache.namenode.namespace.inode import Block, encode
 from tests.namenode.ensemble import STORES, made
 from tests.namenode.fixture import HOST, A, B, Fixture, new_file, outcome_of
@@ -143,7 +146,7 @@ async def set_blocks(fixture: Fixture, file: int, blocks: tuple[Block, ...]) -> 
 async def test_a_lease_of_a_directory(fixture: Fixture) -> None:
     """HDFS's checkLease has a message of its own for the id, or the path, of a directory."""
     await fixture.create("/d/f", A)
-    listed = await fixture.namenode.status(fixture.root, "/d")
+    listed = await fixture.namenode.read("/d", reads.status, fixture.root)
     assert await outcome_of(fixture.namenode.fsync("/d", A, listed.file_id, -1)) == (
         f"{EXPIRED}: INode is not a regular file: /d (inode {listed.file_id}) [Lease.  Holder: {A}, pending creates: 1]"
     )
@@ -183,3 +186,54 @@ async def test_an_append_that_fails_keeps_no_lease_renewed(fixture: Fixture) -> 
     before = (await fixture.znodes.get(f"{layout.LEASES}/{holder}")).version
     await fixture.datanode.renew_when_due(10**9)
     assert (await fixture.znodes.get(f"{layout.LEASES}/{holder}")).version == before
+
+
+async def test_a_renewal_that_fails_is_tried_again_soon(
+    fixture: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As HDFS's LeaseRenewer does: half a minute later the soft limit would be over."""
+    upload = await fixture.abandoned("/f", 10)
+    asked: list[str] = []
+
+    async def fail_once(holder: str) -> None:
+        asked.append(holder)
+        if len(asked) == 1:
+            raise ConnectionLostError("in this test")
+
+    monkeypatch.setattr(fixture.namenode, "renew_lease", fail_once)
+    for now in (100.0, 101.0, 102.0):
+        with contextlib.suppress(ConnectionLostError):
+            await fixture.datanode.renew_when_due(now)
+    upload.leave()
+    assert len(asked) == 2
+
+
+async def test_a_block_that_a_disk_refuses_keeps_no_other_up(
+    fixture: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other recoveries, and deletions, go on; it is recovered when the disk takes it again."""
+    for path in ("/a", "/b", "/gone"):
+        (await fixture.abandoned(path, 10)).leave()
+    broken, good, gone = [
+        (await fixture.namenode.blocks_of(fixture.root, path)).blocks[0].id for path in ("/a", "/b", "/gone")
+    ]
+    await fixture.namenode.delete(fixture.root, "/gone", recursive=False)
+    await fixture.namenode.reclaim()
+    for path in ("/a", "/b"):
+        assert not await fixture.namenode.recover_lease(fixture.root, path, B)
+    replicas = fixture.datanode.replicas
+    recover = replicas.recover
+
+    def refuse(block: int, stamp: int, length: int) -> None:
+        if block == broken:
+            raise OSError(errno.EIO, "in this test")
+        recover(block, stamp, length)
+
+    with monkeypatch.context() as context:
+        context.setattr(replicas, "recover", refuse)
+        await fixture.datanode.work()
+        assert await fixture.state("/b") == f"closed len 10 [COMPLETE blk_{good}_1002 10]"
+        assert replicas.find(gone) is None
+        assert (await fixture.state("/a")).startswith("open")
+    await fixture.datanode.work()
+    assert (await fixture.state("/a")).startswith("closed len 10")

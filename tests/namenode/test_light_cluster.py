@@ -22,6 +22,7 @@ from nncache import LightCluster
 from nncache.hadoop.rpc.framing import FrameSplitter
 from nncache.hadoop.rpc.messages import Refused, Reply, Succeeded, encode_call, parse_reply
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
+from nncache.namenode.namespace import leases
 from nncache.namenode.node.namenode import NameNode
 from nncache.namenode.rpc.server import MAX_CALLS
 from tests.namenode.asking import ask, call, target
@@ -442,10 +443,10 @@ def test_a_tree_as_deep_as_hdfs_makes_any(homes: LightCluster) -> None:
 def test_an_internal_error_costs_one_call(homes: LightCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next call on the same connection is answered."""
 
-    async def fail(*_: object) -> bool:
+    def fail(*_: object) -> bool:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(NameNode, "is_file_closed", fail)
+    monkeypatch.setattr(leases, "is_file_closed", fail)
     host, _, port = homes.namenode_rpc.rpartition(":")
     failing = encode_call(CLIENT_ID, 7, CLIENT, "isFileClosed", pb.IsFileClosedRequest(src="/"))
     splitter, replies = FrameSplitter(), dict[int, type[Reply]]()
@@ -476,7 +477,7 @@ def test_a_connection_has_a_bounded_number_of_calls_under_way(
         under_way -= 1
         return True
 
-    monkeypatch.setattr(NameNode, "is_file_closed", slow)
+    monkeypatch.setattr(NameNode, "read", slow)
     host, _, port = homes.namenode_rpc.rpartition(":")
     closed = encode_call(CLIENT_ID, 7, CLIENT, "isFileClosed", pb.IsFileClosedRequest(src="/"))
     splitter, replies = FrameSplitter(), 0

@@ -18,7 +18,7 @@ from nncache.coordination.session import Session
 from nncache.coordination.zookeeper import SetData
 from nncache.namenode import on_zookeeper
 from nncache.namenode.cluster import LightCluster
-from nncache.namenode.namespace import layout
+from nncache.namenode.namespace import layout, reads
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.refusal import Java
@@ -311,10 +311,10 @@ async def test_without_zookeeper_there_is_no_answer_and_none_is_wrong(tmp_path: 
                 with pytest.raises((ConnectionLostError, OutcomeUnknownError)):
                     await fixture.namenode.mkdirs(fixture.root, "/e", MODES)
                 with pytest.raises(ConnectionLostError):
-                    await fixture.namenode.status(fixture.root, "/d")
-            store._patience_s = HANG_S  # noqa: SLF001 - as above
+                    await fixture.namenode.read("/d", reads.status, fixture.root)
+            store._patience_s = HANG_S  # noqa: SLF001 - the same
             await asyncio.to_thread(server.process.start)
-            assert (await fixture.namenode.status(fixture.root, "/d")).children_num == 0
+            assert (await fixture.namenode.read("/d", reads.status, fixture.root)).children_num == 0
             await fixture.namenode.mkdirs(fixture.root, "/f", MODES)
             statuses, _ = await fixture.namenode.listing(fixture.root, "/")
             assert [each.path_suffix for each in statuses] in (["d", "f"], ["d", "e", "f"])

@@ -20,8 +20,9 @@ from nncache.namenode.namespace.inode import ROOT_ID, Block, parse_inode
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node
+from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.resolving import Resolver
-from tests.namenode.fixture import HOST, Fixture, new_file
+from tests.namenode.fixture import HOST, Fixture, new_file, read
 from tests.namenode.killed_znodes import RacingZnodes
 
 NAMES = ("a", "b", "c")
@@ -296,6 +297,24 @@ async def test_a_block_that_moves_while_it_is_reported_is_kept(tmp_path: Path) -
     await fixture.namenode.delete(fixture.root, "/f", recursive=False)
     await fixture.namenode.reclaim()
     assert not await other.namenode.received(block, "dn1")
+
+
+async def test_a_replica_recovered_while_it_is_reported_is_kept(tmp_path: Path) -> None:
+    """A report that comes late, of the stamp before, costs a DataNode nothing of what it has by then."""
+    fixture = await Fixture.make(tmp_path)
+    upload = await fixture.abandoned("/f", 100)
+    (block,) = (await fixture.namenode.blocks_of(fixture.root, "/f")).blocks
+
+    async def recover() -> None:
+        await fixture.namenode.recover_lease(fixture.root, "/f", "h")
+        await fixture.datanode.work()
+
+    moving = Moving(fixture.znodes, layout.location(block.id), recover)
+    fixture.namenode._fs = FileSystem(moving, fixture.clock.wall_ms)  # noqa: SLF001 - what the DataNode asks is slow
+    with contextlib.suppress(Refusal):  # the writer is told that it has lost the file
+        await upload.close()
+    file = await fixture.namenode.blocks_of(fixture.root, "/f")
+    assert read(fixture.datanode, file, 0, file.length) == bytes(100)
 
 
 async def test_a_writer_that_does_not_look_for_limbo_is_caught(

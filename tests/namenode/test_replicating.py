@@ -19,7 +19,7 @@ from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode import datanode as datanodes
 from nncache.namenode.datanode.peers import PeerError
 from nncache.namenode.datanode.replicas import CorruptReplicaError
-from nncache.namenode.namespace import inventory, layout
+from nncache.namenode.namespace import attributes, inventory, layout, leases
 from nncache.namenode.namespace.inode import Block, encode
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.namespace.replication import MAX_FAILURES, Plan, Situation, plan
@@ -53,7 +53,7 @@ async def numbers(cluster: Several, path: str = "/f") -> list[int]:
 async def set_replication(cluster: Several, replication: int, path: str = "/f") -> None:
     """Set a file's replication."""
     namenode = cluster.namenodes[0].running.namenode
-    assert await namenode.set_replication(namenode.caller(ROOT_USER), path, replication)
+    assert await namenode.change(path, attributes.set_replication, namenode.caller(ROOT_USER), replication)
 
 
 # ---- absence and death ---------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ async def test_no_append_behind_a_lost_block(tmp_path: Path) -> None:
         root = namenode.caller(ROOT_USER)
         with pytest.raises(Refusal, match="of src=/f is not sufficiently replicated yet"):
             await cluster.datanodes[0].running.datanode.append(root, "/f", HOST)
-        assert await namenode.is_file_closed(root, "/f")
+        assert await namenode.read("/f", leases.is_file_closed, root)
         await cluster.start_datanode(dead.directory.name)
         await cluster.settle()
         upload = await cluster.datanodes[0].running.datanode.append(root, "/f", HOST)

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from nncache.namenode.namespace.inode import Block, BlockState, Location, Replica, encode
+from nncache.namenode.namespace.inode import Block, BlockState, DataNodeRecord, Location, Replica, encode
 from nncache.namenode.namespace.inventory import (
     ABSENT,
     BUCKETS,
-    Differences,
     Report,
     bucket_of,
     differences,
@@ -17,7 +16,6 @@ from nncache.namenode.namespace.inventory import (
 )
 from nncache.namenode.namespace.replication import (
     MAX_FAILURES,
-    Load,
     Plan,
     Situation,
     fewest_transfers,
@@ -33,6 +31,11 @@ OLD = Replica(stamp=1000, length=10)
 SHORT = Replica(stamp=1001, length=9)
 
 
+def load(free: int = 2**63 - 1, transfers: int = 0) -> DataNodeRecord:
+    """Return what a DataNode says of itself."""
+    return DataNodeRecord(http="", free=free, transfers=transfers)
+
+
 def situation(
     held: Mapping[str, Replica],
     *,
@@ -42,14 +45,14 @@ def situation(
     copying: Mapping[str, int] | None = None,
     deleting: str = "",
     failed: str = "",
-    loads: Mapping[str, Load] | None = None,
+    loads: Mapping[str, DataNodeRecord] | None = None,
 ) -> Situation:
     """Return a situation; DataNodes are letters."""
     return Situation(
         block=block,
         factor=factor,
         replicas=Replicas(Location(file=1, targets=()), held),
-        there={name: (loads or {}).get(name, Load()) for name in there},
+        there={name: (loads or {}).get(name, load()) for name in there},
         copying=copying or {},
         deleting=set(deleting),
         failed=frozenset(failed),
@@ -119,14 +122,14 @@ def test_a_copy_that_fails_is_made_elsewhere() -> None:
 
 def test_no_copy_goes_where_a_replica_is_to_be_deleted() -> None:
     """Nor to a DataNode without room."""
-    full = {"c": Load(free=9)}
+    full = {"c": load(free=9)}
     assert plan(situation({"a": GOOD}, deleting="b", loads=full)).copy_to == ("d",)
 
 
 def test_too_many_replicas_go_from_the_fullest_datanodes() -> None:
     """Z19: enough good replicas stay, at present DataNodes, for the file's replication."""
     held = dict.fromkeys("abcd", GOOD)
-    loads = {"a": Load(free=5), "b": Load(free=9), "c": Load(free=1), "d": Load(free=7)}
+    loads = {"a": load(free=5), "b": load(free=9), "c": load(free=1), "d": load(free=7)}
     planned = plan(situation(held, loads=loads))
     assert (set(planned.delete), set(planned.keep)) == ({"a", "c"}, {"b", "d"})
     planned = plan(situation(dict.fromkeys("abz", GOOD), there="abcd"))
@@ -137,7 +140,7 @@ def test_too_many_replicas_go_from_the_fullest_datanodes() -> None:
 
 def test_the_fewest_transfers_are_chosen() -> None:
     """`first` comes before all, `last` after all; the given order breaks ties."""
-    loads = {"a": Load(transfers=2), "b": Load(transfers=1), "c": Load(transfers=1), "d": Load()}
+    loads = {"a": load(transfers=2), "b": load(transfers=1), "c": load(transfers=1), "d": load()}
     assert fewest_transfers("abcd", loads, 3) == ("d", "b", "c")
     assert fewest_transfers("acbd", loads, 3, first="a") == ("a", "d", "c")
     assert fewest_transfers("abcd", loads, 3, last={"d"}) == ("b", "c", "a")
@@ -147,9 +150,8 @@ def test_a_report_is_compared_with_what_is_known() -> None:
     """Z14: the difference has missing blocks, and unknown or different replicas."""
     report = Report(version=ABSENT, contents={1: (1001, 5), 2: (1002, 6), 3: (1001, 7)})
     known = {1: (1001, 5), 2: (1001, 6), 9: (1001, 9)}
-    assert differences(known, report) == Differences(
-        missing=(9,), found={2: Replica(stamp=1002, length=6), 3: Replica(stamp=1001, length=7)}
-    )
+    found = {2: Replica(stamp=1002, length=6), 3: Replica(stamp=1001, length=7)}
+    assert differences(known, report) == ([9], found)
     assert parse_report(encode(report)) == report
     assert parse_bucket(encode(known)) == known
     assert {bucket_of(block) for block in range(10**6)} == set(range(BUCKETS))

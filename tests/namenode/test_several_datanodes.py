@@ -10,9 +10,11 @@ import pytest
 from nncache.coordination.errors import ConnectionLostError
 from nncache.namenode.datanode.datanode import Upload
 from nncache.namenode.datanode.replicas import WritingReplica
+from nncache.namenode.namespace import attributes
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.namenode import NameNode
+from tests.namenode.fixture import read
 from tests.namenode.several import BLOCK, DATA, SOON_S, DataNodeProcess, Several, names, several
 from tests.patience import until_so
 
@@ -346,7 +348,7 @@ async def test_a_copy_that_was_ordered_before_an_append_is_made_after_it(tmp_pat
         (third,) = [each for each in cluster.datanodes if each.name not in held]
         namenode = cluster.namenodes[0].running.namenode
         root = namenode.caller("hdfs")
-        await namenode.set_replication(root, "/f", 3)
+        await namenode.change("/f", attributes.set_replication, root, 3)
         for _ in range(4):
             cluster.clock.advance(SOON_S)
             await cluster.look()
@@ -459,9 +461,7 @@ async def test_what_a_file_had_is_read_while_it_is_appended_to(tmp_path: Path) -
             assert each.running.datanode.visible_length(during) == length
         for _ in range(10):
             assert await cluster.opened("/f") in {DATA[:1000], DATA[:1005]}
-        assert (
-            b"".join(via.running.datanode.read(before, 0, 1000)) == DATA[:1000]
-        )  # requested before the append
+        assert read(via.running.datanode, before, 0, 1000) == DATA[:1000]  # requested before the append
         await upload.close()
         assert await cluster.opened("/f") == DATA[:1005]
         assert await cluster.wrong() == []

@@ -5,7 +5,8 @@ from ipaddress import IPv4Address, IPv6Address
 
 import pytest
 
-from nncache.registry.addresses import ServiceAddress, host_of, place_of, split_uri
+from nncache.registry.addresses import ServiceAddress, authorities_of, host_of, place_of, split_uri
+from nncache.registry.record import Endpoint, ServiceRecord
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,13 @@ def test_a_place_has_an_authority() -> None:
     """An IPv6 address is in brackets."""
     assert ServiceAddress("h", 1).authority == "h:1"
     assert ServiceAddress(IPv6Address("fd00::1"), 443).authority == "[fd00::1]:443"
+
+
+def test_a_record_has_the_authorities_of_its_addresses() -> None:
+    """Those that lead somewhere."""
+    addresses = ({"uri": "http://h/x"}, {"uri": "/path"}, {"host": "::1", "port": "2"})
+    endpoint = Endpoint(api="a", protocol="REST", address_type="uri", addresses=addresses)
+    assert list(authorities_of(ServiceRecord(internal=(endpoint,)))) == ["h:80", "[::1]:2"]
 
 
 @pytest.mark.parametrize("uri", ["http://[x/", "http://[oops", "http://h:x/", "http://h:65536/"])

@@ -9,6 +9,7 @@ import pytest
 
 from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
+from nncache.net.shares import Shares
 from nncache.registry.dns_server import HELD_BYTES, DnsServer
 from tests.patience import HANG_S, until_so
 from tests.processes import free_address
@@ -34,9 +35,8 @@ async def served(
     per_s: float = 1000.0, *, times: int = 1, connections: int = 8, idle_s: float = HANG_S
 ) -> AsyncIterator[DnsServer]:
     """Run a server whose clock does not move."""
-    server = DnsServer(
-        LOOPBACK, Echo(times).reply, per_s, lambda: 0.0, connections=connections, idle_s=idle_s
-    )
+    server = DnsServer(LOOPBACK, Echo(times).reply, per_s, lambda: 0.0)
+    server.shares, server.idle_s = Shares(connections), idle_s
     async with asyncio.timeout(HANG_S), server:
         yield server
 

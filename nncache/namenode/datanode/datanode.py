@@ -8,13 +8,13 @@ import contextlib
 import hashlib
 import logging
 import random
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from nncache.namenode.datanode.peers import PeerError, Peers
-from nncache.namenode.datanode.pipeline import Here, Pipeline
+from nncache.namenode.datanode.pipeline import Pipeline
 from nncache.namenode.datanode.recovery import decide_recovery
 from nncache.namenode.datanode.replicas import CorruptReplicaError, Found, Replicas, WritingReplica
 from nncache.namenode.namespace.create import NewFile
@@ -76,6 +76,8 @@ class DataNode:
         self._replicas = Replicas(directory, is_durable=is_durable)
         self._holders: dict[str, None] = {}  # lease holders of uploads in flight
         self._renewed_at = 0.0
+        self._refused: set[int] = set()  # blocks that were, in the work of this second
+        self._refused_before: set[int] = set()  # and of the one before: they are logged
         self._writing: dict[int, WritingReplica] = {}  # by block
         self._left = {block for block, found in self._replicas.blocks().items() if not found.is_finalized}
 
@@ -107,11 +109,6 @@ class DataNode:
         """The replicas on disk."""
         return self._replicas
 
-    @property
-    def writing(self) -> Collection[int]:
-        """The ids of blocks that are being written on this DataNode."""
-        return self._writing.keys()
-
     # ---- uploads -------------------------------------------------------------------------------------------------
 
     async def create(self, caller: Caller, path: str, file: NewFile, host: str) -> "Upload":
@@ -135,11 +132,11 @@ class DataNode:
         return upload
 
     async def renew_when_due(self, now: float) -> None:
-        """Renew the leases of all uploads in flight, twice a minute by `now`, which tests may move."""
+        """Renew the leases of all uploads in flight, twice a minute by `now`; what fails is due again at once."""
         if now - self._renewed_at >= RENEW_EVERY_S:
-            self._renewed_at = now
             for holder in tuple(self._holders):
                 await self._namenode.renew_lease(holder)
+            self._renewed_at = now
 
     def begin(self, block: Block) -> WritingReplica | None:
         """Begin a replica; None: the disk fails, and another DataNode may take it."""
@@ -219,6 +216,12 @@ class DataNode:
 
     async def _report(self, block: Block) -> None:
         if not await self._namenode.received(block, self.name, self._ledger):
+            self._discard(block)
+
+    def _discard(self, block: Block) -> None:
+        """Delete a replica that no file needs, unless it was recovered under another stamp meanwhile."""
+        found = self._replicas.find(block.id)
+        if found is not None and found.stamp == block.stamp:
             self._replicas.delete(block.id)
 
     @staticmethod
@@ -280,15 +283,6 @@ class DataNode:
             return self._replicas.read_begun(block, begin, end)
         return self._replicas.read(block, begin, end - begin)
 
-    def read(self, file: Inode, begin: int, length: int) -> Iterator[bytes]:
-        """Yield a range of a file whose blocks are all on this DataNode."""
-        for block, first, size in self.parts(file, begin, length):
-            yield from self.read_block(block.id, first, size)
-
-    def crcs(self, block: int) -> bytes:
-        """Return all CRCs of a local replica."""
-        return self._replicas.crcs(block)
-
     @staticmethod
     def checksum(file: Inode, crcs: Sequence[bytes]) -> tuple[str, str]:
         """Return the algorithm and the hexadecimal bytes of a file's checksum: MD5 of the MD5s of the blocks' CRCs."""
@@ -306,10 +300,11 @@ class DataNode:
             is_left = found is not None and not found.is_finalized and block not in self._writing
             if is_left and not await self._namenode.may_go(block, self.name):
                 continue
-            self._left.discard(block)
-            found = self._replicas.find(block)
-            if found is not None and not found.is_finalized and block not in self._writing:
-                self._replicas.delete(block)
+            with self._costing_itself(block):
+                found = self._replicas.find(block)
+                if found is not None and not found.is_finalized and block not in self._writing:
+                    self._replicas.delete(block)
+                self._left.discard(block)
 
     async def found_corrupt(self, block: int) -> None:
         """Count a disk failure, and report a local replica as corrupt."""
@@ -333,19 +328,33 @@ class DataNode:
         """Carry out the NameNode's queued orders to recover and delete replicas of this DataNode."""
         if self._together is not None:
             await self._together.claims.tidy()
+        self._refused, self._refused_before = set(), self._refused
         for order in await self._namenode.orders(self.name):
-            if self._together is None:
-                await self._recover(order, None)
-                continue
-            async with self._together.claims.claimed("recover", order.znode) as claim:
-                if claim is not None:
-                    await self._recover(order, claim)
+            with self._costing_itself(order.recovery.block):
+                if self._together is None:
+                    await self._recover(order, None)
+                    continue
+                async with self._together.claims.claimed("recover", order.znode) as claim:
+                    if claim is not None:
+                        await self._recover(order, claim)
         for block in await self._namenode.deletions(self.name):
             if block not in self._writing:
-                self._replicas.delete(block)
-                await self._namenode.deleted(self.name, block, self._ledger)
+                with self._costing_itself(block):
+                    self._replicas.delete(block)
+                    await self._namenode.deleted(self.name, block, self._ledger)
         if self._together is not None:
             await self.tidy()
+
+    @contextlib.contextmanager
+    def _costing_itself(self, block: int) -> Iterator[None]:
+        """Catch a refusal of the disk or the NameNode, so that it delays this block alone; it is retried."""
+        try:
+            yield
+        except (OSError, Refusal) as error:
+            self.failures += isinstance(error, OSError)
+            if block not in self._refused_before:
+                _log.warning("block %d is left to the next second: %s", block, error)
+            self._refused.add(block)
 
     async def _recover(self, order: RecoveryOrder, claim: Claim | None) -> None:
         """Bring all replicas of a block to the same length (BlockRecoveryWorker)."""
@@ -402,10 +411,9 @@ class DataNode:
         finally:
             replica.stop()
         replica.adopt()
-        if await self._namenode.received(block, self.name, self._ledger, order):
-            return
-        # The order was withdrawn. If `adopt` replaced a replica, the next block report corrects that.
-        self._replicas.delete(block.id)
+        if not await self._namenode.received(block, self.name, self._ledger, order):
+            # The order was withdrawn. If `adopt` replaced a replica, the next block report corrects that.
+            self._discard(block)
 
 
 class Upload:
@@ -495,7 +503,7 @@ class Upload:
         self._datanode.leave(self._holder, None if self._pipeline is None else self._pipeline.own)
         self._pipeline = None
 
-    # ---- the methods of `pipeline.Writer` -------------------------------------------------------------------------
+    # ---- calls of the pipeline --------------------------------------------------------------------------------
 
     async def advance(self, block: Block, targets: tuple[str, ...]) -> None:
         """Register the new stamp of the block and the DataNodes that continue it."""
@@ -505,14 +513,6 @@ class Upload:
         """Abandon a block that no DataNode can take; return a new one with targets that have not failed."""
         await self._namenode.abandon_block(self._path, self._holder, block, self._file.id)
         return await self._next_block()
-
-    async def acknowledge(self, replica: WritingReplica) -> None:
-        """Finalize this DataNode's replica, and report it. Raises OSError."""
-        await self._datanode.finish(replica)
-
-    async def forget(self, block: int) -> None:
-        """Delete this DataNode's partial replica of a block after its disk failed."""
-        self._datanode.forget(block)
 
     async def _next_block(self) -> tuple[Block, tuple[str, ...]]:
         name = self._datanode.name
@@ -534,11 +534,9 @@ class Upload:
         since: int,
         length: int = 0,
     ) -> None:
-        datanode = self._datanode
         if own is None:
-            self._failed.add(datanode.name)
-        here = Here(datanode.name, datanode.peers, datanode.replicas)
-        self._pipeline = Pipeline(here, self, block, targets, own, self._failed, length)
+            self._failed.add(self._datanode.name)
+        self._pipeline = Pipeline(self._datanode, self, block, targets, own, self._failed, length)
         await self._pipeline.open(since)
 
     async def _finish_block(self) -> None:

@@ -7,40 +7,17 @@ chain gets the block from its beginning, under another id.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from nncache.namenode.datanode.peers import Link, LinkError, Peers
-from nncache.namenode.datanode.replicas import CorruptReplicaError, Replicas, WritingReplica
+from nncache.namenode.datanode.peers import Link, LinkError
+from nncache.namenode.datanode.replicas import CorruptReplicaError, WritingReplica
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import io_error
 
-
-class Writer(Protocol):
-    """The calls of a pipeline to its upload and its DataNode."""
-
-    async def advance(self, block: Block, targets: tuple[str, ...]) -> None:
-        """Register the new stamp of the block and the DataNodes that continue it."""
-
-    async def instead(self, block: Block) -> tuple[Block, tuple[str, ...]]:
-        """Abandon a block that no DataNode can take; return a new one with targets that have not failed."""
-
-    async def acknowledge(self, replica: WritingReplica) -> None:
-        """Finalize this DataNode's replica, and report it. Raises OSError."""
-
-    async def forget(self, block: int) -> None:
-        """Delete this DataNode's partial replica of a block after its disk failed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Here:
-    """The DataNode that receives the upload."""
-
-    name: str
-    peers: Peers | None  # None: the only DataNode
-    replicas: Replicas
+if TYPE_CHECKING:
+    from nncache.namenode.datanode.datanode import DataNode, Upload
 
 
 class Pipeline:
@@ -54,8 +31,8 @@ class Pipeline:
 
     def __init__(
         self,
-        here: Here,
-        writer: Writer,
+        datanode: "DataNode",
+        upload: "Upload",
         block: Block,
         targets: Sequence[str],
         own: WritingReplica | None,
@@ -66,12 +43,12 @@ class Pipeline:
         self.block = block
         self.length = length
         self.failed = failed
-        self._name = here.name
-        self._writer = writer
-        self._peers = here.peers
-        self._replicas = here.replicas
+        self._datanode = datanode
+        self._upload = upload
+        self._name = datanode.name
+        self._peers = datanode.peers  # None: it is the only one
         self._since = block.stamp  # a replica with an earlier stamp is not from this pipeline
-        self._chain = [each for each in targets if each != here.name]
+        self._chain = [each for each in targets if each != datanode.name]
         self._own = own
         # The local bytes that can be sent again: the block's id, and their number.
         self._kept = (block.id, 0 if own is None else self.length)
@@ -130,7 +107,7 @@ class Pipeline:
             if self._own is None:
                 break
             try:
-                await self._writer.acknowledge(self._own)
+                await self._datanode.finish(self._own)
                 break
             except OSError:
                 if self._peers is None:
@@ -141,7 +118,7 @@ class Pipeline:
                 await self._begin_elsewhere(b"")
         self._link = None
         if self._own is None:
-            await self._writer.forget(self._kept[0])
+            self._datanode.forget(self._kept[0])
         return Block(self.block.id, self.block.stamp, self.length)
 
     async def close(self) -> None:
@@ -169,7 +146,7 @@ class Pipeline:
             self.block = msgspec.structs.replace(self.block, stamp=self.block.stamp + 1)
             own = () if self._own is None else (self._name,)
             # Before any replica has the stamp: a replica with a later stamp than the NameNode's could not be recovered.
-            await self._writer.advance(self.block, (*own, *self._chain))
+            await self._upload.advance(self.block, (*own, *self._chain))
             if self._own is not None:
                 self._own.restamp(self.block.stamp)
             try:
@@ -191,7 +168,7 @@ class Pipeline:
                 f"All datanodes are bad. Aborting: {self.block} has {before} bytes, of which {kept} are here"
             )
         while True:
-            self.block, targets = await self._writer.instead(self.block)
+            self.block, targets = await self._upload.instead(self.block)
             self._since = self.block.stamp
             self._chain = [name for name in targets if name != self._name]
             assert self._peers is not None, "a DataNode that has no peers is in no chain"
@@ -226,4 +203,4 @@ class Pipeline:
     def _again(self, begin: int, end: int) -> Iterator[bytes]:
         block, _ = self._kept
         if begin < end:
-            yield from self._replicas.read_begun(block, begin, end)
+            yield from self._datanode.replicas.read_begun(block, begin, end)

@@ -43,14 +43,22 @@ class Found:
 class WritingReplica:
     """A replica that is being written."""
 
-    def __init__(self, replicas: "Replicas", block: int, stamp: int, data: FileIO, crcs: FileIO) -> None:
+    def __init__(
+        self,
+        replicas: "Replicas",
+        block: int,
+        stamp: int,
+        files: tuple[FileIO, FileIO],
+        length: int = 0,
+        chunk: bytes = b"",
+    ) -> None:
+        """Continue after `length` existing bytes, of which `chunk` is the partial chunk at the end."""
         self.block = block
         self.stamp = stamp
-        self.length = 0
+        self.length = length
         self._replicas = replicas
-        self._data = data
-        self._crcs = crcs
-        self._chunk = b""  # the partial chunk at the end
+        self._data, self._crcs = files
+        self._chunk = chunk
 
     def write(self, data: bytes) -> None:
         """Append bytes to the replica.
@@ -59,8 +67,7 @@ class WritingReplica:
             ReplicaStoppedError: its recovery has begun.
             OSError: the disk failed; earlier bytes stay.
         """
-        if self._data.closed:
-            raise ReplicaStoppedError(f"block {self.block} is being recovered")
+        self._check_open()
         _put(self._data, data, self.length)
         chunks = self._chunk + data
         crcs = b"".join(_crc(chunks[at : at + CHUNK]) for at in range(0, len(chunks), CHUNK))
@@ -70,33 +77,27 @@ class WritingReplica:
 
     def finish(self) -> None:
         """Finalize the replica. Raises ReplicaStoppedError."""
-        if self._data.closed:
-            raise ReplicaStoppedError(f"block {self.block} is being recovered")
-        self._close()
+        self._check_open()
+        self.stop()
         self._replicas.move(self.block, self.stamp)
 
     def adopt(self) -> None:
         """Finalize the copy in place of the earlier replica, if there was one."""
-        self._close()
+        self.stop()
         self._replicas.adopt(self.block, self.stamp)
 
     def restamp(self, stamp: int) -> None:
         """Continue under another stamp. Raises ReplicaStoppedError."""
-        if self._data.closed:
-            raise ReplicaStoppedError(f"block {self.block} is being recovered")
+        self._check_open()
         self._replicas.restamp(self.block, stamp)
         self.stamp = stamp
 
+    def _check_open(self) -> None:
+        if self._data.closed:
+            raise ReplicaStoppedError(f"block {self.block} is being recovered")
+
     def stop(self) -> None:
         """Close the replica, and keep it for recovery."""
-        self._close()
-
-    def resume(self, length: int, chunk: bytes) -> None:
-        """Continue after `length` existing bytes, of which `chunk` is the partial chunk at the end."""
-        self.length = length
-        self._chunk = chunk
-
-    def _close(self) -> None:
         if self._data.closed:
             return
         _cut(self._data, self._crcs, self.length, self._chunk)  # a failed write may have left more bytes
@@ -166,13 +167,11 @@ class Replicas:
         """Begin a replica; delete an earlier one of the block."""
         self.delete(block)
         self._stamps[block] = (self._writing, stamp)
-        data, crcs = self._files(block)
-        return WritingReplica(self, block, stamp, data.open("wb", buffering=0), crcs.open("wb", buffering=0))
+        return WritingReplica(self, block, stamp, _emptied(self._files(block)))
 
     def copy(self, block: int, stamp: int) -> WritingReplica:
         """Begin a copy; an earlier replica of the block stays until the copy is complete."""
-        data, crcs = self._copies(block, stamp)
-        return WritingReplica(self, block, stamp, data.open("wb", buffering=0), crcs.open("wb", buffering=0))
+        return WritingReplica(self, block, stamp, _emptied(self._copies(block, stamp)))
 
     def _copies(self, block: int, stamp: int) -> tuple[Path, Path]:
         return self._copying / f"{block}_{stamp}", self._copying / f"{block}_{stamp}.crc"
@@ -216,9 +215,7 @@ class Replicas:
         data, crcs = (file.open("r+b", buffering=0) for file in self._files(block))
         chunk = os.pread(data.fileno(), length % CHUNK, length - length % CHUNK)
         _cut(data, crcs, length, chunk)
-        replica = WritingReplica(self, block, stamp, data, crcs)
-        replica.resume(length, chunk)
-        return replica
+        return WritingReplica(self, block, stamp, (data, crcs), length, chunk)
 
     def find(self, block: int) -> Found | None:
         """Return the state of a block's replica; None if there is none."""
@@ -305,6 +302,11 @@ class Replicas:
         if not data.exists() or not crcs.exists():
             return 0
         return min(data.stat().st_size, crcs.stat().st_size // _CRC_BYTES * CHUNK)
+
+
+def _emptied(files: tuple[Path, Path]) -> tuple[FileIO, FileIO]:
+    data, crcs = files
+    return data.open("wb", buffering=0), crcs.open("wb", buffering=0)
 
 
 def _crc(chunk: bytes) -> bytes:

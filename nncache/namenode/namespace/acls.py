@@ -94,14 +94,16 @@ def _limit(entry: AclEntry, owners: int, groups: int, others: int, *, is_minimal
 
 def merge(existing: Acl, spec: Sequence[AclEntry]) -> Acl:
     """Change and add entries (MODIFYACLENTRIES)."""
-    given = _validated(spec)
+    given = _by_key(spec)
+    known = set(map(_key, existing))
     kept = [each for each in existing if _key(each) not in given]
-    return _built(kept, given.values(), dirty=given.values())
+    new = [each for each in spec if _key(each) not in known or each is given[_key(each)]]
+    return _built(kept, new, dirty=spec)
 
 
 def remove(existing: Acl, spec: Sequence[AclEntry]) -> Acl:
     """Remove entries (REMOVEACLENTRIES)."""
-    given = _validated(spec)
+    given = _by_key(spec)
     removed = [each for each in existing if _key(each) in given]
     return _built([each for each in existing if _key(each) not in given], (), dirty=removed)
 
@@ -110,10 +112,10 @@ def replace(existing: Acl, spec: Sequence[AclEntry]) -> Acl:
     """Replace all entries of the scopes that `spec` names (SETACL). An empty `spec` removes the ACL."""
     if not spec:
         return minimal(existing, spec)
-    given = _validated(spec)
-    scopes = {each.is_default for each in given.values()}
+    _check_number(spec)
+    scopes = {each.is_default for each in spec}
     kept = [each for each in existing if each.is_default not in scopes]
-    return _built(kept, given.values(), dirty=given.values())
+    return _built(kept, spec, dirty=spec)
 
 
 def without_default(existing: Acl, _: Sequence[AclEntry]) -> Acl:
@@ -190,14 +192,10 @@ def _check_number(entries: Sequence[AclEntry]) -> None:
             )
 
 
-def _validated(spec: Sequence[AclEntry]) -> dict[tuple[bool, int, str], AclEntry]:
+def _by_key(spec: Sequence[AclEntry]) -> dict[tuple[bool, int, str], AclEntry]:
+    """Return what is given for each entry: of several the first, as HDFS's binary search finds of two."""
     _check_number(spec)
-    found: dict[tuple[bool, int, str], AclEntry] = {}
-    for each in spec:
-        if _key(each) in found:
-            raise _invalid("Invalid ACL: multiple entries with same scope, type and name.")
-        found[_key(each)] = each
-    return found
+    return {_key(each): each for each in reversed(spec)}
 
 
 def _stored(acl: Acl, mode: int) -> tuple[int, Acl]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from nncache.coordination.zookeeper import Create
+from nncache.hadoop.events import MetadataKind, MetadataUpdate
 from nncache.namenode.namespace import events, layout
 from nncache.namenode.namespace.create import check_replication
 from nncache.namenode.namespace.files import change_file, counted, existing
@@ -24,7 +25,7 @@ from nncache.namenode.namespace.permissions import (
 )
 from nncache.namenode.namespace.refusal import Java, Refusal, denied, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
-from nncache.namenode.namespace.view import View
+from nncache.namenode.namespace.view import Chain, Node, View
 
 XATTR_NAMESPACES: Final = ("user", "trusted", "security", "system", "raw")
 MAX_XATTRS: Final = 32
@@ -43,7 +44,7 @@ def set_permission(view: View, tx: Transaction, caller: Caller, mode: int) -> No
     node = existing(chain)
     if mode != node.inode.mode:
         tx.change(node, mode=mode)
-        tx.log(events.permission_set(chain.path, mode))
+        tx.log(MetadataUpdate(path=chain.path, kind=MetadataKind.PERMS, permission=f"{mode:o}"))
 
 
 def set_owner(view: View, tx: Transaction, caller: Caller, owner: str | None, group: str | None) -> None:
@@ -59,7 +60,7 @@ def set_owner(view: View, tx: Transaction, caller: Caller, owner: str | None, gr
     fields = {"owner": owner or node.inode.owner, "group": group or node.inode.group}
     if fields != {"owner": node.inode.owner, "group": node.inode.group}:
         tx.change(node, **fields)
-        tx.log(events.owner_set(chain.path, owner, group))
+        tx.log(MetadataUpdate(path=chain.path, kind=MetadataKind.OWNER, owner=owner or "", group=group or ""))
 
 
 def set_times(view: View, tx: Transaction, caller: Caller, mtime: int, atime: int) -> None:
@@ -78,12 +79,10 @@ def set_times(view: View, tx: Transaction, caller: Caller, mtime: int, atime: in
         else:
             tx.change(node, mtime=mtime)
     if (mtime, atime) != (-1, -1):
-        tx.log(events.times_set(chain.path, mtime, atime))
+        tx.log(MetadataUpdate(path=chain.path, kind=MetadataKind.TIMES, mtime=mtime, atime=atime))
 
 
-def set_replication(
-    view: View, tx: Transaction, caller: Caller, replication: int, *, is_watched: bool = False
-) -> bool:
+def set_replication(view: View, tx: Transaction, caller: Caller, replication: int) -> bool:
     """Set a file's replication; with `is_watched`, queue a replica check. Return False if the path is no file."""
     (chain,) = view.chains
     check_replication(chain.asked, replication)
@@ -93,24 +92,33 @@ def set_replication(
     if node is None or node.inode.is_directory:
         return False
     change_file(tx, chain, node, replication=replication)
-    if is_watched:
+    if tx.is_watched:
         tx.write(Create(layout.waiting_file(node.inode.id, node.version), b""))
-    tx.log(events.replication_set(chain.path, replication))
+    tx.log(MetadataUpdate(path=chain.path, kind=MetadataKind.REPLICATION, replication=replication))
     return True
 
 
-def set_storage_policy(view: View, tx: Transaction, caller: Caller, policy: str | None) -> None:
-    """Set the storage policy; None inherits that of the parent directory."""
-    (chain,) = view.chains
-    if policy is not None and policy.upper() not in POLICIES:
+def set_storage_policy(view: View, tx: Transaction, caller: Caller, policy: str) -> None:
+    """Set the storage policy."""
+    if policy.upper() not in POLICIES:
         message = f"Cannot find a block policy with the name {policy}"
         raise Refusal(Java.HADOOP_ILLEGAL_ARGUMENT, message)
+    _set_policy(view, tx, caller, POLICIES[policy.upper()])
+
+
+def unset_storage_policy(view: View, tx: Transaction, caller: Caller) -> None:
+    """Inherit the storage policy of the parent directory."""
+    _set_policy(view, tx, caller, 0)
+
+
+def _set_policy(view: View, tx: Transaction, caller: Caller, policy: int) -> None:
+    (chain,) = view.chains
     check_traverse(caller, chain)
     check_access(caller, chain, WRITE)
     node = chain.last
     if node is None:
         raise not_found(f"File/Directory does not exist: {chain.path}")
-    tx.change(node, policy=0 if policy is None else POLICIES[policy.upper()])
+    tx.change(node, policy=policy)
 
 
 def policy_of(inodes: Sequence[Inode]) -> int:
@@ -126,12 +134,6 @@ def set_quota(view: View, tx: Transaction, caller: Caller, names: int, space: in
     (chain,) = view.chains
     if not caller.is_superuser:
         check_superuser(caller, _quota_command(names, space))
-    for value in (names, space):
-        if value < NO_QUOTA:
-            raise Refusal(
-                Java.ILLEGAL_ARGUMENT,
-                f"Illegal value for nsQuota or ssQuota : {names} and {space}",
-            )
     check_traverse(caller, chain)
     node = chain.last
     if node is None:
@@ -195,10 +197,7 @@ def set_xattr(
             "The XAttr is too big. The maximum combined size of the name and value is "
             f"{MAX_XATTR_BYTES}, but the total size is {len(rest.encode()) + len(value)}",
         )
-    _check_xattr_namespace(caller, space, rest)
-    check_traverse(caller, chain)
-    _check_xattr_change(view, caller, space)
-    node = existing(chain)
+    node = _to_be_changed(chain, caller, space, rest)
     full = f"{space}.{rest}"
     if full in node.inode.xattrs:
         if "REPLACE" not in flags:
@@ -209,25 +208,22 @@ def set_xattr(
     if len(xattrs) > MAX_XATTRS:
         raise io_error(f"Cannot add additional XAttr to inode, would exceed limit of {MAX_XATTRS}")
     tx.change(node, xattrs=xattrs)
-    tx.log(events.xattr_set(chain.path, space, rest, value))
+    tx.log(events.xattr_changed(chain.path, space, rest, value))
 
 
 def remove_xattr(view: View, tx: Transaction, caller: Caller, name: str) -> None:
     """Remove an extended attribute."""
     (chain,) = view.chains
     space, rest = parse_xattr_name(name)
-    _check_xattr_namespace(caller, space, rest)
-    check_traverse(caller, chain)
-    _check_xattr_change(view, caller, space)
-    node = existing(chain)
+    node = _to_be_changed(chain, caller, space, rest)
     kept = {key: value for key, value in node.inode.xattrs.items() if key != f"{space}.{rest}"}
     if len(kept) == len(node.inode.xattrs):
         raise io_error("No matching attributes found for remove operation")
     tx.change(node, xattrs=kept)
-    tx.log(events.xattr_removed(chain.path, space, rest))
+    tx.log(events.xattr_changed(chain.path, space, rest, None))
 
 
-def get_xattrs(view: View, caller: Caller, names: Sequence[str]) -> list[tuple[str, bytes]]:
+def get_xattrs(view: View, caller: Caller, names: Sequence[str] = ()) -> list[tuple[str, bytes]]:
     """Return the attributes of these names; without names, all that the caller may see."""
     (chain,) = view.chains
     wanted = [parse_xattr_name(name) for name in names]
@@ -254,12 +250,13 @@ def _check_xattr_namespace(caller: Caller, space: str, name: str) -> None:
         raise denied(f"User doesn't have permission for xattr: {space}.{name}")
 
 
-def _check_xattr_change(view: View, caller: Caller, space: str) -> None:
-    (chain,) = view.chains
-    if space != "user":
-        return
+def _to_be_changed(chain: Chain, caller: Caller, space: str, name: str) -> Node:
+    """Return what has an attribute, if the caller may change that."""
+    _check_xattr_namespace(caller, space, name)
+    check_traverse(caller, chain)
     node = chain.last
-    if node is not None and node.inode.is_directory and node.inode.mode & STICKY:
+    if space == "user" and node is not None and node.inode.is_directory and node.inode.mode & STICKY:
         check_owner(caller, chain)
-    else:
+    elif space == "user":
         check_access(caller, chain, WRITE)
+    return existing(chain)

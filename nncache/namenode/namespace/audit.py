@@ -146,7 +146,7 @@ def _blocks(stored: Stored) -> Iterator[Finding]:
             (
                 *guard,
                 *(
-                    Create(f"{layout.deletions(name)}/{number}", b"")
+                    Create(layout.deletion(name, number), b"")
                     for name in {*held, *location.targets}
                     if name in stored.deletions and number not in stored.deletions[name]
                 ),

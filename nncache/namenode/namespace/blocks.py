@@ -35,8 +35,6 @@ def add_block(
     file_id: int,
     choose: Choose,
     new_id: NewId,
-    *,
-    is_watched: bool = False,
 ) -> Block | Refusal:
     """Allocate the next block of a file. A retry with the same `previous` returns the same block.
 
@@ -71,7 +69,7 @@ def add_block(
         return refusal
     location = Location(file=node.inode.id, targets=choose(node.inode.replication))
     tx.write(Create(layout.location(block.id), encode(location)))
-    if is_watched:
+    if tx.is_watched:
         tx.write(Create(layout.waiting(block.id), b""))
     return block
 
@@ -199,9 +197,7 @@ def judge_received(block: Block, file: Inode) -> Received:
     return Received.UNWANTED if is_whole else Received.KEPT
 
 
-def begin_pipeline(
-    view: View, tx: Transaction, holder: str, block: Block, file_id: int, *, is_watched: bool = False
-) -> Block:
+def begin_pipeline(view: View, tx: Transaction, holder: str, block: Block, file_id: int) -> Block:
     """Set the next stamp of the last block of a file open for append (updateBlockForPipeline, updatePipeline)."""
     (chain,) = view.chains
     node = check_lease(view, chain, holder, file_id)
@@ -211,7 +207,7 @@ def begin_pipeline(
     begun = msgspec.structs.replace(blocks[-1], stamp=blocks[-1].stamp + 1)
     tx.change(node, blocks=(*blocks[:-1], begun))
     replicas = view.replicas_of(block.id)
-    if is_watched and replicas is not None:
+    if tx.is_watched and replicas is not None:
         targets = tuple(sorted(replicas.good(blocks[-1])))
         location = msgspec.structs.replace(replicas.location, targets=targets)
         tx.write(SetData(layout.location(block.id), encode(location), replicas.version))

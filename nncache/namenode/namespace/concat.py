@@ -5,7 +5,7 @@ Source: FSDirConcatOp of Hadoop 3.5.0.
 
 from nncache.coordination.zookeeper import Create, SetData
 from nncache.namenode.namespace import events, layout
-from nncache.namenode.namespace.files import change_file, file_of
+from nncache.namenode.namespace.files import file_of
 from nncache.namenode.namespace.inode import Block, Location, encode
 from nncache.namenode.namespace.permissions import (
     READ,
@@ -20,7 +20,7 @@ from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, View
 
 
-def concat(view: View, tx: Transaction, caller: Caller, *, is_watched: bool = False) -> None:
+def concat(view: View, tx: Transaction, caller: Caller) -> None:
     """Move all blocks of the sources, the later paths, to the target, the first path; remove the sources.
 
     With `is_watched`, the moved blocks get as many replicas as the target wants.
@@ -36,8 +36,7 @@ def concat(view: View, tx: Transaction, caller: Caller, *, is_watched: bool = Fa
         raise _illegal("concat: at least two of the source files are the same")
     view.need_replicas(block.id for source in found for block in source.inode.blocks)
     blocks: list[Block] = list(node.inode.blocks)
-    for chain, source in zip(sources, found, strict=True):
-        tx.consume(chain, -1, -source.inode.space)
+    for source in found:
         blocks += source.inode.blocks
         for block in source.inode.blocks:
             replicas = view.replicas_of(block.id)
@@ -45,8 +44,9 @@ def concat(view: View, tx: Transaction, caller: Caller, *, is_watched: bool = Fa
                 location = Location(file=node.inode.id, targets=replicas.location.targets)
                 tx.write(SetData(layout.location(block.id), encode(location), replicas.version))
         tx.remove(source)
-    change_file(tx, target, node, blocks=tuple(blocks), mtime=tx.now_ms)
-    if is_watched and any(_is_to_be_looked_at(view, source, node.inode.replication) for source in found):
+    joined = tx.change(node, blocks=tuple(blocks), mtime=tx.now_ms)
+    tx.consume(target, -len(found), joined.space - sum(each.inode.space for each in (node, *found)))
+    if tx.is_watched and any(_is_to_be_looked_at(view, source, node.inode.replication) for source in found):
         tx.write(Create(layout.waiting_file(node.inode.id, node.version), b""))
     tx.touch(node.inode.parent)
     tx.log(*events.joined(target.path, (chain.asked for chain in sources), tx.now_ms))

@@ -10,7 +10,7 @@ from nncache.namenode.namespace import events
 from nncache.namenode.namespace.acls import inherited
 from nncache.namenode.namespace.delete import detach_file
 from nncache.namenode.namespace.inode import Inode
-from nncache.namenode.namespace.leases import Purpose, Writer, take_over
+from nncache.namenode.namespace.leases import Writer, take_over
 from nncache.namenode.namespace.making import (
     Modes,
     NewId,
@@ -57,7 +57,7 @@ def create(
     node = chain.last
     if node is not None:
         if not file.overwrite:
-            refusal = take_over(view, tx, chain, node, writer, Purpose.CREATE_FILE)
+            refusal = take_over(view, tx, chain, node, writer, "CREATE_FILE")
             exists = f"{chain.path} for client {writer.host} already exists"
             return refusal or Refusal(Java.FILE_ALREADY_EXISTS, exists)
         detach_file(tx, chain, node)
@@ -100,7 +100,7 @@ def create(
 
 def _check_start(chain: Chain, caller: Caller, file: NewFile) -> None:
     """Check that the caller may create the file (resolvePathForStartFile)."""
-    if not is_valid(chain.asked) or chain.path.startswith("/.reserved"):
+    if not is_valid(chain.asked) or chain.names[:1] == (".reserved",):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {chain.asked}")
     check_traverse(caller, chain, creates=True)
     check_ancestor(caller, chain, WRITE)
@@ -118,7 +118,7 @@ def _check_start(chain: Chain, caller: Caller, file: NewFile) -> None:
 def check_replication(path: str, replication: int, host: str | None = None) -> None:
     """Refuse a replication that is too large (BlockManager.verifyReplication)."""
     if replication > MAX_REPLICATION:
-        by = "" if host is None else f" by {host}"
+        client = "" if host is None else f", clientName={host}"
         raise io_error(
-            f"Requested replication factor of {replication} exceeds maximum of {MAX_REPLICATION} for {path}{by}"
+            f"Requested replication factor of {replication} exceeds maximum of {MAX_REPLICATION} for {path}{client}"
         )

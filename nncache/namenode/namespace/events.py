@@ -48,26 +48,6 @@ def joined(target: str, sources: Iterable[str], at_ms: int) -> tuple[Event, ...]
     return (Append(target), *(Unlink(source, at_ms) for source in sources), Close(target, -1, at_ms))
 
 
-def permission_set(path: str, mode: int) -> MetadataUpdate:
-    """Return the event of a new mode."""
-    return MetadataUpdate(path=path, kind=MetadataKind.PERMS, permission=f"{mode:o}")
-
-
-def owner_set(path: str, owner: str | None, group: str | None) -> MetadataUpdate:
-    """Return the event of a new owner or group; None: unchanged."""
-    return MetadataUpdate(path=path, kind=MetadataKind.OWNER, owner=owner or "", group=group or "")
-
-
-def times_set(path: str, mtime: int, atime: int) -> MetadataUpdate:
-    """Return the event of new times, in ms; -1: unchanged."""
-    return MetadataUpdate(path=path, kind=MetadataKind.TIMES, mtime=mtime, atime=atime)
-
-
-def replication_set(path: str, replication: int) -> MetadataUpdate:
-    """Return the event of a new replication."""
-    return MetadataUpdate(path=path, kind=MetadataKind.REPLICATION, replication=replication)
-
-
 def acl_set(path: str, entries: Iterable[AclEntry]) -> MetadataUpdate:
     """Return the event of a new ACL with all its entries; without entries, the ACL was removed."""
     acls = tuple(
@@ -82,13 +62,9 @@ def acl_set(path: str, entries: Iterable[AclEntry]) -> MetadataUpdate:
     return MetadataUpdate(path=path, kind=MetadataKind.ACLS, acls=acls)
 
 
-def xattr_set(path: str, space: str, name: str, value: bytes) -> MetadataUpdate:
-    """Return the event of a new or changed extended attribute."""
-    attribute = XAttr(XAttrNamespace(space.upper()), name, value)
-    return MetadataUpdate(path=path, kind=MetadataKind.XATTRS, xattrs=(attribute,))
-
-
-def xattr_removed(path: str, space: str, name: str) -> MetadataUpdate:
-    """Return the event of a removed extended attribute; it has no value."""
-    attribute = XAttr(XAttrNamespace(space.upper()), name)
-    return MetadataUpdate(path=path, kind=MetadataKind.XATTRS, xattrs=(attribute,), xattrs_removed=True)
+def xattr_changed(path: str, space: str, name: str, value: bytes | None) -> MetadataUpdate:
+    """Return the event of a new or changed extended attribute; None: removed."""
+    attribute = XAttr(XAttrNamespace(space.upper()), name, value or b"")
+    return MetadataUpdate(
+        path=path, kind=MetadataKind.XATTRS, xattrs=(attribute,), xattrs_removed=value is None
+    )

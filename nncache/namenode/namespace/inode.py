@@ -114,6 +114,16 @@ class Location(msgspec.Struct, frozen=True, kw_only=True):
     targets: tuple[str, ...]
 
 
+class DataNodeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A DataNode's record of itself; it writes the record when it changes."""
+
+    http: str  # host:port of its WebHDFS
+    capacity: int = 0  # bytes
+    free: int = 2**63 - 1  # bytes, in steps
+    transfers: int = 0  # in flight
+    failures: int = 0  # disk failures since start
+
+
 class Replica(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A replica as its DataNode reports it."""
 

@@ -4,7 +4,6 @@ Pure. One transaction writes a replica to its bucket and below its block's locat
 in its bucket until it is deleted.
 """
 
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import msgspec
@@ -47,24 +46,18 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     contents: Contents
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Differences:
-    """The differences of a report from the bucket."""
+def differences(known: Contents, report: Report) -> tuple[list[int], dict[int, Replica]]:
+    """Compare a bucket with a report of the same version.
 
-    missing: tuple[int, ...]  # blocks that the DataNode no longer has
-    found: dict[int, Replica]  # replicas that the bucket lacks or has with another stamp or length
-
-
-def differences(known: Contents, report: Report) -> Differences:
-    """Compare a bucket with a report of the same version."""
-    return Differences(
-        missing=tuple(block for block in known if block not in report.contents),
-        found={
-            block: Replica(stamp=stamp, length=length)
-            for block, (stamp, length) in report.contents.items()
-            if known.get(block) != (stamp, length)
-        },
-    )
+    Returns the blocks that the DataNode no longer has, and the replicas that the bucket lacks or has with another stamp
+    or length.
+    """
+    missing = [block for block in known if block not in report.contents]
+    return missing, {
+        block: Replica(stamp=stamp, length=length)
+        for block, (stamp, length) in report.contents.items()
+        if known.get(block) != (stamp, length)
+    }
 
 
 parse_bucket: Final = msgspec.json.Decoder(Contents).decode

@@ -166,11 +166,6 @@ def claim(queue: str, item: str, session: int) -> str:
     return f"{CLAIMS}/{queue}-{item}-{session:x}"
 
 
-def name_node(name: str) -> str:
-    """Return the path of the ephemeral znode of a live NameNode."""
-    return f"{NAME_NODES}/{name}"
-
-
 def lease(holder: str) -> str:
     """Return the path of a holder's lease."""
     return f"{LEASES}/{escape(holder)}"

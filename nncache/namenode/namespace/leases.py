@@ -6,7 +6,7 @@ An order to recover stays in the queue until it is carried out, so no attempt ne
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -20,14 +20,8 @@ from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_foun
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, Node, Replicas, View
 
-
-class Purpose(Enum):
-    """The operation for which a client needs an open file (FSNamesystem.RecoverLeaseOp)."""
-
-    CREATE_FILE = "CREATE_FILE"
-    APPEND_FILE = "APPEND_FILE"
-    TRUNCATE_FILE = "TRUNCATE_FILE"
-    RECOVER_LEASE = "RECOVER_LEASE"
+Purpose: TypeAlias = Literal["CREATE_FILE", "APPEND_FILE", "TRUNCATE_FILE"]
+"""The operation for which a client needs an open file (FSNamesystem.RecoverLeaseOp)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +75,7 @@ def take_over(
         return None
 
     def words(why: str) -> str:
-        return f"Failed to {purpose.value} {chain.path} for {writer.holder} on {writer.host} because {why}"
+        return f"Failed to {purpose} {chain.path} for {writer.holder} on {writer.host} because {why}"
 
     if file.holder == writer.holder:
         why = f"{writer.holder} is already the current lease holder."
@@ -239,9 +233,7 @@ class Recovered:
         return not self.datanodes
 
 
-def commit_synchronization(
-    view: View, tx: Transaction, recovered: Recovered, *, is_watched: bool = False
-) -> None:
+def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) -> None:
     """Store the result of a recovery. Close the file, unless another of its blocks is not complete.
 
     Queue a replica check for a watched block: the recovery may have left out some DataNodes.
@@ -276,10 +268,10 @@ def commit_synchronization(
         for datanode in replicas.held.keys() - set(recovered.datanodes):
             tx.write(Delete(layout.replica(last.id, datanode)))
         for datanode in {*replicas.location.targets, *replicas.held} - set(recovered.datanodes):
-            tx.write(Create(f"{layout.DELETE}/{datanode}/{last.id}", b""))
+            tx.write(Create(layout.deletion(datanode, last.id), b""))
         location = Location(file=file.id, targets=recovered.datanodes)
         tx.write(SetData(layout.location(last.id), encode(location), replicas.version))
-        if is_watched:
+        if tx.is_watched:
             tx.write(look_again(last.id, replicas.waiting))
         done = Block(last.id, order.recovery_id, recovered.length, BlockState.COMPLETE)
         change_file(tx, chain, node, verify=False, blocks=(*file.blocks[:-1], done))

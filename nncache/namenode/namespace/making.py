@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from nncache.namenode.namespace import events
-from nncache.namenode.namespace.acls import Acl, inherited
+from nncache.namenode.namespace.acls import inherited
 from nncache.namenode.namespace.inode import Inode
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_ancestor, check_traverse
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
@@ -33,8 +33,7 @@ class Modes:
 
     def for_ancestors(self) -> "Modes":
         """Return the modes of missing ancestors: no sticky bit, write and execute for the owner (addImplicitUwx)."""
-        unmasked = None if self.unmasked is None else self.unmasked & _RIGHTS | _OWNER_WX
-        return Modes(self.masked & _RIGHTS | _OWNER_WX, unmasked)
+        return Modes(self.masked & _RIGHTS | _OWNER_WX, self.unmasked)
 
 
 def mkdirs(
@@ -86,21 +85,10 @@ def _make(
     check_new_name(chain, index)
     mode, acl = inherited(above, modes.masked, modes.unmasked, is_directory=True)
     tx.consume(chain, 1, 0)
-    made = _directory(tx, new_id(), above, chain.names[index], caller, mode, acl)
-    tx.make(made)
-    tx.log(events.made(chain.path_of(index + 1), made))
-    if above.id == chain.nodes[-1].inode.id:
-        tx.touch(above.id)
-    return made
-
-
-def _directory(
-    tx: Transaction, number: int, above: Inode, name: str, caller: Caller, mode: int, acl: Acl
-) -> Inode:
-    return Inode(
-        id=number,
+    made = Inode(
+        id=new_id(),
         parent=above.id,
-        name=name,
+        name=chain.names[index],
         is_directory=True,
         owner=caller.user,
         group=above.group,  # inherited, as in BSD and HDFS
@@ -108,6 +96,11 @@ def _directory(
         acl=acl,
         mtime=tx.now_ms,
     )
+    tx.make(made)
+    tx.log(events.made(chain.path_of(index + 1), made))
+    if above.id == chain.nodes[-1].inode.id:
+        tx.touch(above.id)
+    return made
 
 
 def check_name(chain: Chain) -> None:

@@ -6,8 +6,8 @@ Source: FSDirStatAndListingOp of Hadoop 3.5.0.
 from dataclasses import dataclass
 from typing import Final
 
+from nncache.hadoop.events import MetadataKind, MetadataUpdate
 from nncache.hadoop.filestatus import FileStatus, FileType
-from nncache.namenode.namespace import events
 from nncache.namenode.namespace.attributes import policy_of, shown_quota
 from nncache.namenode.namespace.files import file_of
 from nncache.namenode.namespace.inode import ROOT_ID, Inode
@@ -122,7 +122,7 @@ def readable(view: View, tx: Transaction, caller: Caller) -> Inode:
     node = file_of(chain)
     check_access(caller, chain, READ)
     if tx.now_ms > node.inode.atime + ACCESS_TIME_PRECISION_MS:
-        tx.log(events.times_set(chain.path, -1, tx.now_ms))
+        tx.log(MetadataUpdate(path=chain.path, kind=MetadataKind.TIMES, mtime=-1, atime=tx.now_ms))
         return tx.change(node, atime=tx.now_ms)
     return node.inode
 

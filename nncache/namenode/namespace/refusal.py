@@ -31,6 +31,7 @@ class Java(Enum):
     PATH_IS_NOT_DIRECTORY = "org.apache.hadoop.fs.PathIsNotDirectoryException"
     PATH_IS_NOT_EMPTY_DIRECTORY = "org.apache.hadoop.fs.PathIsNotEmptyDirectoryException"
     RECOVERY_IN_PROGRESS = "org.apache.hadoop.hdfs.protocol.RecoveryInProgressException"
+    REMOTE = "org.apache.hadoop.ipc.RemoteException"
     RETRIABLE = "org.apache.hadoop.ipc.RetriableException"
     SAFE_MODE = "org.apache.hadoop.hdfs.server.namenode.SafeModeException"
     SECURITY = "java.lang.SecurityException"

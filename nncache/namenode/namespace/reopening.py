@@ -9,7 +9,7 @@ import msgspec
 from nncache.hadoop.events import Append, Truncate
 from nncache.namenode.namespace.files import change_file, file_of
 from nncache.namenode.namespace.inode import Block, BlockState, Inode
-from nncache.namenode.namespace.leases import Purpose, Writer, drop_block, order_recovery, take_over
+from nncache.namenode.namespace.leases import Writer, drop_block, order_recovery, take_over
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, reached
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
@@ -28,7 +28,7 @@ def append(view: View, tx: Transaction, caller: Caller, writer: Writer) -> Inode
     check_access(caller, chain, WRITE)
     if node is None:
         raise not_found(f"Failed to append to non-existent file {chain.path} for client {writer.host}")
-    refusal = take_over(view, tx, chain, node, writer, Purpose.APPEND_FILE)
+    refusal = take_over(view, tx, chain, node, writer, "APPEND_FILE")
     if refusal is not None:
         return refusal
     file = tx.now(node)
@@ -60,7 +60,7 @@ def truncate(view: View, tx: Transaction, caller: Caller, length: int, writer: W
             f"Failed to TRUNCATE_FILE {chain.path} for {writer.holder} on {writer.host} because "
             f"{chain.path} is being truncated.",
         )
-    refusal = take_over(view, tx, chain, node, writer, Purpose.TRUNCATE_FILE)
+    refusal = take_over(view, tx, chain, node, writer, "TRUNCATE_FILE")
     if refusal is not None:
         return refusal
     file = tx.now(node)
@@ -97,7 +97,6 @@ def truncate(view: View, tx: Transaction, caller: Caller, length: int, writer: W
         tx,
         chain,
         node,
-        verify=False,
         blocks=(*kept[:-1], cut),
         mtime=tx.now_ms,
         holder=writer.holder,

@@ -9,19 +9,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
-from nncache.namenode.namespace.inode import Block, BlockState
+from nncache.namenode.namespace.inode import Block, BlockState, DataNodeRecord
 from nncache.namenode.namespace.view import Replicas
 
 MAX_FAILURES: Final = 3
 """Number of failed attempts after which another DataNode makes the copy."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """The load that a live DataNode reports."""
-
-    free: int = 2**63 - 1  # bytes of free space
-    transfers: int = 0  # in flight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +23,7 @@ class Situation:
     block: Block
     factor: int
     replicas: Replicas
-    there: Mapping[str, Load]  # live DataNodes
+    there: Mapping[str, DataNodeRecord]  # live DataNodes
     copying: Mapping[str, int]  # DataNodes ordered to copy the block: their failed attempts
     deleting: AbstractSet[str]  # DataNodes ordered to delete a replica
     failed: AbstractSet[str] = field(default_factory=frozenset)  # DataNodes that could not copy it
@@ -101,7 +93,7 @@ def plan(situation: Situation) -> Plan:
 
 def fewest_transfers(
     names: Iterable[str],
-    there: Mapping[str, Load],
+    there: Mapping[str, DataNodeRecord],
     number: int,
     last: AbstractSet[str] = frozenset(),
     first: str = "",

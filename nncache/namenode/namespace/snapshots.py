@@ -27,27 +27,37 @@ _RESERVED: Final = {".snapshot", ".reserved"}
 _ANYBODY: Final = Caller("", frozenset(), is_superuser=True)
 
 
-def allow(view: View, tx: Transaction, caller: Caller, *, on: bool) -> None:
-    """Make a directory snapshottable, or undo it; snapshottable directories must not nest."""
+def allow(view: View, tx: Transaction, caller: Caller) -> None:
+    """Make a directory snapshottable; snapshottable directories must not nest."""
+    chain, node = _to_be_set(view, caller, "allowSnapshot")
+    for path in view.snapshottable_paths():
+        for one, other, what in ((chain.path, path, "subdirectory"), (path, chain.path, "ancestor")):
+            if one != other and _is_within(other, one):
+                raise _refused(
+                    f"Nested snapshottable directories not allowed: path={chain.path}, the {what} {path} is "
+                    "already a snapshottable directory."
+                )
+    if not node.inode.is_snapshottable:
+        tx.change(node, is_snapshottable=True)
+        tx.write(Create(f"{layout.SNAPSHOTTABLE}/{node.inode.id}", b""))
+
+
+def disallow(view: View, tx: Transaction, caller: Caller) -> None:
+    """Make a directory snapshottable no longer."""
+    _, node = _to_be_set(view, caller, "disallowSnapshot")
+    if node.inode.is_snapshottable:
+        tx.change(node, is_snapshottable=False)
+        tx.write(Delete(f"{layout.SNAPSHOTTABLE}/{node.inode.id}"))
+
+
+def _to_be_set(view: View, caller: Caller, operation: str) -> tuple[Chain, Node]:
     (chain,) = view.chains
-    check_superuser(caller, "allowSnapshot" if on else "disallowSnapshot")
+    check_superuser(caller, operation)
     check_traverse(caller, chain, creates=True)
-    node = _directory(caller, chain)
-    if on:
-        for path in view.snapshottable_paths():
-            for one, other, what in ((chain.path, path, "subdirectory"), (path, chain.path, "ancestor")):
-                if one != other and _is_within(other, one):
-                    raise _refused(
-                        f"Nested snapshottable directories not allowed: path={chain.path}, the {what} {path} is "
-                        "already a snapshottable directory."
-                    )
-    if node.inode.is_snapshottable is not on:
-        path = f"{layout.SNAPSHOTTABLE}/{node.inode.id}"
-        tx.change(node, is_snapshottable=on)
-        tx.write(Create(path, b"") if on else Delete(path))
+    return chain, _directory(caller, chain)
 
 
-def create_snapshot(view: View, caller: Caller, name: str) -> None:
+def create_snapshot(view: View, _: Transaction, caller: Caller, name: str) -> None:
     """Refuse to create a snapshot."""
     chain = reached(view, caller)
     check_owner(caller, chain)
@@ -61,7 +71,7 @@ def create_snapshot(view: View, caller: Caller, name: str) -> None:
     )
 
 
-def refuse_snapshot(view: View, caller: Caller, message: str, name: str) -> None:
+def refuse_snapshot(view: View, _: Transaction, caller: Caller, message: str, name: str) -> None:
     """Refuse to rename or delete a snapshot, since none exists. `message` is a format of {name} and {path}."""
     chain = reached(view, caller)
     check_owner(caller, chain)

@@ -27,8 +27,10 @@ class Transaction:
         segment after the next one was begun.
     """
 
-    def __init__(self, view: View, now_ms: int) -> None:
+    def __init__(self, view: View, now_ms: int, *, is_watched: bool = False) -> None:
+        """Begin at a moment; where replicas are watched (`node/replicating.py`), those it changes are looked at."""
         self.now_ms = now_ms
+        self.is_watched = is_watched
         self._view = view
         self._guards: dict[int, Node] = {}
         self._changed: dict[int, Inode] = {}  # new values of guarded inodes

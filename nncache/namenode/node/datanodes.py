@@ -9,20 +9,11 @@ import msgspec
 
 from nncache.coordination.zookeeper import Znodes
 from nncache.namenode.namespace import layout
+from nncache.namenode.namespace.inode import DataNodeRecord
 from nncache.namenode.namespace.refusal import io_error
-from nncache.namenode.namespace.replication import Load, fewest_transfers
+from nncache.namenode.namespace.replication import fewest_transfers
 
 _log = logging.getLogger(__name__)
-
-
-class DataNodeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A DataNode's record of itself; it writes the record when it changes."""
-
-    http: str  # host:port of its WebHDFS
-    capacity: int = 0  # bytes
-    free: int = 2**63 - 1  # bytes, in steps
-    transfers: int = 0  # in flight
-    failures: int = 0  # disk failures since start
 
 
 class DataNodes:
@@ -66,14 +57,9 @@ class DataNodes:
         self.names, self.there = frozenset(names), found
 
     @property
-    def load(self) -> dict[str, Load]:
+    def load(self) -> dict[str, DataNodeRecord]:
         """Return the load by which replicas are placed, in random order."""
-        names = random.sample(sorted(self.there), len(self.there))
-        return {
-            name: Load(free=each.free, transfers=each.transfers)
-            for name in names
-            for each in (self.there[name],)
-        }
+        return {name: self.there[name] for name in random.sample(sorted(self.there), len(self.there))}
 
     def for_block(
         self, path: str, number: int, size: int, first: str, excluded: AbstractSet[str]

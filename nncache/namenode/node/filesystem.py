@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from nncache.coordination.errors import BadVersionError, NodeExistsError, NoNodeError, NotEmptyError
 from nncache.coordination.task_group import run_all
-from nncache.coordination.zookeeper import Create, SetData, Znodes
+from nncache.coordination.zookeeper import Check, Create, SetData, Znodes
 from nncache.hadoop.feed_znodes import VERSION, encode_namespace, parse_namespace
 from nncache.hadoop.namespace import Namespace
 from nncache.namenode.namespace import layout
@@ -29,6 +29,7 @@ from nncache.namenode.namespace.view import (
     View,
 )
 from nncache.namenode.node.feed import FIRST_SEGMENT, first_operations
+from nncache.namenode.node.leading import FencedZnodes
 from nncache.namenode.node.resolving import Resolver
 
 _T = TypeVar("_T")
@@ -82,13 +83,24 @@ class Ids:
 
 
 class FileSystem:
-    """Carries out operations on the namespace in a store."""
+    """Carries out operations on the namespace in a store.
+
+    Attributes:
+        is_watched: whether a leader sees to the replicas of blocks.
+    """
 
     def __init__(self, znodes: Znodes, now_ms: WallClock) -> None:
+        self.is_watched = False
         self.znodes = znodes
         self.resolver = Resolver(znodes)
         self.ids = Ids(znodes)
         self.now_ms = now_ms
+
+    def fenced(self, fence: Callable[[], Check]) -> "FileSystem":
+        """Return the same for one process alone, as long as this does not fail."""
+        fenced = FileSystem(FencedZnodes(self.znodes, fence), self.now_ms)
+        fenced.ids, fenced.is_watched = self.ids, self.is_watched
+        return fenced
 
     async def format(self, owner: str, group: str) -> None:
         """Create an empty namespace, unless one exists."""
@@ -171,7 +183,7 @@ class FileSystem:
     async def _decided(self, view: View, decide: Decide[_T]) -> tuple[_T | Refusal, Transaction]:
         """Run a rule, and read the further data that it needs."""
         while True:
-            transaction = Transaction(view, self.now_ms())
+            transaction = Transaction(view, self.now_ms(), is_watched=self.is_watched)
             try:
                 return decide(view, transaction), transaction
             except NeededError as needed:

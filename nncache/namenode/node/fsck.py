@@ -1,15 +1,16 @@
 """Audit a namespace while it is served, and carry out the safe repairs."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from nncache.coordination.errors import NoNodeError, ZnodeError
+from nncache.coordination.errors import ZnodeError
 from nncache.coordination.zookeeper import Znode, Znodes
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.audit import Finding, Stored, audit
 from nncache.namenode.namespace.inode import parse_inode, parse_location, parse_recovery, parse_replica
 from nncache.namenode.namespace.inventory import parse_bucket
+from nncache.namenode.node.resolving import names_below
 
 _T = TypeVar("_T")
 
@@ -63,7 +64,7 @@ async def _stored(znodes: Znodes) -> Stored:
 
     async def numbers(path: str) -> set[int]:
         found: set[int] = set()
-        for name in await _names(znodes, path):
+        for name in await names_below(znodes, path):
             if name.isdecimal():
                 found.add(int(name))
             else:
@@ -94,7 +95,7 @@ async def _stored(znodes: Znodes) -> Stored:
         datanodes={_name(znode) for znode, beat in zip(health, beats, strict=True) if beat is not None},
         waiting={
             int(first)
-            for name in await _names(znodes, layout.WAIT_FOR_ACKS)
+            for name in await names_below(znodes, layout.WAIT_FOR_ACKS)
             if (first := name.partition("-")[0]).isdecimal()
         },
         copies={_name(znode): await numbers(znode.path) for znode in await _below(znodes, layout.REPLICATE)},
@@ -137,16 +138,9 @@ def _parsed(znode: Znode, parse: Callable[[bytes], _T], unreadable: set[str]) ->
 
 
 async def _below(znodes: Znodes, path: str) -> list[Znode]:
-    names = await _names(znodes, path)
+    names = await names_below(znodes, path)
     found = await znodes.get_many([f"{path}/{name}" for name in names])
     return [znode for znode in found if znode is not None]
-
-
-async def _names(znodes: Znodes, path: str) -> Sequence[str]:
-    try:
-        return await znodes.children(path)
-    except NoNodeError:
-        return ()
 
 
 def _name(znode: Znode) -> str:

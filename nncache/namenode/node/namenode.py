@@ -19,12 +19,12 @@ from nncache.coordination.errors import (
 from nncache.coordination.zookeeper import Create, Delete, SetData, Znode
 from nncache.hadoop.events import EditsPage
 from nncache.hadoop.filestatus import FileStatus
+from nncache.hadoop.paths import InvalidPathError
 from nncache.namenode.namespace import acls, attributes, blocks, layout, leases, reads, snapshots
 from nncache.namenode.namespace.concat import concat
 from nncache.namenode.namespace.create import NewFile, create
 from nncache.namenode.namespace.delete import delete
 from nncache.namenode.namespace.inode import (
-    AclEntry,
     Block,
     BlockState,
     Copying,
@@ -47,7 +47,6 @@ from nncache.namenode.namespace.view import (
     Lease,
     LeaseNeededError,
     NeededError,
-    Node,
     ReplicasNeededError,
     View,
 )
@@ -56,11 +55,11 @@ from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from nncache.namenode.node.filesystem import MAX_ATTEMPTS, Decide, FileSystem
-from nncache.namenode.node.leading import FencedZnodes, Leader, Standing
+from nncache.namenode.node.leading import Leader, Standing
 from nncache.namenode.node.ledger import Ledger
-from nncache.namenode.node.observer_clocks import LeaseClock, LeaseLimits
+from nncache.namenode.node.observer_clocks import HARD_LIMIT_S, LeaseClock
 from nncache.namenode.node.reclaiming import Reclaimer
-from nncache.namenode.node.resolving import order
+from nncache.namenode.node.resolving import WITHIN, order
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -78,13 +77,33 @@ LIST_ATTEMPTS: Final = 10
 """Number of attempts after which the entries of a page may be as of different moments of the call."""
 
 
+_REFUSED: Final[Mapping[Callable[..., object], str]] = {
+    acls.change_acl: "Cannot modify ACL entries on",
+    attributes.remove_xattr: "Cannot remove XAttr entry on",
+    attributes.set_owner: "Cannot set owner for",
+    attributes.set_permission: "Cannot set permission for",
+    attributes.set_quota: "Cannot set quota on",
+    attributes.set_replication: "Cannot set replication for",
+    attributes.set_storage_policy: "Cannot set storage policy for",
+    attributes.set_times: "Cannot set times",
+    attributes.set_xattr: "Cannot set XAttr on",
+    attributes.unset_storage_policy: "Cannot unset storage policy for",
+    delete: "Cannot delete",
+    mkdirs: "Cannot create directory",
+    snapshots.allow: "Cannot allow snapshot for",
+    snapshots.create_snapshot: "Cannot create snapshot for",
+    snapshots.disallow: "Cannot disallow snapshot for",
+    snapshots.refuse_snapshot: "Cannot change snapshots of",
+}
+"""What safe mode refuses to do to a path, by rule."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameNodeSettings:
-    """The superuser, the groups of users, and the limits of leases and edits."""
+    """The superuser, the groups of users, and the limits of the edits."""
 
     superuser: str
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)  # by user
-    leases: LeaseLimits = field(default_factory=LeaseLimits)
     edits: EditsLimits = field(default_factory=EditsLimits)
 
 
@@ -126,14 +145,13 @@ class NameNode:
         self._fs = file_system
         self._settings = settings
         self._clock = clock
-        self._leases = LeaseClock(settings.leases)
+        self._leases = LeaseClock()
         self._feed = Feed(file_system.znodes, settings.edits)
         self._leader = leader
         self._fleet = fleet
         # For the periodic work of one NameNode; fenced if there are several.
-        self._own = file_system
-        if leader is not None:
-            self._own = FileSystem(FencedZnodes(file_system.znodes, leader.fence), file_system.now_ms)
+        file_system.is_watched = fleet is not None
+        self._own = file_system if leader is None else file_system.fenced(leader.fence)
         self._own_feed = Feed(self._own.znodes, settings.edits)
         self._reclaimer = Reclaimer(self._own, self.costing_itself)
         self._corrupt: set[str] = set()  # corrupt znodes that were logged
@@ -149,7 +167,7 @@ class NameNode:
         return {
             "dfs.namenode.num.extra.edits.retained": str(self._settings.edits.kept),
             "dfs.namenode.inotify.max.events.per.rpc": str(MAX_EVENTS),
-            "dfs.namenode.lease-hard-limit-sec": f"{self._settings.leases.hard_s:g}",
+            "dfs.namenode.lease-hard-limit-sec": f"{HARD_LIMIT_S:g}",
             "dfs.permissions.superusergroup": SUPERGROUP,
         }
 
@@ -178,19 +196,17 @@ class NameNode:
 
     async def mkdirs(self, caller: Caller, path: str, modes: Modes, *, create_parent: bool = True) -> bool:
         """Create a directory; with `create_parent`, also its missing ancestors."""
-        words, take = f"Cannot create directory {path}", self._fs.ids.take
-        return await self._change(path, words, mkdirs, caller, modes, take, create_parent=create_parent)
+        take = self._fs.ids.take
+        return await self.change(path, mkdirs, caller, modes, take, create_parent=create_parent)
 
     async def delete(self, caller: Caller, path: str, *, recursive: bool) -> bool:
         """Delete a file or directory."""
-        return await self._change(path, f"Cannot delete {path}", delete, caller, recursive=recursive)
+        return await self.change(path, delete, caller, recursive=recursive)
 
     async def rename(self, caller: Caller, source: str, destination: str) -> bool:
         """Rename a file or directory, as the older of the two calls does."""
         self._may_write(f"Cannot rename {source}")
-        within = f"{destination.rstrip('/')}/{source.rstrip('/').rpartition('/')[2]}"
-        paths = [source, destination, within]
-        return await self._fs.run(paths, lambda view, tx: rename(view, tx, caller))
+        return await self._fs.run([source, destination, WITHIN], lambda view, tx: rename(view, tx, caller))
 
     async def rename_with_options(
         self, caller: Caller, source: str, destination: str, options: frozenset[str]
@@ -204,88 +220,20 @@ class NameNode:
     async def concat(self, caller: Caller, target: str, sources: Sequence[str]) -> None:
         """Append the blocks of files to another file."""
         self._may_write(f"Cannot concat {target}")
-        is_watched = self._fleet is not None
-        await self._fs.run(
-            [target, *sources], lambda view, tx: concat(view, tx, caller, is_watched=is_watched)
-        )
+        await self._fs.run([target, *sources], lambda view, tx: concat(view, tx, caller))
 
-    async def set_permission(self, caller: Caller, path: str, mode: int) -> None:
-        """Set the mode."""
-        await self._change(path, f"Cannot set permission for {path}", attributes.set_permission, caller, mode)
-
-    async def set_owner(self, caller: Caller, path: str, owner: str | None, group: str | None) -> None:
-        """Set owner and group."""
-        await self._change(path, f"Cannot set owner for {path}", attributes.set_owner, caller, owner, group)
-
-    async def set_times(self, caller: Caller, path: str, mtime: int, atime: int) -> None:
-        """Set the modification and access times in ms; -1 leaves either unchanged."""
-        await self._change(path, f"Cannot set times {path}", attributes.set_times, caller, mtime, atime)
-
-    async def set_replication(self, caller: Caller, path: str, replication: int) -> bool:
-        """Set a file's replication."""
-        words, is_watched = f"Cannot set replication for {path}", self._fleet is not None
-        rule = attributes.set_replication
-        return await self._change(path, words, rule, caller, replication, is_watched=is_watched)
-
-    async def set_storage_policy(self, caller: Caller, path: str, policy: str | None) -> None:
-        """Set or unset the storage policy."""
-        words = f"Cannot {'set' if policy else 'unset'} storage policy for {path}"
-        await self._change(path, words, attributes.set_storage_policy, caller, policy)
-
-    async def set_quota(self, caller: Caller, path: str, names: int, space: int) -> None:
-        """Set quotas."""
-        await self._change(path, f"Cannot set quota on {path}", attributes.set_quota, caller, names, space)
-
-    async def set_xattr(
-        self, caller: Caller, path: str, name: str, value: bytes, flags: frozenset[str]
-    ) -> None:
-        """Set an extended attribute."""
-        words = f"Cannot set XAttr on {path}"
-        await self._change(path, words, attributes.set_xattr, caller, name, value, flags)
-
-    async def remove_xattr(self, caller: Caller, path: str, name: str) -> None:
-        """Remove an extended attribute."""
-        words = f"Cannot remove XAttr entry on {path}"
-        await self._change(path, words, attributes.remove_xattr, caller, name)
-
-    async def allow_snapshot(self, caller: Caller, path: str, *, on: bool) -> None:
-        """Make a directory snapshottable, or undo it."""
-        words = f"Cannot {'' if on else 'dis'}allow snapshot for {path}"
-        await self._change(path, words, snapshots.allow, caller, on=on)
-
-    async def create_snapshot(self, caller: Caller, path: str, name: str) -> None:
-        """Refuse to create a snapshot."""
-        self._may_write(f"Cannot create snapshot for {path}")
-        await self._fs.run([path], lambda view, _: snapshots.create_snapshot(view, caller, name))
-
-    async def refuse_snapshot(self, caller: Caller, path: str, message: str, name: str) -> None:
-        """Refuse to rename or delete a snapshot."""
-        self._may_write(f"Cannot change snapshots of {path}")
-        await self._fs.run([path], lambda view, _: snapshots.refuse_snapshot(view, caller, message, name))
-
-    async def change_acl(
-        self, caller: Caller, path: str, change: acls.Change, entries: Sequence[AclEntry] = ()
-    ) -> None:
-        """Change the ACL."""
-        words = f"Cannot modify ACL entries on {path}"
-        await self._change(path, words, acls.change_acl, caller, change, entries)
-
-    async def _change(
+    async def change(
         self,
         path: str,
-        words: str,
         rule: Callable[Concatenate[View, Transaction, _P], _T | Refusal],
         *arguments: _P.args,
         **options: _P.kwargs,
     ) -> _T:
-        self._may_write(words)
+        """Carry out a rule of `namespace/` that changes what a path names; one of `_REFUSED`."""
+        self._may_write(f"{_REFUSED[rule]} {path}")
         return await self._fs.run([path], lambda view, tx: rule(view, tx, *arguments, **options))
 
     # ---- reads ---------------------------------------------------------------------------------------------------
-
-    async def status(self, caller: Caller, path: str) -> FileStatus:
-        """Return the status of a path."""
-        return await self._read(path, reads.status, caller)
 
     async def listing(self, caller: Caller, path: str, start_after: str = "") -> tuple[list[FileStatus], int]:
         """Return a page of a directory's statuses, and the number of those after it; for a file, its own status."""
@@ -307,36 +255,6 @@ class NameNode:
                 break
         statuses = [reads.status_of(each, each.inode.policy or policy, each.inode.name) for each in page]
         return statuses, max(0, len(names) - LIST_LIMIT)
-
-    async def content_summary(
-        self, caller: Caller, path: str, *, as_usage: bool = False
-    ) -> reads.ContentSummary:
-        """Return the totals of a tree."""
-        return await self._read(path, reads.content_summary, caller, as_usage=as_usage)
-
-    async def acl_status(self, caller: Caller, path: str) -> Inode:
-        """Return the inode whose ACL is requested."""
-        return await self._read(path, acls.acl_status, caller)
-
-    async def xattrs(self, caller: Caller, path: str, names: Sequence[str]) -> list[tuple[str, bytes]]:
-        """Return the extended attributes of these names; without names, all that the caller may see."""
-        return await self._read(path, attributes.get_xattrs, caller, names)
-
-    async def storage_policy(self, caller: Caller, path: str) -> int:
-        """Return the effective storage policy of a path; 0: the default."""
-        return await self._read(path, reads.policy, caller)
-
-    async def check_access(self, caller: Caller, path: str, access: int) -> None:
-        """Check that the caller has these permissions on a path."""
-        await self._read(path, reads.check_may, caller, access)
-
-    async def traverse(self, caller: Caller, path: str) -> Node | None:
-        """Return the node at a path, if the caller may traverse to it; None if it is missing."""
-        return await self._read(path, reads.found, caller)
-
-    async def list_snapshots(self, caller: Caller, path: str) -> None:
-        """Check that a directory is snapshottable; it has no snapshots."""
-        await self._read(path, snapshots.list_snapshots, caller)
 
     async def snapshottable(self, caller: Caller) -> list[tuple[str, FileStatus]] | None:
         """Return the caller's snapshottable directories, each with its parent path; None if no user has any."""
@@ -361,17 +279,14 @@ class NameNode:
 
         return await self._fs.run([path], decide)
 
-    async def is_file_closed(self, caller: Caller, path: str) -> bool:
-        """Tell whether a file is not being written."""
-        return await self._read(path, leases.is_file_closed, caller)
-
-    async def _read(
+    async def read(
         self,
         path: str,
         rule: Callable[Concatenate[View, _P], _T],
         *arguments: _P.args,
         **options: _P.kwargs,
     ) -> _T:
+        """Return what a rule of `namespace/` says of a path."""
         self._may_read()
         return await self._fs.run([path], lambda view, _: rule(view, *arguments, **options))
 
@@ -468,8 +383,7 @@ class NameNode:
                     chosen = fleet.for_block(view.chains[0].path, replication, size, first, excluded)
                 return chosen
 
-            is_watched = fleet is not None
-            block = blocks.add_block(view, tx, holder, previous, file_id, choose, take, is_watched=is_watched)
+            block = blocks.add_block(view, tx, holder, previous, file_id, choose, take)
             return block if isinstance(block, Refusal) else (block, chosen)
 
         block, chosen = await self._run_open(path, file_id, decide, [LeaseNeededError(holder)])
@@ -487,11 +401,8 @@ class NameNode:
         Returns the block and its targets: in a fleet, the DataNodes with a good replica.
         """
         self._may_write("Cannot get a new generation stamp and an access token for block")
-        is_watched = self._fleet is not None
         begun = await self._run_open(
-            path,
-            file_id,
-            lambda view, tx: blocks.begin_pipeline(view, tx, holder, block, file_id, is_watched=is_watched),
+            path, file_id, lambda view, tx: blocks.begin_pipeline(view, tx, holder, block, file_id)
         )
         return begun, await self._targets(begun.id)
 
@@ -663,16 +574,9 @@ class NameNode:
     async def commit_synchronization(self, recovered: Recovered, claim: Claim | None = None) -> None:
         """Store the result of a block's recovery, from a DataNode that has claimed it."""
         self._may_write("Cannot commitBlockSynchronization while in safe mode")
-        file_system = self._fs
-        if claim is not None:
-            file_system = FileSystem(FencedZnodes(self._fs.znodes, claim), self._fs.now_ms)
-            file_system.ids = self._fs.ids
+        file_system = self._fs if claim is None else self._fs.fenced(claim)
         await file_system.run_on(
-            recovered.order.file,
-            "",
-            lambda view, tx: leases.commit_synchronization(
-                view, tx, recovered, is_watched=self._fleet is not None
-            ),
+            recovered.order.file, "", lambda view, tx: leases.commit_synchronization(view, tx, recovered)
         )
 
     async def deletions(self, datanode: str) -> list[int]:
@@ -826,12 +730,16 @@ def _standby(category: str) -> Refusal:
     )
 
 
-def refusal_of(error: CoordinationError) -> Refusal:
-    """Return the answer to a client when the store has failed.
+def refusal_of(error: Refusal | CoordinationError | InvalidPathError) -> Refusal:
+    """Return the answer to a client when it is refused, a parameter is no path, or the store has failed.
 
     A lost connection means that nothing was changed: the client may retry at another NameNode, as after a standby's.
     """
     match error:
+        case Refusal():
+            return error
+        case InvalidPathError():
+            return io_error(f"java.lang.AssertionError: {error}")
         case TooLargeError():
             return io_error(f"It is more than ZooKeeper takes at once: {error}")
         case ConnectionLostError():

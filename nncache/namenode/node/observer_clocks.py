@@ -7,7 +7,6 @@ HDFS after a failover.
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Final
 
 SOFT_LIMIT_S: Final = 60.0
@@ -23,19 +22,10 @@ REMEMBERED: Final = 10_000
 """Number of leases beyond which old ones are forgotten."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseLimits:
-    """Seconds without renewal after which a lease expires."""
-
-    soft_s: float = SOFT_LIMIT_S
-    hard_s: float = HARD_LIMIT_S
-
-
 class LeaseClock:
     """Remembers when each lease was last seen renewed."""
 
-    def __init__(self, limits: LeaseLimits) -> None:
-        self._limits = limits
+    def __init__(self) -> None:
         self._seen: dict[str, tuple[int, float]] = {}  # by holder: version, and when it was first seen
         self._most = REMEMBERED  # number of leases beyond which old ones are forgotten
 
@@ -51,22 +41,20 @@ class LeaseClock:
 
     def _forget(self, now: float) -> None:
         """Forget leases that are not renewed for longer than any lease lasts: a DataNode never calls `look`."""
-        kept_s = 2 * self._limits.hard_s
+        kept_s = 2 * HARD_LIMIT_S
         self._seen = {holder: seen for holder, seen in self._seen.items() if now - seen[1] <= kept_s}
         self._most = max(REMEMBERED, 2 * len(self._seen))
 
     def is_soft_limit_over(self, holder: str, version: int, now: float) -> bool:
         """Tell whether another client may take over the holder's files."""
-        return self.see(holder, version, now) > self._limits.soft_s
+        return self.see(holder, version, now) > SOFT_LIMIT_S
 
     def look(self, versions: Mapping[str, int], now: float) -> tuple[str, ...]:
         """Record the versions of all leases. Return the holders whose hard limit has expired."""
         for holder in self._seen.keys() - versions.keys():
             del self._seen[holder]
         return tuple(
-            holder
-            for holder, version in versions.items()
-            if self.see(holder, version, now) > self._limits.hard_s
+            holder for holder, version in versions.items() if self.see(holder, version, now) > HARD_LIMIT_S
         )
 
 

@@ -9,11 +9,12 @@ continues from the new state.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 import msgspec
 
-from nncache.coordination.errors import NoNodeError, ZnodeError
+from nncache.coordination.errors import ZnodeError
 from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, Znodes
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import (
@@ -42,8 +43,11 @@ from nncache.namenode.namespace.view import Replicas
 from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
-from nncache.namenode.node.observer_clocks import DEAD_AFTER_S, Absences
-from nncache.namenode.node.resolving import Resolver
+from nncache.namenode.node.observer_clocks import Absences
+from nncache.namenode.node.resolving import Resolver, names_below
+
+ACKS_S: Final = 5.0
+"""Replicas missing after that, on a complete block, are no longer in flight."""
 
 _AT_ONCE: Final = 200
 """Blocks checked in a tick; the next tick continues after them."""
@@ -56,14 +60,6 @@ _ORDERS_AT_ONCE: Final = 1_000
 
 _OF_ONE_STEP: Final = 40
 """Blocks per transaction about a DataNode: three operations each."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicationLimits:
-    """Delays before missing replicas are replaced."""
-
-    dead_after_s: float = DEAD_AFTER_S  # without a heartbeat, a DataNode is declared dead
-    acks_s: float = 5.0  # replicas missing after that, on a complete block, are no longer in flight
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +92,12 @@ class Replicating:
         claims: Claims,
         now: Callable[[], float],
         costing_itself: Callable[[str], AbstractContextManager[None]],
-        limits: ReplicationLimits,
+        dead_after_s: float,
     ) -> None:
-        """Do the leader's work through `own`, which is fenced; `costing_itself` handles corrupt znodes."""
+        """Do the leader's work through `own`, which is fenced; `costing_itself` handles corrupt znodes.
+
+        Without a heartbeat, a DataNode is declared dead after `dead_after_s`.
+        """
         self.dead: frozenset[str] = frozenset()
         self.ordered = 0
         self.deleted = 0
@@ -109,8 +108,7 @@ class Replicating:
         self._claims = claims
         self._now = now
         self._costing_itself = costing_itself
-        self._limits = limits
-        self._clock = Absences(limits.dead_after_s)
+        self._clock = Absences(dead_after_s)
         # Number of processed buckets of dead DataNodes, by name and version of the record; -1: nothing is left.
         self._buried: dict[tuple[str, int], int] = {}
         self._whole_since: dict[str, float] = {}  # when each item's block was first seen complete
@@ -159,7 +157,7 @@ class Replicating:
         )
         if seen.block.state is BlockState.COMPLETE:
             since = self._whole_since.setdefault(str(block), self._now())
-            if self._now() - since < self._limits.acks_s:
+            if self._now() - since < ACKS_S:
                 planned = replace(planned, copy_to=())
         operations = steps(seen, planned)
         if operations:
@@ -233,14 +231,14 @@ class Replicating:
         if begin < 0:
             return  # nothing is left
         try:
-            buckets = await self._children(layout.inventory(datanode))
+            buckets = sorted(await names_below(self._own, layout.inventory(datanode)))
             for name in buckets[begin : begin + _BUCKETS_AT_ONCE]:
                 await self._empty(datanode, int(name), guard)
             if begin + _BUCKETS_AT_ONCE < len(buckets):
                 self._buried[death] = begin + _BUCKETS_AT_ONCE
                 return
             for queue in (layout.copies(datanode), layout.deletions(datanode), layout.report(datanode)):
-                names = await self._children(queue)
+                names = sorted(await names_below(self._own, queue))
                 for at in range(0, min(len(names), _ORDERS_AT_ONCE), _OF_ONE_STEP):
                     orders = [Delete(f"{queue}/{name}") for name in names[at : at + _OF_ONE_STEP]]
                     await self._own.commit([guard, *orders])
@@ -294,12 +292,6 @@ class Replicating:
         gone = [Delete(znode.path, znode.version) for znode in held if znode is not None]
         return [*gone, *await self._look_again(blocks)]
 
-    async def _children(self, path: str) -> Sequence[str]:
-        try:
-            return sorted(await self._own.children(path))
-        except NoNodeError:
-            return ()
-
     # ---- reports -------------------------------------------------------------------------------------------------
 
     async def reports(self) -> None:
@@ -334,11 +326,11 @@ class Replicating:
             await znodes.commit([Delete(path, sent.version)])
             return False
         contents = {} if known is None else parse_bucket(known.data)
-        different = differences(contents, report)
-        missing, found = different.missing[:_OF_ONE_STEP], list(different.found)[:_OF_ONE_STEP]
+        all_missing, all_found = differences(contents, report)
+        missing, found = all_missing[:_OF_ONE_STEP], dict(islice(all_found.items(), _OF_ONE_STEP))
         operations = await self._dropped(missing, datanode)
-        operations += await self._registered(datanode, {block: different.found[block] for block in found})
-        is_more = len(missing) < len(different.missing) or len(found) < len(different.found)
+        operations += await self._registered(datanode, found)
+        is_more = len(missing) < len(all_missing) or len(found) < len(all_found)
         after: Contents = {block: each for block, each in contents.items() if block not in missing}
         after.update({block: report.contents[block] for block in found})
         operations.append(change_bucket(datanode, number, after, None if known is None else known.version))

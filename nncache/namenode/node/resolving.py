@@ -22,6 +22,9 @@ MAX_HINTS: Final = 100_000
 MAX_LISTED: Final = 4
 """Number of directories of more than a page whose names are cached between pages."""
 
+WITHIN: Final = "WITHIN"
+"""This object behind two paths: the first one's last name in what the second one names."""
+
 _MOST_LEVELS: Final = 1_000
 _BY_INODE: Final = (".reserved", ".inodes")
 _SIGNED: Final = bytes(byte ^ 0x80 for byte in range(256))
@@ -68,7 +71,12 @@ class Resolver:
             Refusal: a path below /.reserved/.inodes names an inode that does not exist.
         """
         while True:
-            named = [await self._named(path) for path in paths]
+            named: list[_Named] = []
+            for path in paths:
+                if path is WITHIN:
+                    named.append(_Named((*named[1].names, *named[0].names[-1:])))
+                else:
+                    named.append(await self._named(path))
             names = [each.names for each in named]
             guesses = [self._guess(each) for each in names]
             wanted: dict[str, None] = {}
@@ -259,10 +267,7 @@ class Resolver:
         self._listed[node.inode.id] = node.children_zxid, names
 
     async def _names(self, directory: int) -> Names:
-        try:
-            found = await self._znodes.children(layout.directory(directory))
-        except NoNodeError:
-            return Names([], [])
+        found = await names_below(self._znodes, layout.directory(directory))
         ordered = sorted((order(name), name) for name in map(layout.unescape, found))
         return Names([key for key, _ in ordered], [name for _, name in ordered])
 
@@ -319,6 +324,14 @@ class Resolver:
         """Return an inode by its id, deleted or not."""
         (znode,) = await self._znodes.get_many([layout.inode(number)])
         return None if znode is None else parse_inode(znode.data)
+
+
+async def names_below(znodes: Znodes, path: str) -> Sequence[str]:
+    """Return the names of a znode's children; none if it is not there."""
+    try:
+        return await znodes.children(path)
+    except NoNodeError:
+        return ()
 
 
 def order(name: str) -> bytes:

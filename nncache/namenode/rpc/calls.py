@@ -20,6 +20,7 @@ from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as header
 from nncache.hadoop.rpc.proto.inotify_pb2 import XAttr
 from nncache.hadoop.rpc.statuses import encode_status
+from nncache.namenode.namespace import attributes, leases, reads
 from nncache.namenode.namespace.attributes import XATTR_NAMESPACES
 from nncache.namenode.namespace.create import NewFile
 from nncache.namenode.namespace.making import Modes
@@ -134,12 +135,14 @@ async def _groups(asked: Asked, request: pb.GetGroupsForUserRequest) -> Message:
 
 
 async def _is_file_closed(asked: Asked, request: pb.IsFileClosedRequest) -> Message:
-    return pb.IsFileClosedResponse(result=await asked.namenode.is_file_closed(asked.caller, request.src))
+    return pb.IsFileClosedResponse(
+        result=await asked.namenode.read(request.src, leases.is_file_closed, asked.caller)
+    )
 
 
 async def _file_info(asked: Asked, request: pb.GetFileInfoRequest) -> Message:
     try:
-        status = await asked.namenode.status(asked.caller, request.src)
+        status = await asked.namenode.read(request.src, reads.status, asked.caller)
     except Refusal as refusal:
         if refusal.java is Java.FILE_NOT_FOUND:
             return pb.GetFileInfoResponse()
@@ -150,12 +153,13 @@ async def _file_info(asked: Asked, request: pb.GetFileInfoRequest) -> Message:
 async def _check_access(asked: Asked, request: pb.CheckAccessRequest) -> Message:
     if not 0 <= request.mode <= ALL:
         raise FramingError(f"{request.mode} is no FsAction")
-    await asked.namenode.check_access(asked.caller, request.path, request.mode)
+    await asked.namenode.read(request.path, reads.check_may, asked.caller, request.mode)
     return pb.CheckAccessResponse()
 
 
 async def _xattrs(asked: Asked, request: pb.GetXAttrsRequest) -> Message:
-    found = await asked.namenode.xattrs(asked.caller, request.src, [_full_name(x) for x in request.x_attrs])
+    names = [_full_name(each) for each in request.x_attrs]
+    found = await asked.namenode.read(request.src, attributes.get_xattrs, asked.caller, names)
     reply = pb.GetXAttrsResponse()
     for name, value in found:
         space, _, rest = name.partition(".")
@@ -241,14 +245,14 @@ async def _set_owner(asked: Asked, request: pb.SetOwnerRequest) -> Message:
     owner, group = (
         getattr(request, name) if request.HasField(name) else None for name in ("username", "groupname")
     )
-    await asked.namenode.set_owner(asked.caller, request.src, owner, group)
+    await asked.namenode.change(request.src, attributes.set_owner, asked.caller, owner, group)
     return pb.SetOwnerResponse()
 
 
 async def _set_xattr(asked: Asked, request: pb.SetXAttrRequest) -> Message:
     flags = frozenset(name for bit, name in _XATTR_FLAGS.items() if request.flag & bit)
     name, value = _full_name(request.x_attr), request.x_attr.value
-    await asked.namenode.set_xattr(asked.caller, request.src, name, value, flags)
+    await asked.namenode.change(request.src, attributes.set_xattr, asked.caller, name, value, flags)
     return pb.SetXAttrResponse()
 
 

@@ -160,7 +160,7 @@ class _Connection:
         try:
             frame = encode_success(call, await answer(asked, call))
         except (Refusal, CoordinationError) as error:
-            refusal = error if isinstance(error, Refusal) else refusal_of(error)
+            refusal = refusal_of(error)
             name = refusal.java.value
             frame = encode_refusal(call, name, name if refusal.message is None else refusal.message)
         except NotServedError as error:

@@ -78,7 +78,7 @@ class BlockHandler:
         if not self._datanode.holds(Block(number, int(query["stamp"]))):
             return web.Response(status=404)
         if "crcs" in query:
-            return web.Response(body=self._datanode.crcs(number))
+            return web.Response(body=self._datanode.replicas.crcs(number))
         begin, length = (int(query[name]) for name in ("begin", "length"))
         response = web.StreamResponse(headers={"Content-Length": str(length)})
         await response.prepare(request)

@@ -4,15 +4,18 @@ Source: org.apache.hadoop.hdfs.web.JsonUtil of Hadoop 3.5.0. In most answers the
 """
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
+from string import hexdigits
 from typing import Final, TypeAlias
 
 from nncache.hadoop.filestatus import FileStatus, json_string
 from nncache.namenode.namespace.acls import shown
+from nncache.namenode.namespace.attributes import POLICIES
 from nncache.namenode.namespace.inode import Block, BlockState, Inode
 from nncache.namenode.namespace.permissions import STICKY
 from nncache.namenode.namespace.reads import ContentSummary
-from nncache.namenode.namespace.refusal import Refusal
+from nncache.namenode.namespace.refusal import Refusal, io_error
 
 Json: TypeAlias = "str | int | bool | Sequence[Json] | Mapping[str, Json] | None"
 
@@ -176,34 +179,50 @@ def parse_xattr_value(value: str | None) -> bytes:
     if len(value) > 1 and value[0] == value[-1] == '"':
         return value[1:-1].encode()
     if value[:2] in {"0x", "0X"}:
-        return bytes.fromhex(value[2:])
+        return _from_hex(value[2:])
     if value[:2] in {"0s", "0S"}:
-        return base64.b64decode(value[2:])
+        return _from_base64(value[2:])
     return value.encode()
 
 
-_POLICIES: Final[Mapping[int, tuple[str, Sequence[str], Sequence[str], Sequence[str]]]] = {
-    1: ("PROVIDED", ("PROVIDED", "DISK"), ("PROVIDED", "DISK"), ("PROVIDED", "DISK")),
-    2: ("COLD", (), (), ("ARCHIVE",)),
-    5: ("WARM", ("DISK", "ARCHIVE"), ("DISK", "ARCHIVE"), ("DISK", "ARCHIVE")),
-    7: ("HOT", (), ("ARCHIVE",), ("DISK",)),
-    10: ("ONE_SSD", ("SSD", "DISK"), ("SSD", "DISK"), ("SSD", "DISK")),
-    12: ("ALL_SSD", ("DISK",), ("DISK",), ("SSD",)),
-    14: ("ALL_NVDIMM", ("DISK",), ("DISK",), ("NVDIMM",)),
-    15: ("LAZY_PERSIST", ("DISK",), ("DISK",), ("RAM_DISK", "DISK")),
-}
-"""Name, fallbacks at creation and at replication, and storage types of each policy."""
+def _from_hex(text: str) -> bytes:
+    wrong = next(((at, letter) for at, letter in enumerate(text) if letter not in hexdigits), None)
+    if wrong is None and len(text) % 2 == 0:
+        return bytes.fromhex(text)
+    why = "Odd number of characters."
+    if wrong is not None and len(text) % 2 == 0:
+        why = f"Illegal hexadecimal character {wrong[1]} at index {wrong[0]}"
+    raise io_error(f"org.apache.hadoop.shaded.org.apache.commons.codec.DecoderException: {why}")
 
-_DEFAULT_POLICY: Final = 7
-_COPY_ON_CREATE: Final = 15
+
+def _from_base64(text: str) -> bytes:
+    """Read as much as there is (org.apache.commons.codec.binary.Base64): either alphabet, other letters left out."""
+    letters = re.sub("[^A-Za-z0-9+/]", "", text.partition("=")[0].replace("-", "+").replace("_", "/"))
+    return base64.b64decode(letters[: len(letters) - (len(letters) % 4 == 1)] + "==")
+
+
+_POLICIES: Final[Mapping[str, tuple[Sequence[str], Sequence[str], Sequence[str]]]] = {
+    "PROVIDED": (("PROVIDED", "DISK"), ("PROVIDED", "DISK"), ("PROVIDED", "DISK")),
+    "COLD": ((), (), ("ARCHIVE",)),
+    "WARM": (("DISK", "ARCHIVE"), ("DISK", "ARCHIVE"), ("DISK", "ARCHIVE")),
+    "HOT": ((), ("ARCHIVE",), ("DISK",)),
+    "ONE_SSD": (("SSD", "DISK"), ("SSD", "DISK"), ("SSD", "DISK")),
+    "ALL_SSD": (("DISK",), ("DISK",), ("SSD",)),
+    "ALL_NVDIMM": (("DISK",), ("DISK",), ("NVDIMM",)),
+    "LAZY_PERSIST": (("DISK",), ("DISK",), ("RAM_DISK", "DISK")),
+}
+"""Fallbacks at creation and at replication, and storage types of each policy."""
+
+_DEFAULT_POLICY: Final = POLICIES["HOT"]
 
 
 def storage_policy(number: int) -> Json:
     """Return a storage policy; 0: the default."""
     number = number or _DEFAULT_POLICY
-    name, creation, replication, types = _POLICIES[number]
+    name = next(each for each in POLICIES if POLICIES[each] == number)
+    creation, replication, types = _POLICIES[name]
     return {
-        "copyOnCreateFile": number == _COPY_ON_CREATE,
+        "copyOnCreateFile": name == "LAZY_PERSIST",
         "creationFallbacks": creation,
         "id": number,
         "name": name,
@@ -214,7 +233,7 @@ def storage_policy(number: int) -> Json:
 
 def storage_policies() -> Json:
     """Return all storage policies."""
-    return {"BlockStoragePolicies": {"BlockStoragePolicy": [storage_policy(number) for number in _POLICIES]}}
+    return {"BlockStoragePolicies": {"BlockStoragePolicy": list(map(storage_policy, POLICIES.values()))}}
 
 
 def server_defaults() -> Json:

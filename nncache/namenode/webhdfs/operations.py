@@ -6,19 +6,24 @@ An unsupported operation is refused as by a NameNode that has it disabled.
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus
 
 from nncache.hadoop.redirects import form_c
-from nncache.namenode.namespace import acls
+from nncache.namenode.namespace import acls, attributes, reads, snapshots
 from nncache.namenode.namespace.inode import UNLIMITED, Inode
 from nncache.namenode.namespace.making import Modes, is_valid
 from nncache.namenode.namespace.permissions import Caller, check_superuser
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
+from nncache.namenode.namespace.transaction import Transaction
+from nncache.namenode.namespace.view import View
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.namenode import NameNode
 from nncache.namenode.webhdfs import json
 from nncache.namenode.webhdfs.parameters import MAX_LONG, Parameters, parse_acl
+
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 JSON: Final = "application/json"
 BYTES: Final = "application/octet-stream"
@@ -49,6 +54,24 @@ class Request:
     namenode_rpc: str  # host:port, named in redirects
     block_pool: str
 
+    async def change(
+        self,
+        rule: Callable[Concatenate[View, Transaction, Caller, _P], _T | Refusal],
+        *arguments: _P.args,
+        **options: _P.kwargs,
+    ) -> _T:
+        """Have the NameNode carry out a rule about the path."""
+        return await self.namenode.change(self.path, rule, self.caller, *arguments, **options)
+
+    async def read(
+        self,
+        rule: Callable[Concatenate[View, Caller, _P], _T],
+        *arguments: _P.args,
+        **options: _P.kwargs,
+    ) -> _T:
+        """Have it say what a rule says of the path."""
+        return await self.namenode.read(self.path, rule, self.caller, *arguments, **options)
+
 
 Serve: TypeAlias = Callable[[Request], Awaitable[Answer]]
 
@@ -62,6 +85,31 @@ def _json(value: json.Json) -> Answer:
 
 def _boolean(value: bool) -> Answer:  # noqa: FBT001 - the only argument
     return _json({"boolean": value})
+
+
+def _done(
+    rule: Callable[..., object],
+    arguments: Callable[[Parameters], tuple[object, ...]] = lambda _: (),
+    *required: str,
+    answer: Answer = DONE,
+) -> Serve:
+    """Carry out a rule about the path that changes it."""
+
+    async def serve(request: Request) -> Answer:
+        request.parameters.require(*required)
+        await request.change(rule, *arguments(request.parameters))
+        return answer
+
+    return serve
+
+
+def _read(rule: Callable[..., _T], render: Callable[[_T], json.Json], **options: bool) -> Serve:
+    """Answer what a rule says of the path."""
+
+    async def serve(request: Request) -> Answer:
+        return _json(render(await request.read(rule, **options)))
+
+    return serve
 
 
 # ---- redirects -----------------------------------------------------------------------------------------------------
@@ -146,7 +194,7 @@ async def _located(request: Request, offset: int | None) -> Inode:
     """Return the inode for the choice of a DataNode; only a file with data is checked for read permission."""
     if not is_valid(request.path):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {request.path}")
-    node = await request.namenode.traverse(request.caller, request.path)
+    node = await request.read(reads.found)
     if node is None:
         raise not_found(f"File {request.path} not found.")
     length = 0 if node.inode.is_directory else node.inode.length
@@ -184,27 +232,14 @@ async def _delete(request: Request) -> Answer:
 
 async def _set_replication(request: Request) -> Answer:
     replication = request.parameters.number("replication", 1)
-    return _boolean(await request.namenode.set_replication(request.caller, request.path, replication))
+    return _boolean(await request.change(attributes.set_replication, replication))
 
 
 async def _set_owner(request: Request) -> Answer:
     owner, group = request.parameters.text("owner"), request.parameters.text("group")
     if owner is None and group is None:
         raise Refusal(Java.ILLEGAL_ARGUMENT, "Both owner and group are empty.")
-    await request.namenode.set_owner(request.caller, request.path, owner, group)
-    return DONE
-
-
-async def _set_permission(request: Request) -> Answer:
-    mode = request.parameters.number("permission", DEFAULT_DIRECTORY_MODE)
-    await request.namenode.set_permission(request.caller, request.path, mode)
-    return DONE
-
-
-async def _set_times(request: Request) -> Answer:
-    mtime = request.parameters.number("modificationtime", -1)
-    atime = request.parameters.number("accesstime", -1)
-    await request.namenode.set_times(request.caller, request.path, mtime, atime)
+    await request.change(attributes.set_owner, owner, group)
     return DONE
 
 
@@ -213,9 +248,7 @@ def _change_acl(change: acls.Change, *, is_specified: bool, with_permission: boo
         if is_specified:
             request.parameters.require("aclspec")
         entries = parse_acl(request.parameters.text("aclspec"), with_permission=with_permission)
-        await request.namenode.change_acl(
-            request.caller, request.path, change, entries if is_specified else ()
-        )
+        await request.change(acls.change_acl, change, entries if is_specified else ())
         return DONE
 
     return serve
@@ -226,14 +259,7 @@ async def _set_xattr(request: Request) -> Answer:
     name = request.parameters.text("xattr.name") or ""
     value = json.parse_xattr_value(request.parameters.text("xattr.value"))
     flags = request.parameters.set_of("flag")
-    await request.namenode.set_xattr(request.caller, request.path, name, value, flags)
-    return DONE
-
-
-async def _remove_xattr(request: Request) -> Answer:
-    request.parameters.require("xattr.name")
-    name = request.parameters.text("xattr.name") or ""
-    await request.namenode.remove_xattr(request.caller, request.path, name)
+    await request.change(attributes.set_xattr, name, value, flags)
     return DONE
 
 
@@ -241,25 +267,18 @@ async def _set_storage_policy(request: Request) -> Answer:
     policy = request.parameters.text("storagepolicy")
     if policy is None:
         raise Refusal(Java.ILLEGAL_ARGUMENT, "Storage policy name is empty.")
-    await request.namenode.set_storage_policy(request.caller, request.path, policy)
-    return DONE
-
-
-async def _unset_storage_policy(request: Request) -> Answer:
-    await request.namenode.set_storage_policy(request.caller, request.path, None)
-    return PLAIN_DONE
-
-
-async def _set_quota(request: Request) -> Answer:
-    names = request.parameters.number("namespacequota", UNLIMITED)
-    space = request.parameters.number("storagespacequota", UNLIMITED)
-    await request.namenode.set_quota(request.caller, request.path, names, space)
+    await request.change(attributes.set_storage_policy, policy)
     return DONE
 
 
 async def _concat(request: Request) -> Answer:
     request.parameters.require("sources")
-    sources = (request.parameters.text("sources") or "").split(",")
+    sources = (request.parameters.text("sources") or "").rstrip(",").split(",")  # as Java's String.split
+    if sources == [""]:
+        raise Refusal(Java.ILLEGAL_ARGUMENT, "No sources given")
+    for path in (request.path, *sources):
+        if path.startswith(("/.reserved/.inodes", "/.reserved/raw")):
+            raise io_error(f"Concat operation doesn't support .reserved relative path : {path}")
     await request.namenode.concat(request.caller, request.path, sources)
     return PLAIN_DONE
 
@@ -274,11 +293,6 @@ async def _truncate(request: Request) -> Answer:
 
 
 # ---- reads ---------------------------------------------------------------------------------------------------------
-
-
-async def _status(request: Request) -> Answer:
-    found = await request.namenode.status(request.caller, request.path)
-    return _json({"FileStatus": json.status(found)})
 
 
 async def _list(request: Request) -> Answer:
@@ -298,15 +312,6 @@ async def _list_page(request: Request) -> Answer:
     return _json(json.page(statuses, remaining))
 
 
-async def _content_summary(request: Request) -> Answer:
-    return _json(json.content_summary(await request.namenode.content_summary(request.caller, request.path)))
-
-
-async def _quota_usage(request: Request) -> Answer:
-    found = await request.namenode.content_summary(request.caller, request.path, as_usage=True)
-    return _json(json.quota_usage(found))
-
-
 async def _home(request: Request) -> Answer:
     return _json({"Path": f"/user/{request.caller.user}"})
 
@@ -315,26 +320,18 @@ async def _trash_root(request: Request) -> Answer:
     return _json({"Path": f"/user/{request.caller.user}/.Trash"})
 
 
-async def _acl_status(request: Request) -> Answer:
-    return _json(json.acl_status(await request.namenode.acl_status(request.caller, request.path)))
-
-
 async def _get_xattrs(request: Request) -> Answer:
     request.parameters.require("encoding")
     names = [name for name in request.parameters.raw.get("xattr.name", ()) if name]
-    found = await request.namenode.xattrs(request.caller, request.path, names)
+    found = await request.read(attributes.get_xattrs, names)
     return _json(json.xattrs(found, request.parameters.text("encoding") or ""))
-
-
-async def _list_xattrs(request: Request) -> Answer:
-    return _json(json.xattr_names(await request.namenode.xattrs(request.caller, request.path, ())))
 
 
 async def _check_access(request: Request) -> Answer:
     request.parameters.require("fsaction")
     action = request.parameters.text("fsaction") or ""
     access = sum(value for value, letter in ((4, "r"), (2, "w"), (1, "x")) if letter in action)
-    await request.namenode.check_access(request.caller, request.path, access)
+    await request.read(reads.check_may, access)
     return PLAIN_DONE
 
 
@@ -355,11 +352,6 @@ async def _places(request: Request, file: Inode) -> json.Places:
     return {block.id: request.datanodes.of(await request.namenode.holders(block)) for block in file.blocks}
 
 
-async def _storage_policy(request: Request) -> Answer:
-    number = await request.namenode.storage_policy(request.caller, request.path)
-    return _json({"BlockStoragePolicy": json.storage_policy(number)})
-
-
 def _fixed(value: json.Json) -> Serve:
     async def serve(_: Request) -> Answer:
         return _json(value)
@@ -370,49 +362,30 @@ def _fixed(value: json.Json) -> Serve:
 # ---- snapshots and unsupported operations --------------------------------------------------------------------------
 
 
-def _refused(java: Java, message: str, *required: str) -> Serve:
+def _refused(java: Java, message: str, *required: str, to_all_but: str = "") -> Serve:
+    """Refuse it; to others than the superuser as an operation of the name `to_all_but`, if there is one."""
+
     async def serve(request: Request) -> Answer:
         request.parameters.require(*required)
+        if to_all_but:
+            check_superuser(request.caller, to_all_but)
         raise Refusal(java, message.replace("PATH", request.path))
 
     return serve
-
-
-def _for_superusers(operation: str, java: Java, message: str, *required: str) -> Serve:
-    async def serve(request: Request) -> Answer:
-        request.parameters.require(*required)
-        check_superuser(request.caller, operation)
-        raise Refusal(java, message.replace("PATH", request.path))
-
-    return serve
-
-
-def _allow_snapshot(*, on: bool) -> Serve:
-    async def serve(request: Request) -> Answer:
-        await request.namenode.allow_snapshot(request.caller, request.path, on=on)
-        return DONE
-
-    return serve
-
-
-async def _create_snapshot(request: Request) -> Answer:
-    name = request.parameters.text("snapshotname") or ""
-    await request.namenode.create_snapshot(request.caller, request.path, name)
-    return DONE
 
 
 def _refuse_snapshot(message: str, *required: str) -> Serve:
     async def serve(request: Request) -> Answer:
         request.parameters.require(*required)
         name = request.parameters.text(required[0]) or ""
-        await request.namenode.refuse_snapshot(request.caller, request.path, message, name)
+        await request.change(snapshots.refuse_snapshot, message, name)
         return DONE
 
     return serve
 
 
 async def _list_snapshots(request: Request) -> Answer:
-    await request.namenode.list_snapshots(request.caller, request.path)
+    await request.read(snapshots.list_snapshots)
     return _json({"SnapshotList": []})
 
 
@@ -422,7 +395,7 @@ async def _snapshottable(request: Request) -> Answer:
 
 
 async def _link_target(request: Request) -> Answer:
-    node = await request.namenode.traverse(request.caller, request.path)
+    node = await request.read(reads.found)
     if node is None:
         raise not_found(f"File does not exist: {request.path}")
     raise io_error(f"Path {request.path} is not a symbolic link")
@@ -436,24 +409,43 @@ _NO_SATISFIER: Final = (
 _NO_CODING: Final = "Erasure coding is not supported"
 _NO_TOKENS: Final = "Delegation tokens are not supported"
 
+_STATUS: Final = _read(reads.status, lambda found: {"FileStatus": json.status(found)})
+
 SERVED: Final[Mapping[str, Serve]] = {
     "CREATE": _create, "APPEND": _append, "OPEN": _open, "GETFILECHECKSUM": _checksum,
     "MKDIRS": _mkdirs, "RENAME": _rename, "DELETE": _delete, "CONCAT": _concat, "TRUNCATE": _truncate,
-    "SETREPLICATION": _set_replication, "SETOWNER": _set_owner, "SETPERMISSION": _set_permission,
-    "SETTIMES": _set_times, "SETQUOTA": _set_quota,
-    "SETSTORAGEPOLICY": _set_storage_policy, "UNSETSTORAGEPOLICY": _unset_storage_policy,
+    "SETREPLICATION": _set_replication, "SETOWNER": _set_owner, "SETPERMISSION": _done(
+        attributes.set_permission, lambda given: (given.number("permission", DEFAULT_DIRECTORY_MODE),)
+    ),
+    "SETTIMES": _done(
+        attributes.set_times, lambda given: (given.number("modificationtime", -1), given.number("accesstime", -1))
+    ),
+    "SETQUOTA": _done(
+        attributes.set_quota,
+        lambda given: (given.number("namespacequota", UNLIMITED), given.number("storagespacequota", UNLIMITED)),
+    ),
+    "SETSTORAGEPOLICY": _set_storage_policy,
+    "UNSETSTORAGEPOLICY": _done(attributes.unset_storage_policy, answer=PLAIN_DONE),
     "MODIFYACLENTRIES": _change_acl(acls.merge, is_specified=True),
     "REMOVEACLENTRIES": _change_acl(acls.remove, is_specified=True, with_permission=False),
     "SETACL": _change_acl(acls.replace, is_specified=True),
     "REMOVEDEFAULTACL": _change_acl(acls.without_default, is_specified=False),
     "REMOVEACL": _change_acl(acls.minimal, is_specified=False),
-    "SETXATTR": _set_xattr, "REMOVEXATTR": _remove_xattr,
-    "GETFILESTATUS": _status, "GETFILELINKSTATUS": _status, "LISTSTATUS": _list, "LISTSTATUS_BATCH": _list_page,
-    "GETCONTENTSUMMARY": _content_summary, "GETQUOTAUSAGE": _quota_usage, "GETHOMEDIRECTORY": _home,
-    "GETTRASHROOT": _trash_root, "GETTRASHROOTS": _fixed({"Paths": None}), "GETACLSTATUS": _acl_status,
-    "GETXATTRS": _get_xattrs, "LISTXATTRS": _list_xattrs, "CHECKACCESS": _check_access,
+    "SETXATTR": _set_xattr,
+    "REMOVEXATTR": _done(attributes.remove_xattr, lambda given: (given.text("xattr.name"),), "xattr.name"),
+    "GETFILESTATUS": _STATUS, "GETFILELINKSTATUS": _STATUS,
+    "LISTSTATUS": _list, "LISTSTATUS_BATCH": _list_page,
+    "GETCONTENTSUMMARY": _read(reads.content_summary, json.content_summary),
+    "GETQUOTAUSAGE": _read(reads.content_summary, json.quota_usage, as_usage=True),
+    "GETHOMEDIRECTORY": _home,
+    "GETTRASHROOT": _trash_root, "GETTRASHROOTS": _fixed({"Paths": None}),
+    "GETACLSTATUS": _read(acls.acl_status, json.acl_status),
+    "GETXATTRS": _get_xattrs,
+    "LISTXATTRS": _read(attributes.get_xattrs, json.xattr_names),
+    "CHECKACCESS": _check_access,
     "GETFILEBLOCKLOCATIONS": _block_locations, "GET_BLOCK_LOCATIONS": _located_blocks,
-    "GETSTORAGEPOLICY": _storage_policy, "GETALLSTORAGEPOLICY": _fixed(json.storage_policies()),
+    "GETSTORAGEPOLICY": _read(reads.policy, lambda number: {"BlockStoragePolicy": json.storage_policy(number)}),
+    "GETALLSTORAGEPOLICY": _fixed(json.storage_policies()),
     "GETSERVERDEFAULTS": _fixed(json.server_defaults()), "GETECPOLICY": _fixed(None),
     "GETECPOLICIES": _fixed({"ErasureCodingPolicies": {"ErasureCodingPolicyInfo": []}}),
     "GETECCODECS": _fixed({"ErasureCodingCodecs": {}}),
@@ -461,26 +453,27 @@ SERVED: Final[Mapping[str, Serve]] = {
     "GETSTATUS": _fixed({"FsStatus": {"used": 0, "remaining": 0, "capacity": 0}}),
     "GETDELEGATIONTOKEN": _fixed({"Token": None}), "GETLINKTARGET": _link_target,
     "GETSNAPSHOTDIFF": _refused(Java.SNAPSHOT, _NO_DIFF), "GETSNAPSHOTDIFFLISTING": _refused(Java.SNAPSHOT, _NO_DIFF),
-    "GETSNAPSHOTLIST": _list_snapshots, "CREATESNAPSHOT": _create_snapshot,
+    "GETSNAPSHOTLIST": _list_snapshots,
+    "CREATESNAPSHOT": _done(snapshots.create_snapshot, lambda given: (given.text("snapshotname") or "",)),
     "RENAMESNAPSHOT": _refuse_snapshot(
         "The snapshot {name} does not exist for directory {path}", "oldsnapshotname", "snapshotname"
     ),
     "DELETESNAPSHOT": _refuse_snapshot(
         "Cannot delete snapshot {name} from path {path}: the snapshot does not exist.", "snapshotname"
     ),
-    "ALLOWSNAPSHOT": _allow_snapshot(on=True), "DISALLOWSNAPSHOT": _allow_snapshot(on=False),
+    "ALLOWSNAPSHOT": _done(snapshots.allow), "DISALLOWSNAPSHOT": _done(snapshots.disallow),
     "CREATESYMLINK": _refused(Java.UNSUPPORTED_OPERATION, "Symlinks not supported", "destination"),
     "SATISFYSTORAGEPOLICY": _refused(Java.UNSUPPORTED_ACTION, _NO_SATISFIER),
-    "ENABLEECPOLICY": _for_superusers(
-        "enableErasureCodingPolicy", Java.UNSUPPORTED_OPERATION, _NO_CODING, "ecpolicy"
+    "ENABLEECPOLICY": _refused(
+        Java.UNSUPPORTED_OPERATION, _NO_CODING, "ecpolicy", to_all_but="enableErasureCodingPolicy"
     ),
-    "DISABLEECPOLICY": _for_superusers(
-        "disableErasureCodingPolicy", Java.UNSUPPORTED_OPERATION, _NO_CODING, "ecpolicy"
+    "DISABLEECPOLICY": _refused(
+        Java.UNSUPPORTED_OPERATION, _NO_CODING, "ecpolicy", to_all_but="disableErasureCodingPolicy"
     ),
     "SETECPOLICY": _refused(Java.UNSUPPORTED_OPERATION, _NO_CODING, "ecpolicy"),
     "UNSETECPOLICY": _refused(Java.UNSUPPORTED_OPERATION, _NO_CODING),
-    "SETQUOTABYSTORAGETYPE": _for_superusers(
-        "setSpaceQuota", Java.UNSUPPORTED_ACTION, "Quotas by storage type are not supported", "storagetype"
+    "SETQUOTABYSTORAGETYPE": _refused(
+        Java.UNSUPPORTED_ACTION, "Quotas by storage type are not supported", "storagetype", to_all_but="setSpaceQuota"
     ),
     "RENEWDELEGATIONTOKEN": _refused(Java.UNSUPPORTED_OPERATION, _NO_TOKENS, "token"),
     "CANCELDELEGATIONTOKEN": _refused(Java.UNSUPPORTED_OPERATION, _NO_TOKENS, "token"),

@@ -89,13 +89,24 @@ def _one_of(java_class: str, *names: str) -> Read:
 
 
 def _destination(_: str, value: str) -> Value:
+    """Read a path as org.apache.hadoop.fs.Path does.
+
+    The first name behind a leading "//" is a host's; `.` and `..` are resolved, but for those above the root.
+    """
     if value and not value.startswith("/"):
         raise _WrongValueError(f'Invalid parameter value: destination = "{value}" is not an absolute path.')
-    return re.sub("/+", "/", value).rstrip("/") or "/" if value else None
+    names: list[str] = []
+    path = value[2:].partition("/")[2] if value.startswith("//") else value
+    for name in path.split("/"):
+        if name == ".." and names and names[-1] != "..":
+            names.pop()
+        elif name not in {"", "."}:
+            names.append(name)
+    return f"/{'/'.join(names)}" if value else None
 
 
 _LONG: Final = _number("long integer", 0, None)
-_PLAIN_LONG: Final = _number("long integer", None, None)
+_QUOTA: Final = _number("long integer", -1, None)
 _BUFFER: Final = _number("integer", 1, None, largest=2**31 - 1)
 
 _COMMON: Final[Mapping[str, Read]] = {"delegation": _text}
@@ -117,8 +128,8 @@ _METHODS: Final[Mapping[str, Mapping[str, Read]]] = {
             "org.apache.hadoop.fs.CreateFlag", "CREATE", "OVERWRITE", "APPEND", "SYNC_BLOCK", "LAZY_PERSIST",
             "NEW_BLOCK", "NO_LOCAL_WRITE", "SHOULD_REPLICATE", "IGNORE_CLIENT_LOCALITY", "NO_LOCAL_RACK",
         ),
-        "noredirect": _flag(), "storagepolicy": _text, "ecpolicy": _text, "namespacequota": _PLAIN_LONG,
-        "storagespacequota": _PLAIN_LONG, "storagetype": _text,
+        "noredirect": _flag(), "storagepolicy": _text, "ecpolicy": _text, "namespacequota": _QUOTA,
+        "storagespacequota": _QUOTA, "storagetype": _text,
     },
     "POST": {
         "sources": _text, "buffersize": _BUFFER, "excludedatanodes": _text, "newlength": _LONG,

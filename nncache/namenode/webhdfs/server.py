@@ -4,7 +4,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
@@ -53,31 +52,21 @@ _NO_URI: Final = re.compile(
     r"[\x00-\x20\"#%<>?\[\\\]^`{|}\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
 """The characters that java.net.URI escapes in a path; letters of any script stay."""
+_NOT_UNWRAPPED: Final = {Java.HADOOP_ILLEGAL_ARGUMENT, Java.INVALID_PATH, Java.PATH_COMPONENT_TOO_LONG}
+"""Of a NameNode's exceptions: those of which RemoteException.unwrapRemoteException makes none, at a DataNode."""
+
 _AT_ONCE: Final = 256 * 1024
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 """A DataNode sends this before it opens the file, whether the client expects it or not (WebHdfsHandler.onCreate)."""
 
 
-@dataclass(slots=True)
-class Door:
-    """A switch that is checked before each request.
+class NameNodeHandler:
+    """Answers requests to the NameNode.
 
     Attributes:
         unavailable: whether each request is answered with 503; for tests.
+        answered: WebHDFS requests since start, by operation and outcome: done, refused, unavailable or unknown.
     """
-
-    unavailable: bool = False
-
-
-@dataclass(slots=True)
-class _Asked:
-    """The parsed part of a request."""
-
-    operation: str = "none"
-
-
-class NameNodeHandler:
-    """Answers requests to the NameNode."""
 
     def __init__(
         self,
@@ -87,21 +76,19 @@ class NameNodeHandler:
         *,
         rpc: str,
         namespace: Namespace,
-        door: Door | None = None,
     ) -> None:
         """Answer for a NameNode of this namespace, whose RPC is at `rpc` (host:port)."""
+        self.unavailable = False
+        self.answered: Counter[tuple[str, str]] = Counter()
         self._namenode = namenode
         self._datanodes = datanodes
         self._clock = clock
         self._rpc = rpc
         self._namespace = namespace
-        self._door = door or Door()
-        self.answered: Counter[tuple[str, str]] = Counter()
-        """WebHDFS requests since start, by operation and outcome: done, refused, unavailable or unknown."""
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
-        if self._door.unavailable:
+        if self.unavailable:
             return web.Response(status=503, text="unavailable")
         spelled, _, query = request.raw_path.partition("?")
         if spelled == "/jmx":
@@ -110,14 +97,16 @@ class NameNodeHandler:
             return web.Response(text=jmx.conf(self._namenode.configuration), content_type=JSON)
         if not spelled.startswith(PREFIX) or spelled[len(PREFIX) :][:1] not in {"", "/"}:
             return web.Response(status=404, text="Not found\n")
-        outcome, asked = "done", _Asked()
+        outcome, operation = "done", "none"
         try:
-            answer = await self._answered(request, spelled[len(PREFIX) :], query, asked)
-        except (Refusal, CoordinationError) as error:
-            outcome = _outcome(error)
-            refusal = error if isinstance(error, Refusal) else refusal_of(error)
+            asked = self._asked(request, spelled[len(PREFIX) :], query)
+            if isinstance(asked, Request):
+                operation = asked.parameters.op
+            answer = await SERVED[operation](asked) if isinstance(asked, Request) else asked
+        except (Refusal, CoordinationError, InvalidPathError) as error:
+            outcome, refusal = _outcome(error), refusal_of(error)
             answer = Answer(status=refusal.status, body=json.exception(refusal))
-        self.answered[asked.operation, outcome] += 1
+        self.answered[operation, outcome] += 1
         response = web.Response(status=answer.status, body=answer.body.encode("utf-8", "surrogatepass"))
         response.headers.update(self._headers())
         if answer.content_type is None:
@@ -153,7 +142,7 @@ class NameNodeHandler:
         }
         return web.Response(body=jmx.answer(query, facts).encode(), headers=headers)
 
-    async def _answered(self, request: web.BaseRequest, spelled: str, query: str, asked: _Asked) -> Answer:
+    def _asked(self, request: web.BaseRequest, spelled: str, query: str) -> Request | Answer:
         method = _METHODS.get(request.method, request.method)
         try:
             path = decode_loosely(spelled)
@@ -175,18 +164,15 @@ class NameNodeHandler:
                 raise Refusal(Java.SECURITY, f"Failed to obtain user group information: {behind}: {message}")
             return Answer(status=403, body=json.impersonation(message))
         parameters = parse_parameters(method, query)
-        asked.operation = parameters.op
-        return await SERVED[parameters.op](
-            Request(
-                namenode=self._namenode,
-                caller=self._namenode.caller(doas or claimed or UNNAMED),
-                path=path,
-                host=request.remote or "127.0.0.1",
-                parameters=parameters,
-                datanodes=self._datanodes,
-                namenode_rpc=self._rpc,
-                block_pool=self._namespace.block_pool,
-            )
+        return Request(
+            namenode=self._namenode,
+            caller=self._namenode.caller(doas or claimed or UNNAMED),
+            path=path,
+            host=request.remote or "127.0.0.1",
+            parameters=parameters,
+            datanodes=self._datanodes,
+            namenode_rpc=self._rpc,
+            block_pool=self._namespace.block_pool,
         )
 
     def _may_impersonate(self, user: str | None) -> bool:
@@ -206,8 +192,8 @@ class NameNodeHandler:
         }
 
 
-def _outcome(error: Refusal | CoordinationError) -> str:
-    if isinstance(error, Refusal):
+def _outcome(error: Exception) -> str:
+    if not isinstance(error, CoordinationError):
         return "refused"
     return "unknown" if isinstance(error, OutcomeUnknownError) else "unavailable"
 
@@ -229,12 +215,10 @@ class DataNodeHandler:
         try:
             path = decode_loosely(spelled.removeprefix(PREFIX))
             response = await self._answered(request, path, query)
-        except Refusal as refusal:
+        except (Refusal, CoordinationError) as error:
+            why = f"ZooKeeper cannot be asked: {error}"
+            refusal = error if isinstance(error, Refusal) else io_error(why)
             response = web.Response(status=refusal.status, body=json.exception(refusal).encode())
-            response.headers["Content-Type"] = f"{JSON}; charset=utf-8"
-        except CoordinationError as error:
-            failed = io_error(f"ZooKeeper cannot be asked: {error}")
-            response = web.Response(status=failed.status, body=json.exception(failed).encode())
             response.headers["Content-Type"] = f"{JSON}; charset=utf-8"
         except InvalidPathError as wrong:
             response = web.Response(status=400, text=str(wrong))
@@ -290,7 +274,12 @@ class DataNodeHandler:
             overwrite=parameters.flag("overwrite"),
             create_parent=parameters.values.get("createparent") is not False,
         )
-        upload = await self._datanode.create(caller, path, file, host)
+        try:
+            upload = await self._datanode.create(caller, path, file, host)
+        except Refusal as refusal:
+            if refusal.java not in _NOT_UNWRAPPED:
+                raise
+            raise Refusal(Java.REMOTE, refusal.message) from refusal
         try:
             if size % 512:
                 raise Refusal(
@@ -338,7 +327,7 @@ class DataNodeHandler:
             raise io_error(f"Fail to get checksum, since file {path} is under construction.")
         try:
             crcs = [
-                self._datanode.crcs(block.id)
+                self._datanode.replicas.crcs(block.id)
                 if self._datanode.holds(block)
                 else await self._peers.crcs(block)
                 for block in file.blocks

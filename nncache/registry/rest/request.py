@@ -11,6 +11,7 @@ from typing import Final
 from nncache.hadoop.paths import InvalidPathError, percent_decode
 from nncache.proxy.errors import ClientError, EntryNotFoundError
 from nncache.proxy.messages import Headers
+from nncache.registry.paths import MAX_ELEMENTS, MAX_PATH_CHARACTERS, elements_of, path_of
 
 REGISTRY: Final = "/v1/registry"
 """The resource's path; a NameNode serves only `/webhdfs/v1` below a `v1`."""
@@ -29,12 +30,6 @@ MOST_ENTRIES: Final = 1_000
 ON_A_PAGE: Final = 200
 """The same for an HTML page, which shows more of each entry and takes longer to render."""
 
-MAX_PATH: Final = 1_024
-"""Limit of a requested path, in characters: no entry created here has a longer one."""
-
-MAX_ELEMENTS: Final = 64
-"""Limit of a requested path, in elements: no entry created here has more."""
-
 MAX_VALUE: Final = 1_024
 """Limit of a parameter's value, in characters."""
 
@@ -46,7 +41,7 @@ _HTML_RANGES: Final = ("text/html", "text/*", "*/*")
 _JSON_RANGES: Final = ("application/json", "application/*", "*/*")
 
 _MAX_DIGITS: Final = 6
-_MAX_RAW_PATH: Final = 16 * MAX_PATH
+_MAX_RAW_PATH: Final = 16 * MAX_PATH_CHARACTERS
 """Limit of the raw path: each character has up to four bytes, each percent-encoded."""
 _MAX_QUOTED: Final = 64
 """Characters of an invalid value in an error message."""
@@ -125,13 +120,12 @@ def read_registry_request(target: str, headers: Headers) -> RegistryRequest:
 def _path(raw: str) -> str:
     """Return the canonical path; the cost is bounded, however long the raw path is."""
     if len(raw) <= _MAX_RAW_PATH and raw.count("/") <= 2 * MAX_ELEMENTS:
-        path = _decoded(raw)
-        elements = [element for element in path.split("/") if element]
-        spelled = f"/{'/'.join(elements)}"
-        if len(spelled) <= MAX_PATH and len(elements) <= MAX_ELEMENTS:
-            return spelled
+        elements = elements_of(_decoded(raw))
+        path = path_of(*elements)
+        if len(path) <= MAX_PATH_CHARACTERS and len(elements) <= MAX_ELEMENTS:
+            return path
     raise EntryNotFoundError(
-        f"there is no such entry: a path has {MAX_PATH:,} characters and {MAX_ELEMENTS} elements at most"
+        f"there is no such entry: a path has {MAX_PATH_CHARACTERS:,} characters and {MAX_ELEMENTS} elements at most"
     )
 
 

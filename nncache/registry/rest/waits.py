@@ -17,7 +17,8 @@ from nncache.net.http1.conditional import Conditions
 from nncache.net.shares import Shares
 from nncache.proxy.decide.waits import How, Terms, Waits
 from nncache.proxy.errors import EntryNotFoundError
-from nncache.registry.rest.request import MAX_PATH, RegistryRequest
+from nncache.registry.paths import MAX_PATH_CHARACTERS
+from nncache.registry.rest.request import RegistryRequest
 
 HELD: Final = 1_000
 """Limit of waiting requests; one address gets at most seven eighths of them."""
@@ -103,8 +104,10 @@ class RegistryWaits:
             self._below.invalidate_all()
             return
         self._records.apply(Touched(path), is_event=True)
-        if len(path) > MAX_PATH:  # no request is about this entry, but one may be about an ancestor
-            path = path[: path.rfind("/", 0, MAX_PATH + 1)] or ROOT
+        if (
+            len(path) > MAX_PATH_CHARACTERS
+        ):  # no request is about this entry, but one may be about an ancestor
+            path = path[: path.rfind("/", 0, MAX_PATH_CHARACTERS + 1)] or ROOT
         self._below.apply(LineTouched(path, ROOT), is_event=True)
 
     async def unused_for(self, seconds: float) -> None:

@@ -11,7 +11,8 @@ import pytest
 from nncache.net.http1.conditional import Conditions, etag_of
 from nncache.proxy.decide.waits import Waited, WaitEnd
 from nncache.proxy.errors import ClientGoneError, EntryNotFoundError, RegistryUnavailableError
-from nncache.registry.rest.request import MAX_PATH, RegistryRequest, read_registry_request
+from nncache.registry.paths import MAX_PATH_CHARACTERS
+from nncache.registry.rest.request import RegistryRequest, read_registry_request
 from nncache.registry.rest.waits import (
     HELD,
     TREES,
@@ -341,7 +342,7 @@ async def test_a_change_asks_no_group_that_it_cannot_concern() -> None:
         for changed, above in (
             (path, [path[: 2 * number] for number in range(31, 0, -1)]),
             ("/", []),
-            (f"/a/{'b' * MAX_PATH}/c", ["/a"]),
+            (f"/a/{'b' * MAX_PATH_CHARACTERS}/c", ["/a"]),
         ):
             asked.clear()
             s.waits.invalidated(changed)
