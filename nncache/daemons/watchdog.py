@@ -21,7 +21,7 @@ from typing import Final, NamedTuple, NoReturn
 _log = logging.getLogger(__name__)
 
 HELD_S: Final = 0.1
-"""If the event loop was held for longer than this, it is a stall."""
+"""The event loop is stalled if it is held for longer than this."""
 
 BEAT_S: Final = 0.025
 LOOK_S: Final = 0.025
@@ -200,11 +200,11 @@ class Watchdog:
                 self._stalls += 1
                 self._stalled_s += held.for_s
             if self._held.for_s > HANG_S:
-                self._say(now, "has been held")
+                self._say(now, "the event loop has been held for")
 
     def _end(self, now: float) -> None:
         if self._holder:
-            self._say(now, "was held")
+            self._say(now, "the event loop was held for")
             self._holder, self._held, self._is_logged = "", _NOT_HELD, False
 
     def _say(self, now: float, what: str) -> None:
@@ -215,12 +215,12 @@ class Watchdog:
         if by_code_s > HELD_S:
             self._code.warn(
                 now,
-                f"the event loop {what} for {by_code_s:.2f} s, requests waited; please report where: {self._holder}",
+                f"{what} {by_code_s:.2f} s, requests waited; please report where: {self._holder}",
             )
         else:
             self._busy.warn(
                 now,
-                f"the machine is busy: the event loop {what} for {for_s:.2f} s, for most of which it waited for a "
+                f"the machine is busy: {what} {for_s:.2f} s, for most of which it waited for a "
                 "processor, and requests with it; have fewer processes on this host, or more processors",
             )
 

@@ -179,11 +179,14 @@ def test_each_import_of_a_python_block_is_there(page: Path) -> None:
 def messages() -> str:
     """Return all texts of the code that may be printed or logged, with "…" for placeholders."""
     rooms = ("nncache", "proxy", "invalidation", "registry", "cache", "coordination", "hadoop")
+    nodes = [
+        node for path in sources(*rooms) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     return "\n".join(
         re.sub(r"%[sdg]|%\.\d[fg]", "…", node.value)
-        for path in sources(*rooms)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
     )
 
 
