@@ -66,9 +66,7 @@ class Kerberos:
     # False omits hadoop.http.authentication.type, as a careless administrator would: WebHDFS then accepts any
     # user.name, while RPC requires Kerberos.
     with_http_authentication: bool = True
-    one_http_secret: bool = (
-        True  # an HA pair shares its secret; False: a NameNode refuses the other's cookies
-    )
+    one_http_secret: bool = True  # shared by an HA pair; else a NameNode refuses the other's cookies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
