@@ -197,10 +197,9 @@ def make_directories(of: Cluster, paths: Iterable[str]) -> None:
 def apart(
     run: Callable[..., None], *arguments: object, ready_s: float | None = 60.0, **named: object
 ) -> Iterator[Connection]:
-    """Run a function in a separate process until the end of the block, and yield a pipe to it.
+    """Run a function in a separate process until the end of the block; its first argument is the yielded pipe's end.
 
-    The other end of the pipe is its first argument. The block begins when it sends a first message, within `ready_s`
-    seconds; None: immediately.
+    The block begins when the function sends its first message, within `ready_s` seconds; None: immediately.
 
     Raises:
         OSError: as `next_of`.
