@@ -87,8 +87,8 @@ def cluster_command(  # noqa: PLR0913 - one parameter for each option
     """Start a real HDFS on this machine for development.
 
     Prints its addresses as one JSON object on standard output when it takes reads and writes, and runs until
-    Ctrl-C or SIGTERM. Progress goes to standard error, and so does what to type first at a cluster with Kerberos
-    or TLS.
+    Ctrl-C or SIGTERM. Progress goes to standard error, and so do the first commands to type for a cluster with
+    Kerberos or TLS.
     """
     spec = ClusterSpec(
         hadoop_version=hadoop_version,
