@@ -1,4 +1,4 @@
-"""The story of `make demo SECURE=1`: on a cluster with Kerberos, alice's ticket decides what she sees."""
+"""The story of `make demo SECURE=1`: on a cluster with Kerberos, a caller's ticket decides the answers."""
 
 import asyncio
 import base64
