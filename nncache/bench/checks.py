@@ -38,8 +38,7 @@ def checks(modes: Sequence[ModeFigures], workload: Workload) -> tuple[Figure, ..
 def also_checks(also: Sequence[AtPeriod]) -> tuple[Figure, ...]:
     """Return the checks at further poll periods: no poll fails, and no answer is wrong.
 
-    A generator that falls behind its schedule there is a result, not a failed check: such a period does not count as
-    measured.
+    A generator that falls behind its schedule is a result there, not a failed check: the period is not measured then.
     """
     return tuple(
         check

@@ -101,7 +101,7 @@ class Round:
 @click.option("--rounds", default=5, type=click.IntRange(1), help="How many of them, made in time.")
 @click.option("--cold", is_flag=True, help="No two heads are alike, so that each is parsed.")
 def main(connects: int, rounds: int, *, cold: bool) -> Result:
-    """Measure what many connects at once cost those who are connected already."""
+    """Measure the effect of many concurrent connects on existing connections."""
     found = list[Round]()
     allow_connections(connects)
     with cluster() as hadoop:

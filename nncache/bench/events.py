@@ -116,7 +116,7 @@ class Course:
     "--period", default=0.5, type=click.FloatRange(min=0, min_open=True), help="Seconds between two polls."
 )
 def main(pollers: int, period: float) -> Result:
-    """Show what pollers see of a cold start, a restart of the proxy, an outage of ZooKeeper and a failover."""
+    """Show how a cold start, a restart of the proxy, an outage of ZooKeeper and a failover affect pollers."""
     with ExitStack() as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         hadoop = running.enter_context(cluster(ha=True, with_zookeeper=True))
         runner.run(_make(hadoop, pollers))

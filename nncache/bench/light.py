@@ -125,7 +125,7 @@ async def measure(server: Server, calls: int) -> list[Row]:
     "--calls", default=1_000, type=click.IntRange(1), help="Of each operation, in each of two rounds."
 )
 def main(calls: int) -> Result:
-    """Measure a light cluster beside a real one."""
+    """Compare a light cluster with a real one."""
     rows, figures = list[Row](), list[Figure]()
     with tempfile.TemporaryDirectory() as directory:
         servers = (real(), _light("light"), _light("light --directory", "--directory", directory))

@@ -292,7 +292,7 @@ def judge(shape: Shape, statuses: int, done: Filled) -> list[Figure]:
 @benchmark("bench-memory")
 @click.argument("statuses", default=STATUSES)
 def main(statuses: int) -> Result:
-    """Measure what cached statuses take, and for how long filling and forgetting them holds the loop."""
+    """Measure the memory of cached statuses, and the loop's pauses while filling and forgetting them."""
     figures = list[Figure]()
     for shape in SHAPES:
         count = statuses if shape.is_judged_by_size else statuses // 4

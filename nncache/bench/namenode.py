@@ -190,7 +190,7 @@ def _grown(files: int) -> list[Figure]:
 )
 @click.option("--with-hdfs/--without-hdfs", default=True, help="Measure a real NameNode as well.")
 def main(calls: int, files: int, sizes: int, *, with_hdfs: bool) -> Result:
-    """Measure a namespace in ZooKeeper beside a real NameNode."""
+    """Compare a namespace in ZooKeeper with a real NameNode."""
     rows: list[Row] = []
     figures = list[Figure]()
     if with_hdfs:

@@ -141,7 +141,7 @@ _VARYING: Final = (
 )
 @click.option("--only", default="", help="Only what has this in its text.")
 def main(seconds: int, rounds: int, warm_up: int, only: str) -> Result:
-    """Measure requests per CPU-second by the shape of the load, beside nginx and HAProxy."""
+    """Measure requests per CPU second by the shape of the load, compared with nginx and HAProxy."""
     shapes = [shape for shape in Shape if only in shape]
     if not shapes and only not in IDLE:
         raise click.BadParameter(f"--only {only}: there are {'; '.join((*Shape, IDLE))}")

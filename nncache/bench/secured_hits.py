@@ -70,7 +70,7 @@ class AuthMethod:
 @click.option("--seconds", default=4, type=click.IntRange(1), help="Of load in each round.")
 @click.option("--rounds", default=7, type=click.IntRange(1), help="Of each way.")
 def main(seconds: int, rounds: int) -> Result:
-    """Measure what a hit costs with a cookie, with a token and over TLS."""
+    """Measure the cost of a hit with a cookie, with a token and over TLS."""
     find_program("wrk")
     with _servers() as ways:
         for way in ways:

@@ -54,7 +54,7 @@ _PATIENCE_S: Final = 30.0
     "--transactions", default=157_000, type=click.IntRange(0), help="In the long open segment, at least."
 )
 def main(*, seconds: float, transactions: int) -> Result:
-    """Measure how soon a change is seen through JournalNodes and through inotify."""
+    """Measure the delay until a change is seen, through JournalNodes and through inotify."""
     no_roll = {"dfs.ha.log-roll.period": "-1"}  # by the standby, every two minutes
     plain = ClusterSpec(namenode_jvm=FULL_SPEED_JVM, with_datanode=False, overrides=no_roll)
     found, numbers = list[Figure](), itertools.count()

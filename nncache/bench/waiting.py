@@ -85,7 +85,7 @@ class Series:
         return f"{ROOT}/{self.name}/{number:05}/_SUCCESS"
 
     def request(self, client: int, address: str) -> bytes:
-        """Return a client's request; the clients of one path are CALLERS users."""
+        """Return a client's request; the clients of one path belong to CALLERS users."""
         number = client % self.paths
         user = f"user{(number + client // self.paths % CALLERS) % USERS}"
         return request_of(self.path(number), address, user=user)
@@ -170,7 +170,7 @@ class _Proxy:
 )
 @click.option("--channel", default=str(Channel.ZOOKEEPER), type=click.Choice([str(each) for each in Channel]))
 def main(count: int, paths: int, over_s: float, quiet_s: float, channel: str) -> Result:
-    """Measure what clients that wait see, and what they cost."""
+    """Measure the delays and the cost of waiting clients."""
     allow_connections(count)
     plan = (
         Series(name="evenly", waves=evenly(paths, over_s), what=f"{paths:,} files in {over_s:g} s"),
