@@ -1,1 +1,1 @@
-"""Programs of the repository that no package holds: dashboards as code, the choice of tests."""
+"""Programs for developers, in no package: dashboards as code, the choice of tests."""

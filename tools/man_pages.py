@@ -1,7 +1,7 @@
 """Write a man page for each command of nncache. (tools/man_pages.py)
 
-Use: python man_pages.py DIRECTORY VERSION.
-tools/release/build.sh runs it with click-man beside the nncache of the release.
+Usage: python man_pages.py DIRECTORY VERSION.
+tools/release/build.sh runs it with click-man in the environment of the release's nncache.
 """
 
 import sys
@@ -12,7 +12,7 @@ from click_man.core import write_man_pages
 from nncache.commands.group import nncache
 
 directory, version = sys.argv[1:]
-for summarized, listed in list(nncache.commands.items()):  # a LazyGroup holds but names and summaries
+for summarized, listed in list(nncache.commands.items()):  # a LazyGroup holds only names and summaries
     name, command, _ = nncache.resolve_command(click.Context(nncache), [summarized])
     assert name is not None
     assert command is not None

@@ -1,7 +1,7 @@
-"""Run what takes hours, one named part after the other: `make nightly` (ONLY=model,races SEED=7).
+"""Run the tests that take hours, in named parts: `make nightly` (ONLY=model,races SEED=7).
 
-Each part that draws takes the night's seed. A part that fails does not stop the others; at the end each failed part is
-named with the command that repeats it.
+Each randomized part uses the night's seed. A failed part does not stop the others. At the end the program prints each
+failed part with the command that repeats it.
 """
 
 import os
@@ -53,7 +53,7 @@ PARTS: Final = {
     "registry-flood": "tests.registry.flood",
     "discovery": "tests.discovery",
 }
-"""By name: the module that Python runs, and its arguments. `model` also chooses `model/variants`."""
+"""For each part, the module that Python runs and its arguments. `model` also selects `model/variants`."""
 
 
 def command_of(part: str, seed: int) -> list[str]:
@@ -62,15 +62,15 @@ def command_of(part: str, seed: int) -> list[str]:
 
 
 def shown(command: list[str]) -> str:
-    """Return the command as a developer types it in the checkout."""
+    """Return the command as a developer would type it in the checkout."""
     return shlex.join([os.path.relpath(command[0], ROOT), *command[1:]])
 
 
 def chosen(names: str) -> list[str]:
-    """Return the parts with these names, joined by commas, and those below them; all for an empty text.
+    """Return the parts with these comma-separated names, and the parts below them; all parts if empty.
 
     Raises:
-        click.BadParameter: a name is no part.
+        click.BadParameter: there is no part with one of the names.
     """
     if not names:
         return list(PARTS)
@@ -95,7 +95,7 @@ def _run(command: list[str], log: Path | None) -> int:
 @click.option("--only", default="", help="Parts to run, joined by commas, on the terminal; without it all.")
 @click.option("--seed", type=int, help="Of all parts that draw.  [default: made of the date]")
 def main(only: str, seed: int | None) -> None:
-    """Run the parts one after the other; where all run, the output of each is in build/nightly."""
+    """Run the parts in sequence; without --only the output of each goes to build/nightly."""
     seed = seed if seed is not None else int(datetime.now(UTC).strftime("%y%m%d")) * 1000
     parts = chosen(only)
     failed: list[str] = []

@@ -1,4 +1,4 @@
-"""A Prometheus beside the cluster that scrapes servers of it."""
+"""A Prometheus that scrapes servers of the cluster."""
 
 import http.client
 import json
@@ -22,14 +22,14 @@ _RULES = "rules.yml"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A series that a query has answered with."""
+    """A series in the answer to a query."""
 
-    labels: Mapping[str, str]  # of the series
+    labels: Mapping[str, str]
     points: tuple[tuple[float, float], ...]  # Unix time and value, oldest first; no NaN
 
 
 class Prometheus(Program):
-    """One on a free port, for as long as the `with` block lasts; what it has scraped goes with it."""
+    """A Prometheus on a free port, which runs during a `with` block; its data are removed at the end."""
 
     def __init__(
         self,
@@ -40,15 +40,14 @@ class Prometheus(Program):
         discovered_at: str | None = None,
         flags: Sequence[str] = (),
     ) -> None:
-        """Lay it out without starting it; the `with` block does.
+        """Prepare it without starting it; the `with` block starts it.
 
         Args:
-            targets: "host:port" of the servers, all of the job `nncache`.
-            rules: the text of a file of recording and alert rules.
-            interval: between two scrapes, two evaluations of the rules and two questions of what to scrape, as
-                Prometheus writes it.
-            discovered_at: a URL that says what else to scrape (HTTP service discovery).
-            flags: further ones of the program.
+            targets: "host:port" of the servers, all in the job `nncache`.
+            rules: the content of a file of recording and alert rules.
+            interval: interval of scrapes, rule evaluations and service discovery, in Prometheus's format.
+            discovered_at: the URL of an HTTP service discovery of further targets.
+            flags: further flags of the program.
         """
         program, close = find_program("prometheus"), ExitStack()
         self._targets = len(targets)
@@ -72,7 +71,7 @@ class Prometheus(Program):
         )
 
     def stop(self) -> None:
-        """End it at once: its data will not be read again."""
+        """Kill it: its data will not be read again."""
         self.kill()
 
     def await_targets(self) -> None:
@@ -82,29 +81,29 @@ class Prometheus(Program):
         )
 
     def healthy_targets(self) -> int:
-        """Return how many targets the last scrape succeeded of."""
+        """Return the number of targets whose last scrape succeeded."""
         return sum(each["health"] == "up" for each in self._answer("targets").get("activeTargets", ()))
 
     def targets(self) -> set[str]:
-        """Return "host:port" of all that is scraped now."""
+        """Return "host:port" of all current targets."""
         return {each["labels"]["instance"] for each in self._answer("targets").get("activeTargets", ())}
 
     def firing(self) -> set[str]:
-        """Return the names of the alerts that fire."""
+        """Return the names of the firing alerts."""
         alerts = self._answer("alerts").get("alerts", ())
         return {each["labels"]["alertname"] for each in alerts if each["state"] == "firing"}
 
     def lines(self, expression: str, start: float, end: float, step_s: float) -> tuple[Line, ...]:
-        """Return what a query has had as its answers between two Unix times; series without a number are none.
+        """Return the series of a range query between two Unix times, without series that hold no number.
 
         Raises:
-            ValueError: Prometheus refuses the query; with its words.
+            ValueError: Prometheus refuses the query; the text includes its message.
         """
         found = self._answer("query_range", query=expression, start=start, end=end, step=step_s)
         return tuple(line for line in map(_line, found["result"]) if line.points)
 
     def now(self) -> float:
-        """Return its Unix time."""
+        """Return Prometheus's current Unix time."""
         at, _ = self._answer("query", query="time()")["result"]
         return float(at)
 

@@ -1,7 +1,7 @@
-"""A client that does not poll: what its RPC calls take on a NameNode that others poll.
+"""A client that does not poll: the duration of its RPC calls to a NameNode that others poll.
 
-It calls checkAccess of a directory, which takes the namespace's read lock as most calls do, at a fixed rate, each on
-time whether or not the one before has been answered. Beside that it reads what the NameNode says of its RPC port.
+It calls checkAccess, which takes the namespace's read lock as most calls do, at a fixed rate. It sends each call on
+time, even if the previous one has no answer. It also reads the NameNode's own figures of its RPC port.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ from nncache.hadoop.rpc.namenode import NameNodeRpc
 CALLS_PER_S: Final = 20.0  # few enough to be no load
 
 LOOK_EVERY_S: Final = 1.0
-"""At the NameNode's own figures, which it renews about every ten seconds (hadoop-metrics2.properties, `*.period`)."""
+"""Interval of reading the NameNode's figures, renewed about every 10 s (hadoop-metrics2.properties, `*.period`)."""
 
 TIME_UNIT: Final[Mapping[str, str]] = {"rpc.metrics.timeunit": "MICROSECONDS"}
-"""Of the NameNode's configuration: in milliseconds, its default, most times would be 0 (CommonConfigurationKeys)."""
+"""A NameNode setting: in milliseconds, the default, most times would be 0 (CommonConfigurationKeys)."""
 
 _ACTIVITY: Final = "Hadoop:service=NameNode,name=RpcActivityForPort"
 _TIMEOUT_S: Final = 5.0
@@ -33,11 +33,11 @@ KINDS: Final[Mapping[str, str]] = {
     "lock wait": "RpcLockWaitTime",
     "processing": "RpcProcessingTime",
 }
-"""Times of a call, in their order, as RpcActivityForPort names them (Hadoop 3.5.0, RpcMetrics)."""
+"""The phases of a call, in order, with their names in RpcActivityForPort (Hadoop 3.5.0, RpcMetrics)."""
 
 
 def observe(at: NameNodeAt, orders: Orders, has_failed: threading.Event) -> list[dict[str, object]]:
-    """Return the rows of the table `others`, none if the RPC port is not known; ends early when the run has failed."""
+    """Return the rows of the table `others`; none if the RPC port is unknown. End early if the run fails."""
     if not at.rpc:
         return []
     has_failed.wait(max(0.0, orders.zero_s - boottime()))
@@ -74,10 +74,10 @@ async def _call(namenode: NameNodeRpc, orders: Orders, due_s: float, rows: list[
 async def _look(
     at: NameNodeAt, orders: Orders, has_failed: threading.Event, rows: list[dict[str, object]]
 ) -> None:
-    """Take each new mean of the NameNode, with the number of calls since the one before."""
+    """Append each new mean time of the NameNode, with the number of calls since the previous one."""
     before, port = None, at.rpc.rpartition(":")[2]
     while boottime() < orders.ends_s and not has_failed.is_set():
-        with suppress(OSError):  # an overloaded NameNode may say nothing for once
+        with suppress(OSError):  # an overloaded NameNode may not answer
             (now,) = await asyncio.to_thread(beans, at.http, f"{_ACTIVITY}{port}")
             calls = now["RpcQueueTimeNumOps"]
             if before is not None and calls > before:

@@ -1,7 +1,7 @@
-"""The job that makes the changes of a workload on time, and writes down each with its acknowledgement.
+"""The job that makes a workload's changes on time, and records each with the time of its acknowledgement.
 
-A process of its own, so that no other work makes a time stamp late. Changes are made one after the other, straight at
-the NameNode, past any proxy.
+It runs in a separate process, so that no other work delays a time stamp. It makes the changes in sequence, directly at
+the NameNode, not through a proxy.
 """
 
 import asyncio
@@ -20,31 +20,31 @@ from nncache.bench.shared import tables
 from nncache.bench.shared.plan import Change, Plan
 from nncache.hadoop.errors import HadoopError
 
-LONG_AGO_S: Final = -1e9  # when what was there before the first change came to be
+LONG_AGO_S: Final = -1e9  # time of the initial state, before the first change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to be changed where."""
+    """The changes to make, and the NameNode to make them at."""
 
     plan: Plan
     namenode: NameNodeAt
     warm_up_s: float
     duration_s: float
-    directory: Path  # where the tables go
+    directory: Path  # of the tables to write
 
     def changes(self) -> list[Change]:
-        """Return all changes, those of the warm-up too."""
+        """Return all changes, including those of the warm-up."""
         return list(self.plan.changes(self.plan.existing(), -self.warm_up_s, self.duration_s))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of the changes."""
+    """The result of the changes."""
 
-    changes: int  # made, those of the warm-up too
-    refused: tuple[str, ...]  # changes that the NameNode did not make, each with its words
-    asked: int  # GETFILESTATUS calls of the changer's own in the measured time
+    changes: int  # made, including those of the warm-up
+    refused: tuple[str, ...]  # changes that the NameNode did not make, each with its error message
+    asked: int  # the changer's own GETFILESTATUS calls in the measured time
     cpu_s: float  # CPU seconds in the measured time
 
 
@@ -56,16 +56,16 @@ class Changer:
         self._namespace = namespace
         self.rows: list[dict[str, object]] = []
         self.refused: list[str] = []  # changes that the NameNode did not make
-        self.asked = 0  # GETFILESTATUS calls of our own in the measured time
+        self.asked = 0  # own GETFILESTATUS calls in the measured time
         self.cpu_s = 0.0  # of this process, in the measured time
 
     async def note_first(self) -> None:
-        """Take down what there is before the first change."""
+        """Record the state of all paths before the first change."""
         for path_id, state in enumerate(await self._namespace.states()):
             self._note(-1, path_id, "initial", (LONG_AGO_S,) * 3, state)
 
     async def change_all(self, zero_s: float) -> None:
-        """Make all changes when they are due; time 0 is `zero_s` of this host's clock."""
+        """Make each change when it is due; time 0 is `zero_s` on this host's clock."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._take_stock(zero_s))
             for number, change in enumerate(self._order.changes()):
@@ -86,7 +86,7 @@ class Changer:
             self._note(number, path_id, change.kind, times, await self._namespace.state(path_id))
 
     async def _take_stock(self, zero_s: float) -> None:
-        """Count what is done in the measured time."""
+        """Measure the calls and the CPU time of the measured time."""
         await _until(zero_s)
         asked, cpu_s = self._namespace.asked, time.process_time()
         await _until(zero_s + self._order.duration_s)
@@ -127,5 +127,5 @@ async def _change(pipe: Connection, order: Order) -> None:
 
 
 def change(pipe: Connection, order: Order) -> None:
-    """Take down what there is, say so, read when time 0 is (CLOCK_BOOTTIME), make the changes, send an `Outcome`."""
+    """Record the initial state, signal it, receive time 0 (CLOCK_BOOTTIME), make the changes, send an `Outcome`."""
     asyncio.run(_change(pipe, order))

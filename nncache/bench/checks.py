@@ -1,4 +1,4 @@
-"""What the figures of a run must be at least."""
+"""The limits that the figures of a run must meet."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,30 +15,30 @@ GET_FILE_INFO_PER_CHANGE: Final = 1.3
 CALLS_PER_CHANGE: Final = 2.6
 LATENESS_BEYOND_PERIOD_S: Final = 0.1
 
-WAITING_LATENESS_S: Final = 1.0  # from a change to each client that waits for it (p99)
+WAITING_LATENESS_S: Final = 1.0  # p99 of the delay from a change to each client that waits for it
 
 MAX_JOURNALNODE_CORES: Final = 0.02
-"""Of each JournalNode, with what it does for the NameNodes, where nncache reads edits there."""
+"""Limit for each JournalNode that nncache reads edits from, including its work for the NameNodes."""
 
 ALL_CALLS_PER_CHANGE: Final = 2.0
-"""Upkeep included, where edits are read at JournalNodes and nothing is polled at the NameNode; of the design's load."""
+"""Limit under the design's load, upkeep included, if edits come from JournalNodes and no poll goes to the NameNode."""
 
 POLL_CPU_SAVED: Final = 0.95
-"""Of the NameNode's CPU for polls, beyond what it takes without any: it falls to a twentieth."""
+"""The share saved of the NameNode's CPU for polls, not counting its CPU without polls: one twentieth remains."""
 
 DESIGN_CHANGES_PER_S: Final = 9.0
-"""From this load on both are demanded: the NameNodes are probed as often however few changes there are."""
+"""The least load at which both limits apply: the rate of probes does not fall with the rate of changes."""
 
 
 def checks(modes: Sequence[ModeFigures], workload: Workload) -> tuple[Figure, ...]:
-    """Return what is demanded of a run, and how it did."""
+    """Return the checks of a run: its figures with their limits."""
     return tuple(check for mode in modes for check in _of_mode(mode, modes, workload))
 
 
 def also_checks(also: Sequence[AtPeriod]) -> tuple[Figure, ...]:
-    """Return what is demanded at further poll periods: that nothing fails and nothing is wrong.
+    """Return the checks at further poll periods: no poll fails, and no answer is wrong.
 
-    Whether the generator keeps the schedule there is a result: what it does not keep is not called measured.
+    A generator that falls behind its schedule is a result there, not a failed check: the period is not measured then.
     """
     return tuple(
         check
@@ -59,7 +59,7 @@ def _failures(mode: ModeFigures, name: str) -> Iterator[Figure]:
 
 
 def compared(mode: ModeFigures) -> int:
-    """Return how many answers from memory the proxy compared with an answer of the NameNode."""
+    """Return the number of answers from memory that the proxy compared with the NameNode's answer."""
     return sum(count for outcome, count in mode.audited.items() if outcome in COMPARED)
 
 
@@ -82,7 +82,7 @@ def _of_mode(mode: ModeFigures, modes: Sequence[ModeFigures], workload: Workload
     yield Figure(f"{mode.mode}: polls sent late by the generator (p99)", late_ms, "ms", most=SCHEDULE_S * 1e3)
     yield none_of(f"{mode.mode}: polls not sent", unsent)
     if mode.mode not in {Mode.NNCACHE, Mode.WAITING}:
-        return  # what a peer does wrong is a result, not a failure of the run
+        return  # a peer's errors are a result, not a failure of the run
     yield from _failures(mode, mode.mode)
     period_s = workload.period_s + LATENESS_BEYOND_PERIOD_S
     wanted_s = WAITING_LATENESS_S if mode.mode == Mode.WAITING else period_s

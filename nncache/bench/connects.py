@@ -1,6 +1,6 @@
-"""What 10,000 connects within a second cost those who are connected already: `make bench-connects`.
+"""The effect of 10,000 connects within a second on existing connections: `make bench-connects`.
 
-Some connections poll a real nncache while many connects are made within a second, several times.
+Some connections poll a real nncache while a storm opens many connections within a second, several times.
 """
 
 import gc
@@ -33,13 +33,13 @@ from nncache.bench.shared.driver import (
 )
 from nncache.testbed.daemon import Proxy
 
-MAX_CONNECTS_S: Final = 1.0  # in which all connects are made; a storm that takes longer does not count
-MAX_P99_S: Final = 0.1  # of the polls that were due meanwhile
+MAX_CONNECTS_S: Final = 1.0  # limit for making all connects; a slower storm does not count
+MAX_P99_S: Final = 0.1  # of the polls that were due during a storm
 _QUIET_S: Final = 1.0  # before each storm, for comparison
-_AFTER_S: Final = 1.0  # after its end, while the connections go
+_AFTER_S: Final = 1.0  # after each storm, while its connections close
 _TIMEOUT_S: Final = 60.0
-_TRIES: Final = 2  # for each round that is wanted: a busy machine makes some too slowly
-STORM_S: Final = 30.0  # after which what has no answer has failed
+_TRIES: Final = 2  # for each requested round: a busy machine makes some too slow
+STORM_S: Final = 30.0  # timeout of a storm; requests without an answer then have failed
 
 STALLS: Final = "event_loop_stalls_total"
 COUNTED: Final = (
@@ -48,39 +48,39 @@ COUNTED: Final = (
 )
 _OK: Final = b"HTTP/1.1 200 "
 _HIT: Final = b"\r\nCache-Status: nncache; hit\r\n"
-_END: Final = b"}}"  # of a status; those that are polled hold no braces of their own
-_CONNECTS_PER_LOOK: Final = 32  # connects between two looks at the answers
-_LOCALS: Final = 8  # addresses from which they come: ephemeral ports are counted for each
+_END: Final = b"}}"  # of a status; the polled statuses contain no other braces
+_CONNECTS_PER_LOOK: Final = 32  # connects between two reads of answers
+_LOCALS: Final = 8  # source addresses: each has its own range of ephemeral ports
 _BIND_NO_PORT: Final = 24  # IP_BIND_ADDRESS_NO_PORT, ip(7): the port is chosen by connect
 _READ_BYTES: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """What one storm did to the proxy; of times of requests p50, p99 and the longest."""
+    """The effect of one storm on the proxy. A sequence of times holds p50, p99 and the maximum, in seconds."""
 
-    connects_s: float  # in what time the connects were made; `answered_s` until all were answered
-    answered_s: float
+    connects_s: float  # duration of making the connects
+    answered_s: float  # duration until all were answered
     each: Sequence[float]  # from connect to answer
-    # the polls due in a quiet time before, until the last answer, and while the connections ended; `late` is
-    # by how much those meanwhile were late because the process that polls was
+    # Reply times of the polls due in the quiet time before, until the last answer, and while the connections closed.
+    # `late` is the delay of polls during the storm that the polling process itself caused.
     before: Sequence[float]
     meanwhile: Sequence[float]
     after: Sequence[float]
     late: Sequence[float]
-    failed: int  # connects and polls without a good answer
-    forwarded: int  # answers that did not come from memory, since the gate was not open
-    grew: Mapping[str, float]  # by how much, of COUNTED
-    cpu_s: Sequence[float]  # of the proxy, of those who connect, and of those who poll
+    failed: int  # connects and polls without a valid answer
+    forwarded: int  # answers that did not come from memory, since the gate was closed
+    grew: Mapping[str, float]  # the increase of each counter in COUNTED
+    cpu_s: Sequence[float]  # of the proxy, of the storm's process, and of the polling process
 
     @property
     def is_in_time(self) -> bool:
-        """Whether the connects came as fast as they had to: on a busy machine they may not."""
+        """Whether the connects were made fast enough; on a busy machine they may not be."""
         return self.connects_s <= MAX_CONNECTS_S
 
     @property
     def line(self) -> str:
-        """The round for people."""
+        """The round as text."""
         latencies = "; ".join(
             f"{name} {', '.join(f'{each * 1e3:.1f}' for each in some)} ms"
             for name, some in (
@@ -101,12 +101,12 @@ class Round:
 @click.option("--rounds", default=5, type=click.IntRange(1), help="How many of them, made in time.")
 @click.option("--cold", is_flag=True, help="No two heads are alike, so that each is parsed.")
 def main(connects: int, rounds: int, *, cold: bool) -> Result:
-    """Measure what many connects at once cost those who are connected already."""
+    """Measure the effect of many concurrent connects on existing connections."""
     found = list[Round]()
     allow_connections(connects)
     with cluster() as hadoop:
         make_directories(hadoop, (path_of(number) for number in range(PATHS)))
-        # It reads the edits itself, so that probes and polls of them are its own.
+        # The proxy reads the edits itself, so that probes and polls of edits are its own.
         with Proxy(*hadoop.flags, "--channel", "direct", "--glob", f"{ROOT}/*") as proxy:
             proxy.await_gate()
             for _ in range(_TRIES * rounds):
@@ -118,7 +118,7 @@ def main(connects: int, rounds: int, *, cold: bool) -> Result:
 
 
 def judge(rounds: Sequence[Round], wanted: int) -> list[Figure]:
-    """Judge the rounds, of which so many are wanted in time; the others count for what failed."""
+    """Judge the rounds; `wanted` of them must be in time, and the others count only for failures."""
     in_time = [each for each in rounds if each.is_in_time]
     grew = {metric: sum(each.grew[metric] for each in rounds) for metric in COUNTED}
     p99s = [times[1] if times else float("inf") for each in in_time for times in (each.meanwhile, each.after)]
@@ -140,7 +140,7 @@ def judge(rounds: Sequence[Round], wanted: int) -> list[Figure]:
 
 
 def measure(proxy: Proxy, connects: int, *, is_cold: bool = False) -> Round:
-    """Let some poll, then make that many connects."""
+    """Start the pollers, then make the connects, and return the round."""
     pid = proxy.process.running_pid
     with (
         apart(pollers.run, proxy.address) as polling,
@@ -151,7 +151,7 @@ def measure(proxy: Proxy, connects: int, *, is_cold: bool = False) -> Round:
         end_of_quiet = time.monotonic()
         before, cpu_s = proxy.metrics(), use_of(pid)[0]
         stormed: Stormed = answer_of(storming, None, STORM_S + _TIMEOUT_S)
-        time.sleep(_AFTER_S)  # unobserved: its pages cost the proxy more than what is measured
+        time.sleep(_AFTER_S)  # without reading metrics: the page costs the proxy more than the measured load
         end = time.monotonic()
         proxy.process.await_that(
             lambda: proxy.metrics()["nncache_connections_open"] <= pollers.POLLERS, "keeps connections"
@@ -176,28 +176,28 @@ def measure(proxy: Proxy, connects: int, *, is_cold: bool = False) -> Round:
 
 
 def times_of(took_s: Sequence[float]) -> tuple[float, ...]:
-    """Return p50, p99 and the longest; nothing of nothing."""
+    """Return p50, p99 and the maximum; an empty tuple if there are no times."""
     return tuple(quantile(took_s, share) for share in (0.5, 0.99, 1.0)) if took_s else ()
 
 
-# ---- a storm, in a process of its own: one thread and one epoll, for it shares the cores with the server -------------
+# ---- a storm, in its own process: one thread and one epoll, since it shares the cores with the server ----------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stormed:
-    """What became of the connects; times in seconds, moments on the monotonic clock that all processes share."""
+    """The result of the connects; points in time are on the monotonic clock, which all processes share."""
 
-    begun: float  # when the first connect was made
-    connects_s: float  # until the last one was made
-    answered_s: float  # until the last answer was there
-    failed: int  # connects and requests without an answer, or with another one than a status
+    begun: float  # time of the first connect
+    connects_s: float  # from then to the last connect
+    answered_s: float  # from then to the last answer
+    failed: int  # connects and requests with no answer, or with an answer that is not a status
     forwarded: int  # answers that did not come from memory
-    took: Sequence[float]  # by connection, from its connect to its answer
+    took: Sequence[float]  # from connect to answer in seconds, for each connection
     cpu_s: float  # of this process
 
 
 class _Connect:
-    """One of them."""
+    """One connection of a storm."""
 
     __slots__ = ("begun", "head", "read", "sock")
 
@@ -211,21 +211,21 @@ class _Connect:
         self.read = b""  # of the answer
 
     def send(self) -> bool:
-        """Send the request; false if it is not connected yet."""
+        """Send the request; return False if the socket is not connected yet."""
         try:
             self.sock.send(self.head)
         except BlockingIOError:
             return False
-        except OSError:  # reading will meet it again
+        except OSError:  # the read fails as well
             return True
         return True
 
 
 class Storm:
-    """Connects to one address; if it is cold, no two requests are alike, so that each is parsed."""
+    """Connects to one address. In a cold storm all requests differ, so that each is parsed."""
 
     def __init__(self, address: str, count: int, *, is_cold: bool) -> None:
-        """Make the sockets and the requests, so that the storm itself has less to do."""
+        """Create the sockets and the requests in advance, so that the storm itself is faster."""
         self._at = endpoint(address)
         first = time.monotonic_ns()
         self._made: dict[int, _Connect] = {}
@@ -240,7 +240,7 @@ class Storm:
         self._forwarded = 0
 
     def run(self) -> Stormed:
-        """Connect, ask, read and close."""
+        """Connect, send the requests, read the answers, close, and return the result."""
         began = time.monotonic()
         cpu_s = time.process_time()
         for number, each in enumerate(self._made.values()):
@@ -296,7 +296,7 @@ class Storm:
 
 
 def run(pipe: Connection, address: str, count: int, *, is_cold: bool = False) -> None:
-    """Say that this process is ready, begin when the parent says so, and send back a `Stormed`."""
+    """Report to the parent that this process is ready, start at its message, and send back a `Stormed`."""
     allow_connections(count)
     storm = Storm(address, count, is_cold=is_cold)
     gc.disable()

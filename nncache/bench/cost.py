@@ -1,7 +1,7 @@
-"""What a request costs a server: rounds of load, its CPU time in each, and a table of them.
+"""The cost of a request for a server: rounds of load, the CPU time of each, and a table of them.
 
-CPU is that of the serving process and its children, so that how busy the machine is counts little, and the servers take
-turns, so that it counts for all.
+CPU time is that of the serving process and its children, so other load on the machine has little effect. The servers
+take turns, so that its effect is the same for all.
 """
 
 import time
@@ -24,7 +24,7 @@ Loaded = TypeVar("Loaded")
 
 
 class Name(StrEnum):
-    """A server that is loaded."""
+    """A server under load."""
 
     NAMENODE = "NameNode"
     NGINX = "nginx"
@@ -44,46 +44,46 @@ COLOURS = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server that runs before a NameNode."""
+    """A server in front of a NameNode."""
 
     name: str
     running: Running
     namenode_pid: int
 
     def cpu_s(self) -> tuple[float, float]:
-        """Return the CPU seconds that it and the NameNode have used so far."""
+        """Return the CPU seconds of the server and of the NameNode since start."""
         return self.running.cpu_s(), use_of(self.namenode_pid)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """What one server did under one kind of load for some seconds."""
+    """The result of one server under one kind of load for a few seconds."""
 
-    what: str  # was asked, and how
+    what: str  # the kind of load
     server: str
-    requests: int  # answered while CPU was measured; of growth on nncache those from memory alone
-    failed: int  # lost connections, timeouts and replies of another status
+    requests: int  # answered while CPU was measured; for growth on nncache, those from memory only
+    failed: int  # lost connections, timeouts and replies with an unexpected status
     cpu_s: float  # of the server
-    namenode_cpu_s: float = 0.0  # of the NameNode meanwhile
-    p50_s: float = 0.0  # of a request, where the clients measure it
-    size: int = 0  # of what grows; 0 where nothing does
-    number: int = 0  # of the round; those of one number were measured one right after the other
-    misses: float = 0.0  # share of the requests that reached the NameNode, where that is counted
-    entries: int = 0  # that it held at the end; 0 where it does not say
+    namenode_cpu_s: float = 0.0  # of the NameNode in the same time
+    p50_s: float = 0.0  # of a request, if the clients measure it
+    size: int = 0  # of the parameter that grows; 0: none grows
+    number: int = 0  # of the round; the members of a round are measured directly after each other
+    misses: float = 0.0  # share of the requests that reached the NameNode, if counted
+    entries: int = 0  # in the server's cache at the end; 0 if it does not report them
 
     @property
     def each_s(self) -> float:
-        """CPU seconds of the server for each request."""
+        """The server's CPU seconds for each request."""
         return self.cpu_s / max(1, self.requests)
 
     @property
     def namenode_each_s(self) -> float:
-        """The same of the NameNode."""
+        """The NameNode's CPU seconds for each request."""
         return self.namenode_cpu_s / max(1, self.requests)
 
     @property
     def per_cpu_s(self) -> float:
-        """Requests for each CPU-second of the server."""
+        """Requests for each CPU second of the server."""
         return self.requests / self.cpu_s if self.cpu_s else 0.0
 
 
@@ -94,7 +94,7 @@ def measured(
     number: int = 0,
     idle: tuple[float, float] = (0.0, 0.0),
 ) -> Round:
-    """Load a server; return what it did, and what that cost beyond what it and the NameNode take of a CPU anyway."""
+    """Load a server and return the result, without the CPU that it and the NameNode use when `idle` (cores)."""
     before, begun = target.cpu_s(), time.monotonic()
     counted = load()
     after, took_s = target.cpu_s(), time.monotonic() - begun
@@ -113,7 +113,7 @@ def measured(
 def in_rounds(
     loaded: Sequence[Loaded], rounds: int, measure: Callable[[Loaded, int], Round]
 ) -> Iterator[Round]:
-    """Measure each once in each round: up and down by turns, so that a drift of the machine favours none."""
+    """Measure each server once in each round, in alternating order, so that a drift of the machine favours none."""
     for number in range(1, rounds + 1):
         for each in loaded if number % 2 else loaded[::-1]:
             done = measure(each, number)
@@ -124,7 +124,7 @@ def in_rounds(
 
 
 def panels(titles: Sequence[str], height: float) -> tuple[Chart, Sequence[Axes]]:
-    """Return a chart of panels, one below the other, and these."""
+    """Return a chart with panels in one column, and the panels."""
     chart = Chart(figsize=(8.0, 0.6 + height * len(titles)), layout="constrained")
     found = list[Axes](chart.subplots(len(titles), 1, squeeze=False)[:, 0])
     for axes, title in zip(found, titles, strict=True):
@@ -134,7 +134,7 @@ def panels(titles: Sequence[str], height: float) -> tuple[Chart, Sequence[Axes]]
 
 
 def by_server(rounds: Iterable[Round]) -> dict[tuple[str, str], dict[int, list[Round]]]:
-    """Return the rounds by what was asked and server, of these by size, smallest first."""
+    """Return the rounds by kind of load and server, and in each by size, smallest first."""
     found: dict[tuple[str, str], dict[int, list[Round]]] = defaultdict(lambda: defaultdict(list))
     for each in sorted(rounds, key=lambda each: (each.size, each.number)):
         found[each.what, each.server][each.size].append(each)
@@ -147,7 +147,7 @@ def each_s(rounds: Iterable[Round]) -> float:
 
 
 def table(rounds: Sequence[Round]) -> list[str]:
-    """Return a table: the median and the worst round of each server under each load."""
+    """Return the lines of a table with the median and the worst round of each server under each load."""
     lines = [f"{'':48}{'server':>26}{'size':>10}{'CPU for each':>14}{'worst':>12}{'NameNode':>12}{'p50':>11}"]
     for (what, server), sizes in by_server(rounds).items():
         for size, of_size in sizes.items():

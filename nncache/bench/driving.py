@@ -1,4 +1,4 @@
-"""One mode of a run: its files, its server, its pollers and its changes, in step."""
+"""Runs one mode of a run: its files, its server, its pollers and its changes."""
 
 import asyncio
 import shutil
@@ -32,7 +32,7 @@ from nncache.bench.shared.plan import Plan
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster
 
-WARM_UP_SHARES: Final = (0.1, 0.3, 1.0)  # of the pollers, one after the other, each for as long
+WARM_UP_SHARES: Final = (0.1, 0.3, 1.0)  # of the pollers: successive steps of equal duration
 
 _PATIENCE_S: Final = 600.0
 
@@ -45,15 +45,15 @@ class RefusedChangesError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stand:
-    """What all modes of a run share."""
+    """The parts that all modes of a run share."""
 
     settings: RunSettings
-    cluster: Cluster | None  # None: it is elsewhere
+    cluster: Cluster | None  # None: an external cluster
     spark: SparkSession
 
     @property
     def namenode(self) -> NameNodeAt:
-        """The NameNode."""
+        """The address of the NameNode, and the user that changes files there."""
         if self.cluster is not None:
             namenode = self.cluster.namenodes[0]
             return NameNodeAt(namenode.http, self.cluster.superuser, namenode.process.pid, namenode.rpc)
@@ -62,7 +62,7 @@ class Stand:
 
     @property
     def beside(self) -> dict[str, int]:
-        """The other processes of the cluster that work for each change, by source."""
+        """The pids of the other processes that work for each change, by source."""
         if self.cluster is None:
             return {}
         processes = {f"journalnode-{n}": each.process for n, each in enumerate(self.cluster.journalnodes, 1)}
@@ -71,21 +71,21 @@ class Stand:
         return {source: process.running_pid for source, process in processes.items()}
 
     def plan(self, mode: Mode) -> Plan:
-        """Return what is polled and changed in a mode: each has a directory of its own, as it finds it."""
+        """Return the plan of a mode's polls and changes; each mode has its own directory."""
         settings = self.settings
         workload = replace(settings.workload, pollers=0) if mode is Mode.UNPOLLED else settings.workload
         return Plan(workload, settings.seed, f"{settings.root}/{mode}{settings.variant}")
 
     @property
     def host(self) -> str:
-        """Where the time is served: the executors have to reach Spark's driver anyway."""
+        """The host that serves the time: the executors must reach Spark's driver anyway."""
         return self.spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
 
 
 def warm_up_namenode(stand: Stand, show: Show) -> None:
-    """Poll the NameNode for a while, more and more, so that its JVM has compiled what is hot. Nothing is kept of it.
+    """Poll the NameNode in growing steps, so that its JVM compiles the hot code; discard the results.
 
-    At once would be too much: before that is compiled a call costs several times as much.
+    All pollers at once would overload it: a call costs several times as much before the code is compiled.
     """
     settings, directory = stand.settings, stand.settings.directory / "warm-up"
     for share in WARM_UP_SHARES:
@@ -102,11 +102,11 @@ def warm_up_namenode(stand: Stand, show: Show) -> None:
 def run_mode(
     stand: Stand, mode: Mode, show: Show, *, server: AbstractContextManager[Running] | None = None
 ) -> None:
-    """Run one mode, with `server` in place of its own if one is given, and leave its tables.
+    """Run one mode, with `server` instead of its own if given, and write its tables.
 
     Raises:
         RefusedChangesError: the NameNode did not make some changes.
-        OSError: the changer has ended before its time.
+        OSError: the changer ended early.
     """
     settings, directory = stand.settings, stand.settings.directory / mode
     directory.mkdir(parents=True, exist_ok=True)
@@ -135,7 +135,7 @@ def run_mode(
             try:
                 collect(stand.spark, orders, directory)
             except BaseException:
-                has_failed.set()  # else it would be reported only when the measured time is over
+                has_failed.set()  # report the failure now, not after the measured time
                 raise
             rows = counting.result()
             others = watching.result()
@@ -193,7 +193,7 @@ async def _lay_out(order: Order) -> None:
 def _count(
     stand: Stand, server: Running, orders: Orders, has_failed: threading.Event
 ) -> list[dict[str, object]]:
-    """Return what was used between the beginning and the end of the measured time, if the run has not failed."""
+    """Return the rows of the resources used in the measured time; it ends early if the run fails."""
 
     def look() -> Sample:
         return sample(stand.namenode, {**server.processes, **stand.beside}, server.upkeep)
@@ -205,7 +205,7 @@ def _count(
 
 
 def _write_counters(rows: list[dict[str, object]], outcome: Outcome, directory: Path) -> None:
-    """Write the table; the changer's own questions are taken off the NameNode's count."""
+    """Write the table `counters`; the NameNode's count excludes the changer's own calls."""
     for row in rows:
         if (row["source"], row["name"]) == ("namenode", "getFileInfo"):
             row["value"] = float(str(row["value"])) - outcome.asked

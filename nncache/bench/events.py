@@ -1,6 +1,6 @@
-"""What pollers and NameNodes see of a cold start, a restart, an outage and a failover: `make bench-events`.
+"""The effect of a cold start, a restart, an outage and a failover on pollers and NameNodes: `make bench-events`.
 
-Starts a pair of NameNodes, ZooKeeper, publisher and proxy, and polls without a pause.
+Starts a pair of NameNodes, ZooKeeper, publisher and proxy, and polls continuously.
 """
 
 import asyncio
@@ -50,18 +50,18 @@ from nncache.testbed.daemon import Proxy, Publisher
 ROOT: Final = "/bench-events"
 CHANGES_PER_S: Final = 5.0
 QUIET_S: Final = 15.0
-"""Before the first and after each event."""
+"""Quiet time before the first and after each event."""
 OUTAGE_S: Final = 10.0
 WARM_UP_S: Final = 15.0
-"""Of polls to the NameNode itself before anything counts: its JVM compiles what is hot."""
-GIVE_UP_S: Final = 10.0  # A poll without a reply for so long has failed
+"""Polls to the NameNode itself before the measurement, so that its JVM compiles the hot code."""
+GIVE_UP_S: Final = 10.0  # timeout of a poll
 _LEAD_S: Final = 0.5
 
 MEMORY: Final = "from memory"
 ASKED: Final = "by the NameNode"
 FAILED: Final = "failed"
 OUTCOMES: Final = (MEMORY, ASKED, FAILED)
-"""How a poll can end: the last is an error of the proxy or the network, or a poll that could not be sent in time."""
+"""The outcomes of a poll. The last is an error of the proxy or the network, or a poll that was not sent in time."""
 
 _COLOURS: Final = {MEMORY: COLOURS["nncache"], ASKED: "#56B4E9", FAILED: COLOURS["nginx"]}
 CAPTION: Final = (
@@ -70,12 +70,12 @@ CAPTION: Final = (
     "was done, from the command to its end. The calls are those of both NameNodes, those that change files included. "
     "This is one proxy alone: behind a load balancer with another one, its restart fails no poll."
 )
-"""What must be known to read the picture."""
+"""The explanations below the chart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that was caused: what, from when until when; in seconds since the first poll was due."""
+    """A caused event, with its begin and end in seconds since the first poll was due."""
 
     what: str
     from_s: float
@@ -84,25 +84,25 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """A whole run, second by second."""
+    """The results of a run, for each second."""
 
     pollers: int
     period_s: float
     date: str
-    polls: tuple[Mapping[str, int], ...]  # that were due in each second, by outcome
-    # in each second the time within which 99 % of those with a reply had it; 0 if none had
+    polls: tuple[Mapping[str, int], ...]  # due in each second, by outcome
+    # p99 of the reply times of the polls due in each second; 0 without replies
     p99_s: tuple[float, ...]
-    # (until, calls a second since the time before, by name) of the NameNodes together
+    # (until, calls per second since the previous time, by name) of both NameNodes together
     calls: tuple[tuple[float, Mapping[str, float]], ...]
     events: tuple[Event, ...] = ()  # in order
 
     def count(self, *outcomes: str) -> int:
-        """Return how many polls ended so; all without an outcome."""
+        """Return the number of polls with these outcomes; all polls if none is given."""
         return sum(polls[outcome] for polls in self.polls for outcome in outcomes or OUTCOMES)
 
     @property
     def finding(self) -> str:
-        """What came of all polls, in a sentence."""
+        """A sentence with the outcomes of all polls."""
         what = ", ".join(["Cold start", *(each.what for each in self.events)])
         memory, failed = self.count(MEMORY), self.count(FAILED)
         return f"{what}: of {self.count():,} polls {memory:,} were answered from memory, {failed:,} failed"
@@ -116,7 +116,7 @@ class Course:
     "--period", default=0.5, type=click.FloatRange(min=0, min_open=True), help="Seconds between two polls."
 )
 def main(pollers: int, period: float) -> Result:
-    """Show what pollers see of a cold start, a restart of the proxy, an outage of ZooKeeper and a failover."""
+    """Show how a cold start, a restart of the proxy, an outage of ZooKeeper and a failover affect pollers."""
     with ExitStack() as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         hadoop = running.enter_context(cluster(ha=True, with_zookeeper=True))
         runner.run(_make(hadoop, pollers))
@@ -134,7 +134,7 @@ def main(pollers: int, period: float) -> Result:
 def by_second(
     polls: Iterable[Mapping[str, Any]], duration_s: int
 ) -> tuple[tuple[dict[str, int], ...], tuple[float, ...]]:
-    """Return for each second the polls that were due in it, by outcome, and their p99; later ones are left out."""
+    """Return, for each second, the polls due in it by outcome, and the p99 of their reply times; skip later polls."""
     counts = [dict.fromkeys(OUTCOMES, 0) for _ in range(duration_s)]
     times: list[list[float]] = [[] for _ in range(duration_s)]
     for poll in polls:
@@ -148,7 +148,7 @@ def by_second(
 
 
 def outcome_of(status: int, served: str) -> str:
-    """Return what a reply means for its poller; status 0: there was none."""
+    """Return the outcome of a poll; status 0: no reply arrived."""
     if status not in {200, 404}:
         return FAILED
     return MEMORY if served == "hit" else ASKED
@@ -157,9 +157,9 @@ def outcome_of(status: int, served: str) -> str:
 def rates(
     looks: Sequence[tuple[float, Mapping[str, float]]],
 ) -> tuple[tuple[float, Mapping[str, float]], ...]:
-    """Return the calls a second between each two looks at what the NameNodes have answered.
+    """Return the calls per second between successive readings of the NameNodes' counters.
 
-    A count that goes back is one of a server that began again: what it says is what it has answered since then.
+    A counter that falls belongs to a restarted server: its value is the number of calls since the restart.
     """
     found = []
     for (from_s, before), (until_s, after) in pairwise(looks):
@@ -176,7 +176,7 @@ def rates(
 
 @rc_context(fname=STYLE)
 def draw(course: Course) -> Chart:
-    """Return the picture, with the finding as its title: all that happened on one axis of time."""
+    """Return the chart, with the finding as its title and one time axis for all panels."""
     chart = Chart(figsize=(12, 11.5))
     chart.suptitle("\n".join(textwrap.wrap(course.finding, 65)), x=0.01, ha="left")
     polls, calls, slowest = chart.subplots(3, sharex=True, height_ratios=(1.2, 1, 0.8))
@@ -221,7 +221,7 @@ _Numbers = Sequence[float]
 def _stack(
     axes: Axes, at: _Numbers, widths: _Numbers, parts: Sequence[_Numbers], colours: Sequence[Any]
 ) -> None:
-    """Draw bars, each part upon those before."""
+    """Draw stacked bars."""
     below = [0.0] * len(at)
     for part, colour in zip(parts, colours, strict=True):
         axes.bar(at, part, width=widths, bottom=below, align="edge", color=colour)
@@ -232,7 +232,7 @@ def _stack(
 
 
 async def observe(hadoop: Cluster, proxy: Proxy, pollers: int, period_s: float) -> Course:
-    """Poll, cause the events one after the other, and return what came of it."""
+    """Poll while causing the events in sequence, and return the results."""
     duration_s = round(4 * QUIET_S + OUTAGE_S + 15.0)
     looks: list[tuple[float, Mapping[str, float]]] = []
     events: list[Event] = []
@@ -259,7 +259,7 @@ async def observe(hadoop: Cluster, proxy: Proxy, pollers: int, period_s: float) 
 
 
 async def _poll(address: str, pollers: int, period_s: float, duration_s: float, zero_s: float) -> Rows:
-    """Poll from then on; each has a path of its own, of which every other one exists."""
+    """Poll from `zero_s` on; each poller has its own path, and every second path exists."""
     requests = [[request_of(_path_of(number), "bench")] for number in range(pollers)]
     rows, times = Rows(), Times(begins_s=0.0, ends_s=duration_s, timeout_s=GIVE_UP_S)
     schedule = schedule_of(requests, period_s, rows, times, now=lambda: time.monotonic() - zero_s)
@@ -268,7 +268,7 @@ async def _poll(address: str, pollers: int, period_s: float, duration_s: float, 
 
 
 async def _cause(hadoop: Cluster, proxy: Proxy, zero_s: float, events: list[Event]) -> None:
-    """Cause the events one after the other, with quiet times in between."""
+    """Cause the events in sequence, each after a quiet time."""
     zookeeper = hadoop.zookeeper.process
 
     def restart() -> None:
@@ -296,7 +296,7 @@ async def _cause(hadoop: Cluster, proxy: Proxy, zero_s: float, events: list[Even
 
 
 async def _count(hadoop: Cluster, zero_s: float, looks: list[tuple[float, Mapping[str, float]]]) -> None:
-    """Ask the NameNodes each second how many calls they have answered."""
+    """Read the NameNodes' call counters each second."""
 
     def look() -> dict[str, float]:
         calls = defaultdict[str, float](float)
@@ -312,7 +312,7 @@ async def _count(hadoop: Cluster, zero_s: float, looks: list[tuple[float, Mappin
 
 
 async def _change(hadoop: Cluster, pollers: int) -> None:
-    """Change paths that exist, one after the other, behind the proxy's back."""
+    """Change existing paths in sequence at the NameNode, not through the proxy."""
     async with hdfs_of(hadoop) as hdfs:
         number = 0
         while True:
@@ -323,7 +323,7 @@ async def _change(hadoop: Cluster, pollers: int) -> None:
 
 
 async def _make(hadoop: Cluster, pollers: int) -> None:
-    """Make the filter, and the paths that exist."""
+    """Create the filter and the paths that exist."""
     async with hdfs_of(hadoop) as hdfs:
         await hdfs.mkdirs(f"{ROOT}/data")
         await at_once(hdfs.mkdirs(_path_of(number)) for number in range(0, pollers, 2))

@@ -1,11 +1,11 @@
-"""How the CPU for each hit grows with filters, entries, callers and connections: `make bench-growth`.
+"""The growth of the CPU per hit with filters, entries, callers and connections: `make bench-growth`.
 
-For each size an nncache of its own runs; where connections grow also nginx, and the least that Python can do. All are
-loaded in turn, the others idle. In a round each size is measured once, one right after the other, and what counts is
-its CPU for each hit by that of the smallest size in the same round: how fast the machine is at the moment cancels out.
+A separate nncache runs for each size; for connections also nginx and the `floor`, the least work that Python can do.
+They are loaded in turn, while the others idle. A round measures each size once, directly after each other. The result
+is the CPU per hit relative to the smallest size in the same round: changes in the machine's speed cancel out.
 
-All connections are open before the first request. The server's own count of what it has answered is read twice while
-the load goes on, together with its CPU time: what it costs to begin connections is not in it.
+All connections are open before the first request. The server's count of answers and its CPU time are read twice under
+load, so they exclude the cost of opening connections.
 """
 
 import math
@@ -37,7 +37,7 @@ from nncache.testbed.programs import find_programs
 
 
 class Growth(StrEnum):
-    """What grows."""
+    """The parameter that grows."""
 
     FILTERS = "filters"
     ENTRIES = "entries"
@@ -51,7 +51,7 @@ class HitPath(StrEnum):
 
     KNOWN = "repeated"  # by its bytes: the same head has been answered before
     PARSED = "parsed"
-    """By its meaning: a field of its own in each makes it another head, which is read, answered and remembered."""
+    """By its meaning: a unique field makes each head a new one, which is parsed, answered and remembered."""
 
 
 SIZES: Final = {
@@ -62,30 +62,28 @@ SIZES: Final = {
     Growth.CONNECTIONS: (64, 1_000, 10_000),
 }
 MAX_GROWTH: Final = {Growth.FILTERS: 1.1, Growth.ENTRIES: 1.1, Growth.CALLERS: 1.1}
-"""CPU for each hit at any size, by that at the smallest; these are also measured with heads that are parsed."""
-MAX_MISSES: Final = 0.001  # of the requests: beyond it, something else than hits is measured
+"""Maximum CPU per hit relative to the smallest size; these growths are also measured with parsed heads."""
+MAX_MISSES: Final = 0.001  # share of the requests: above it, the load is not one of hits
 
 ROOT: Final = "/bench-growth"
 DIRECTORIES: Final = 10
-"""Above the paths; each is granted to each caller that asks for something in it."""
+"""Parents of the paths; each caller that asks for a path in one gets a grant for it."""
 PATHS: Final = 1_000
 MOST_PATHS: Final = 10_000
 CONNECTIONS: Final = 64
-"""Where these do not grow."""
+"""The number of connections unless it grows."""
 FILLERS: Final = 64  # connections that fill a cache
 AT_ONCE: Final = 2_000
-"""Connections that are begun at a time, fewer than the kernel holds for a listener: it drops what is more, and the
-clients try again only after seconds."""
+"""Connections that are opened at a time. It is below the kernel's backlog of a listener: the kernel drops connects
+beyond it, and clients retry only after seconds."""
 HELD_S: Final = 300
-"""After which the load begins in any case: it is to end when nothing is left that measures."""
+"""Timeout after which the load starts in any case, so that it also ends if the measuring process has gone."""
 FLAGS: Final = ("--grant-ttl-s", "36000", "--max-entry-age-s", "36000", "--poll-interval-s", "0.1")
-"""Hits are measured: no right or entry is renewed meanwhile, and the idle ones leave the machine alone."""
+"""Only hits are measured: no grant or entry expires, and idle servers use little CPU."""
 _VALID_S: Final = 36_000
 _SETTLE_S: Final = 0.5  # of load on all connections before anything is counted
-_WARM_UP: Final = (
-    4  # times that each request is made before: fetched, answered from memory, and by then known
-)
-_MIN_PER_S: Final = 100  # requests that any machine answers; fewer, and the measurement ends
+_WARM_UP: Final = 4  # times that each request is sent before: fetched, answered from memory, and then known
+_MIN_PER_S: Final = 100  # the least rate of any machine; a lower rate ends the measurement
 _CONNECTED_S: Final = 60.0
 _FILLED_S: Final = 60.0
 _LOOK_S: Final = 0.1
@@ -127,7 +125,7 @@ def main(seconds: float, rounds: int, warm_up: float, max_entries: int, only: st
 
 
 def judge(rounds: Sequence[Round]) -> list[Figure]:
-    """Judge what was measured; what was not is passed over."""
+    """Judge the measured growths, and skip the others."""
     ours = [each for each in rounds if each.server == Name.NNCACHE]
     found = [
         none_of("requests through nncache that fail", sum(each.failed for each in ours)),
@@ -157,7 +155,7 @@ def judge(rounds: Sequence[Round]) -> list[Figure]:
 
 
 def growth_at(sizes: Mapping[int, Sequence[Round]]) -> dict[int, list[float]]:
-    """Return for each size its CPU for each hit, by that of the smallest in the same round."""
+    """Return the CPU per hit of each size, relative to the smallest size in the same round."""
     least = {each.number: each.each_s for each in sizes[min(sizes)]}
     return {
         size: [each.each_s / least[each.number] for each in of_size if least.get(each.number)]
@@ -166,7 +164,7 @@ def growth_at(sizes: Mapping[int, Sequence[Round]]) -> dict[int, list[float]]:
 
 
 def draw(rounds: Sequence[Round]) -> Chart:
-    """Draw a panel for each growth: a line through the medians of each server and way, a dot for each round."""
+    """Draw a panel for each growth: a line through the medians of each server and hit path, a dot for each round."""
     known = by_server(rounds)
     growths = [growth for growth in Growth if any(what.startswith(growth) for what, _ in known)]
     chart, found = panels([f"{growth}: CPU for each hit, by that with the fewest" for growth in growths], 2.2)
@@ -211,7 +209,7 @@ def _rounds(
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A server at one size, and what is asked of it: so many paths, each by one of so many callers."""
+    """A server at one size, and its load: the number of paths, of callers and of connections."""
 
     growth: Growth
     size: int
@@ -246,7 +244,7 @@ def subjects_of(growth: Growth, hadoop: Cluster, most_entries: int) -> Iterator[
                     fill(each)
                 yield subjects
             case Growth.CALLERS:
-                # The same number of different requests at each size: only the number of callers grows.
+                # The number of different requests is the same at each size: only the number of callers grows.
                 yield [subject(size, proxy(), paths=MOST_PATHS, callers=size) for size in sizes]
             case Growth.HEADS:
                 yield [subject(size, proxy(), paths=size) for size in sizes]
@@ -264,9 +262,9 @@ def subjects_of(growth: Growth, hadoop: Cluster, most_entries: int) -> Iterator[
 
 
 def globs(filters: int) -> tuple[str, ...]:
-    """Return so many globs: one for each directory of what is asked for; all others match nothing of that.
+    """Return this number of globs: one for each directory of requested paths; the others match no requested path.
 
-    Those reach into every directory, so that a matcher which tries one after the other would have to try them all.
+    The others cover every directory, so that a matcher that tries globs in sequence would have to try all of them.
     """
     of_directories = (f"{ROOT}/{number}/*" for number in range(DIRECTORIES))
     others = (f"{ROOT}/?/part-{number:05}-*" for number in range(filters - DIRECTORIES))
@@ -274,14 +272,14 @@ def globs(filters: int) -> tuple[str, ...]:
 
 
 def script(subject: Subject, way: HitPath) -> str:
-    """Return a script that asks for all of it, again and again."""
+    """Return a wrk script that requests all paths of the subject repeatedly."""
     target = f"{_TARGET}path % {DIRECTORIES}, path, path % {subject.callers})"
     request = "requests[number]" if way is HitPath.KNOWN else "differing(requests[number])"
     return _DIFFERING + round_robin(target, subject.paths, request=request)
 
 
 def filling(entries: int) -> str:
-    """Return a script that asks once for so many paths; `PATHS` of them, evenly spread, are those asked for again."""
+    """Return a wrk script that requests this number of paths once, including, evenly spread, the paths of `script`."""
     apart = entries // PATHS
     known = f"{_TARGET}number / {apart} % {DIRECTORIES}, number / {apart}, 0)"
     missing = f"{_MISSING}number % {DIRECTORIES}, number)"
@@ -290,15 +288,16 @@ def filling(entries: int) -> str:
 
 
 def fill(subject: Subject) -> None:
-    """Have it keep as many replies as its size says, and wait until those who asked have gone.
+    """Fill the cache with as many replies as the subject's size, and wait until all connections are closed.
 
-    What it did not keep is asked for again: on a machine that stands still its gate is closed for a moment.
+    Requests are repeated for missing entries: on a stalled machine the gate closes for a moment. Raises StartError on
+    timeout.
     """
     until = time.monotonic() + _FILLED_S
     while True:
         ask(subject.running.address, filling(subject.size), subject.size)
         now = subject.running.progress()
-        while now.connections and time.monotonic() < until:  # the last may still be under way
+        while now.connections and time.monotonic() < until:  # the last may still be open
             time.sleep(_LOOK_S)
             now = subject.running.progress()
         if now.entries >= subject.size and not now.connections:
@@ -309,14 +308,14 @@ def fill(subject: Subject) -> None:
 
 
 def ask(address: str, what: str, requests: int) -> None:
-    """Make so many requests at least, and wait for their answers."""
-    more = 2 * FILLERS  # some of the first may be under way when the last of as many is answered
+    """Send at least this number of requests, and wait for their answers."""
+    more = 2 * FILLERS  # some early requests may be in flight when the last one is answered
     within_s = 60 + requests // _MIN_PER_S
     ask_times(address, what, connections=FILLERS, requests=requests + more, within_s=within_s)
 
 
 def measure(subject: Subject, way: HitPath, number: int, seconds: float) -> Round:
-    """Load it; return what it did and what that cost."""
+    """Load the subject and return the result of the round."""
     running = subject.running
     asked_before = calls_of(subject.namenode_http)["getFileInfo"]
     loads = list[list[Counted]]()

@@ -1,8 +1,8 @@
-"""What the inotify service costs, and how long it takes: `make bench-inotify`.
+"""The cost and the delays of the inotify service: `make bench-inotify`.
 
-Starts with many filters: with an empty ZooKeeper, and again with nothing changed. On a second cluster events go to
-subscribers beside many edits, and a publisher reads what was changed while it was away. On a third a tenant floods its
-filter, beside one that does not.
+First a publisher starts with many filters: with an empty ZooKeeper, and again without changes. On a second cluster it
+delivers events to subscribers during many other edits, and reads the edits made while it did not run. On a third one
+tenant floods its filter while another does not.
 """
 
 import asyncio
@@ -46,15 +46,15 @@ from nncache.testbed.daemon import Publisher
 
 PARTS: Final = ("starts", "delivery", "catch-up", "overload")
 
-MAX_START_S: Final = 5.0  # with 5,000 filters in HDFS and nothing in ZooKeeper, until all are in force
-MAX_RESTART_S: Final = 2.0  # with nothing changed, until all are in force again
+MAX_START_S: Final = 5.0  # with 5,000 filters in HDFS and an empty ZooKeeper, until all are in force
+MAX_RESTART_S: Final = 2.0  # without changes, until all are in force again
 MAX_P50_S: Final = 0.03
 MAX_P99_S: Final = 0.25
-"""From the NameNode's acknowledgement of a change until a subscriber has its event."""
-MIN_EDITS_PER_CPU_S: Final = 50_000  # through the globs of all filters
-MAX_GROWN_MIB: Final = 64.0  # of resident memory, by a flood
-MAX_NORMAL_S: Final = 5.0  # after a flood, until events come as before it
-MAX_QUIET_P99_S: Final = 1.0  # of a tenant within its limit, meanwhile
+"""Limit from the NameNode's acknowledgement of a change until a subscriber has its event."""
+MIN_EDITS_PER_CPU_S: Final = 50_000  # matched against the globs of all filters
+MAX_GROWN_MIB: Final = 64.0  # growth of resident memory by a flood
+MAX_NORMAL_S: Final = 5.0  # after a flood, until events are no longer late
+MAX_QUIET_P99_S: Final = 1.0  # during a flood, for a tenant within its limit
 
 MARK: Final = "_SUCCESS"
 PER_S: Final = 10.0
@@ -62,18 +62,18 @@ EDITS_PER_S: Final = 2_000.0
 LOUD: Final = "loud"
 QUIET: Final = "quiet"
 WRITES_PER_S: Final = 20.0
-"""The publisher's limit of ZooKeeper transactions, and here also that of each filter's events."""
-TIMES: Final = 20  # so many times that limit the flood has
+"""The publisher's limit of ZooKeeper transactions, and here also the limit of each filter's events."""
+TIMES: Final = 20  # the rate of the flood, as a multiple of that limit
 QUIET_PER_S: Final = 2.0
 BEFORE_S: Final = 15.0
 AFTER_S: Final = 15.0
 SOON_S: Final = 1.0
-"""So late an event may be when all is normal."""
+"""The delay above which an event is late."""
 
 _FILTERS_PATH: Final = "/filters"
 _LOOK_S: Final = 0.02
 _LOOK_AT_FLOOD_S: Final = 0.2
-_SETTLE_S: Final = 3.0  # after the last edit; what was not delivered then never will be
+_SETTLE_S: Final = 3.0  # after the last edit; events not delivered by then are lost
 _TIMEOUT_S: Final = 180.0
 _RPC_TIMEOUT_S: Final = 30.0
 _READY_S: Final = 60.0
@@ -81,12 +81,12 @@ _CATCH_UP_CALLS_PER_S: Final = 1_000.0
 _TXID: Final = "publisher_published_txid"
 
 _QUICK: Final = (*("--poll-budget-share", "0.25"), *("--roll-after-txids", "4000", "--roll-interval-s", "2"))
-"""For events within tens of milliseconds beside 2,000 edits a second (docs/inotify.md).
+"""For events within tens of milliseconds during 2,000 edits a second (docs/inotify.md).
 
-A poll reads the open segment from its start, and takes 3 ms of a short one.
+A poll reads the open segment from its start; for a short segment this takes 3 ms.
 """
 _UNBOUNDED: Final = ("--poll-budget-share", "1")
-"""Of catching up the publisher's CPU is measured, not how long the NameNode's is spared."""
+"""Catching up measures the publisher's CPU, so the NameNode's needs no budget."""
 
 
 @benchmark("bench-inotify")
@@ -148,9 +148,9 @@ def main(
 
 
 def start(cluster: Cluster, publisher: Publisher, count: int, number: int) -> list[Figure]:
-    """Start it, wait until all filters are in force and compared with HDFS; of its figures the last is its CPU.
+    """Start the publisher, wait until all filters are in force and read from HDFS, and return the figures, CPU last.
 
-    `number` is 0 with nothing in ZooKeeper, then that of the restart.
+    `number` is 0 for an empty ZooKeeper, else the number of the restart.
     """
     publisher.stop()
     http = cluster.namenodes[0].http
@@ -184,7 +184,7 @@ def start(cluster: Cluster, publisher: Publisher, count: int, number: int) -> li
 
 
 def _waited_s(pid: int) -> float:
-    """Return how long the threads of a process were ready to run and did not (sched-stats.txt of Linux)."""
+    """Return the seconds that a process's threads waited for a CPU (Linux's sched-stats.txt)."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return sum(int((task / "schedstat").read_text(encoding="ascii").split()[1]) for task in tasks) / 1e9
 
@@ -193,7 +193,7 @@ def _waited_s(pid: int) -> float:
 
 
 def delivery(cluster: Cluster, publisher: Publisher, names: list[str], seconds: float) -> list[Figure]:
-    """Return how long events took to these filters' subscribers, one each, beside many edits that match nothing."""
+    """Return the figures of delivering events, to one subscriber per filter, during many edits that match no filter."""
     namenode_pid, publisher_pid = cluster.namenodes[0].process.running_pid, publisher.process.running_pid
     with ExitStack() as stack:
         subscribers = stack.enter_context(apart(follow, cluster.zookeeper.address, names))
@@ -235,9 +235,9 @@ def delivery(cluster: Cluster, publisher: Publisher, names: list[str], seconds: 
 
 
 def catch_up(cluster: Cluster, publisher: Publisher, edits: int, idle_cpu_s: float) -> list[Figure]:
-    """Return what it takes a publisher to read what was changed while none was there.
+    """Return the figures of a publisher that reads the edits made while none ran.
 
-    `idle_cpu_s` is what the same start takes with nothing to read.
+    `idle_cpu_s` is the CPU time of the same start with no edits to read.
     """
     publisher.stop()
     beside_per_s = _CATCH_UP_CALLS_PER_S * DEPTH
@@ -258,7 +258,7 @@ def catch_up(cluster: Cluster, publisher: Publisher, edits: int, idle_cpu_s: flo
 
 
 def overload(cluster: Cluster, publisher: Publisher, seconds: float) -> list[Figure]:
-    """Flood the filter LOUD for so long; return what its subscriber and that of QUIET received."""
+    """Flood the filter LOUD for this duration; return the figures of its subscriber and of QUIET's."""
     pid, most, waiting = publisher.process.running_pid, 0, 0.0
     in_all = BEFORE_S + seconds + AFTER_S
     with ExitStack() as stack:
@@ -312,7 +312,7 @@ def overload(cluster: Cluster, publisher: Publisher, seconds: float) -> list[Fig
 
 
 def normal_after(made: Mapping[str, float], received: Mapping[str, float], ended: float) -> float:
-    """Return how long after the end of a flood the first event was made from which on none was late."""
+    """Return the time from the end of a flood until the first event after the last late one; 0 if none was late."""
     late = [at for path, at in made.items() if received.get(path, math.inf) - at > SOON_S]
     if not late:
         return 0.0
@@ -321,9 +321,9 @@ def normal_after(made: Mapping[str, float], received: Mapping[str, float], ended
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A path that appeared, or events that are missing (path ""), and when a subscriber was given them."""
+    """A created path, or a gap of missing events (path ""), as a subscriber received it."""
 
-    at: float  # time.monotonic()
+    at: float  # time.monotonic() of the receipt
     first_txid: int
     last_txid: int
     path: str = ""
@@ -331,16 +331,16 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What a subscriber misses of what was made in order."""
+    """The delivered and the missing events of a subscriber."""
 
     delivered: int
-    covered: int  # made, not delivered, and within a gap that was named
-    silent: int  # made, and neither delivered nor within one
-    wrong: int  # delivered twice, or out of order
+    covered: int  # not delivered, but within a reported gap
+    silent: int  # neither delivered nor within a reported gap
+    wrong: int  # delivered twice or out of order
 
 
 def account(received: Sequence[Received], made: Mapping[str, int]) -> Account:
-    """Hold what a subscriber received against what was made, given with its transactions."""
+    """Compare the items that a subscriber received with the created paths, given with their transaction ids."""
     gaps = [each for each in received if not each.path]
     missing = made.keys() - {each.path for each in received}
     covered = sum(any(gap.first_txid <= made[path] <= gap.last_txid for gap in gaps) for path in missing)
@@ -357,7 +357,7 @@ def account(received: Sequence[Received], made: Mapping[str, int]) -> Account:
 
 
 def follow(pipe: Connection, zookeeper: str, names: Sequence[str]) -> None:
-    """Subscribe to filters until the parent wants what each has received."""
+    """Subscribe to filters until a message from the parent, then send it the items that each filter received."""
     asyncio.run(_follow(pipe, zookeeper, {name: [] for name in names}))
 
 
@@ -397,10 +397,10 @@ def make(
     directory: str = "/team",
     beside_per_s: float = 0.0,
 ) -> None:
-    """Make edits for so many seconds, from when the parent says so; send when each path that is noted was acknowledged.
+    """Make edits for `seconds` after the parent's message; then send the acknowledgement time of each recorded path.
 
-    That is by CLOCK_MONOTONIC, which all processes share. Noted are `per_s` paths a second, spread among so many
-    places below the directory; `beside_per_s` edits a second are made beside, of paths that match no filter.
+    Times are CLOCK_MONOTONIC, which all processes share. It records `per_s` paths per second, spread among `places`
+    directories. It also makes `beside_per_s` edits per second of paths that match no filter.
     """
     acknowledged: dict[str, float] = {}
 
@@ -426,7 +426,7 @@ def make(
 
 
 async def _at_rate(per_s: float, seconds: float, act: Callable[[int], Coroutine[Any, Any, None]]) -> None:
-    """Act at this rate, whether or not earlier ones have ended; none is left out when it is late."""
+    """Call `act` at this rate, even if earlier calls are still in progress; skip none when late."""
     began = time.monotonic()
     async with asyncio.TaskGroup() as tasks:
         for number in range(round(per_s * seconds)):
@@ -435,7 +435,7 @@ async def _at_rate(per_s: float, seconds: float, act: Callable[[int], Coroutine[
 
 
 def created_in(cluster: Cluster) -> dict[str, int]:
-    """Return the transaction of each path that was ever created, by the NameNode's own edits."""
+    """Return the id of the creating transaction of each path in the NameNode's edits."""
 
     async def read() -> dict[str, int]:
         namenode = NameNodeRpc(cluster.namenodes[0].rpc, cluster.superuser, timeout_s=_RPC_TIMEOUT_S)
@@ -454,7 +454,7 @@ def created_in(cluster: Cluster) -> dict[str, int]:
 
 
 def _await_published(publisher: Publisher, txid: float) -> dict[str, float]:
-    """Wait until the publisher has come to this transaction; return its metrics then."""
+    """Wait until the publisher has published this transaction, and return its metrics."""
     began = time.monotonic()
     while (seen := publisher.metrics())[f"nncache_{_TXID}"] < txid:
         if time.monotonic() - began > _TIMEOUT_S:
@@ -472,18 +472,18 @@ def _cluster(*filters: Filter) -> Iterator[Cluster]:
 
 
 def _making(cluster: Cluster, seconds: float, **load: Any) -> AbstractContextManager[Connection]:  # noqa: ANN401 - `make`'s
-    """Have edits made by a process of its own, which begins when it is sent something and sends what it has made."""
+    """Run `make` in a separate process; it starts at a message, and sends the times of its paths at the end."""
     return apart(make, cluster.namenodes[0].http, cluster.superuser, seconds=seconds, **load)
 
 
 def _publisher(cluster: Cluster, *arguments: str) -> closing[Publisher]:
-    """Return a publisher that `start` starts, and that is stopped in the end."""
+    """Return a publisher that `start` starts; the context closes it."""
     places = ("--zookeeper", cluster.zookeeper.address, "--filters-path", _FILTERS_PATH)
     return closing(Publisher(*cluster.flags, *places, *arguments))
 
 
 def _many(count: int) -> Iterator[Filter]:
-    """Yield filters of many teams, each with some subscribers."""
+    """Yield filters of many teams, each with up to two allowed users."""
     for number in range(count):
         users = tuple(f"user{number % 97 + other}" for other in range(number % 3))
         yield Filter(_name(number), f"/team/{number}/*/*/_SUCCESS", f"user{number % 89}", users)

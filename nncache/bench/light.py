@@ -1,7 +1,7 @@
-"""What a light cluster carries, beside a real one on the same machine: `make bench-light`.
+"""The throughput of a light cluster, compared with a real one on the same machine: `make bench-light`.
 
-Each operation is asked for by some clients at once, first at a real NameNode with its DataNode, then at a light cluster
-that keeps nothing, then at one with `--directory`. CPU is that of the servers; the clients' goes on the same cores.
+Concurrent clients call each operation, first at a real NameNode with its DataNode, then at a light cluster that stores
+nothing on disk, then at one with `--directory`. The CPU figures are the servers'; the clients use the same cores.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ OPERATIONS: Final[dict[str, Call]] = {
 
 @dataclass(frozen=True)
 class Server:
-    """A cluster that is measured: its NameNodes, its user, its processes by kind, and how soon it answered."""
+    """A measured cluster: its NameNodes, superuser, processes by kind, and the time from start to first answer."""
 
     name: str
     https: Sequence[str]
@@ -52,23 +52,23 @@ class Server:
     first_answer_s: float
 
     def cpu_s(self) -> dict[str, float]:
-        """Return CPU seconds, by kind of process."""
+        """Return the CPU seconds since start, by kind of process."""
         return {kind: sum(use_of(pid)[0] for pid in pids) for kind, pids in self.processes.items()}
 
     def resident_mb(self) -> float:
-        """Return the memory of all."""
+        """Return the resident memory of all processes, in MB."""
         return sum(use_of(pid)[1] for pids in self.processes.values() for pid in pids) / 1e6
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one operation cost at one server."""
+    """The throughput and the CPU time per call of one operation at one server."""
 
     server: str
     operation: str
     per_s: float
     cpu_us: float
-    cpu_of: Mapping[str, float]  # the same, by kind of process
+    cpu_of: Mapping[str, float]  # `cpu_us` by kind of process
 
 
 @contextmanager
@@ -96,7 +96,7 @@ async def _ask(http: str, user: str) -> None:
 
 
 async def measure(server: Server, calls: int) -> list[Row]:
-    """Carry each operation out, by turns at each NameNode; the first round warms up what compiles as it runs."""
+    """Call each operation at the NameNodes in turn; the first round warms up JIT compilers and does not count."""
     rows: list[Row] = []
     async with AsyncExitStack() as close:
         clients = [
@@ -125,7 +125,7 @@ async def measure(server: Server, calls: int) -> list[Row]:
     "--calls", default=1_000, type=click.IntRange(1), help="Of each operation, in each of two rounds."
 )
 def main(calls: int) -> Result:
-    """Measure a light cluster beside a real one."""
+    """Compare a light cluster with a real one."""
     rows, figures = list[Row](), list[Figure]()
     with tempfile.TemporaryDirectory() as directory:
         servers = (real(), _light("light"), _light("light --directory", "--directory", directory))

@@ -1,10 +1,9 @@
-"""What a million cached statuses take, and for how long filling and forgetting them holds the event loop.
+"""The memory of a million cached statuses, and the pauses of the event loop while filling and forgetting them.
 
-`make bench-memory`, or `python -m nncache.bench.memory [STATUSES]`. Each part runs in a process of its own, with the
-proxy's own cache, flights, reads and fast path; the NameNode's answers are made here. Every status is fetched once and
-served once from memory, so that the answer to a repeated request is held as well. Half of the paths are missing, half
-are files. A pause is the CPU time of one turn of the event loop, so that it does not depend on what else the machine
-does.
+`make bench-memory`, or `python -m nncache.bench.memory [STATUSES]`. Each part runs in its own process, with the
+proxy's own cache, flights, reads and fast path; the NameNode's answers are generated here. Every status is fetched once
+and served once from memory, so that the answer to a repeated request is cached as well. Half of the paths are missing,
+half are files. A pause is the CPU time of one iteration of the event loop, so that other load does not affect it.
 """
 
 import asyncio
@@ -56,7 +55,7 @@ FIELDS: Final[Headers] = (
 STATUSES: Final = 1_000_000
 POLLED: Final = 200_000
 WORKERS: Final = 16
-"""Requests in progress at once."""
+"""Concurrent requests."""
 NAME: Final = "part-{:010}-c000.snappy.parquet"
 GLOB: Final = "/user/joe/*/*/*/*"
 MAX_RESIDENT: Final = 1_200_000_000
@@ -65,7 +64,7 @@ MAX_FILLING_S: Final = 0.150
 MAX_FORGETTING_S: Final = 0.010
 MIN_QUICK: Final = 0.95
 ROUNDS_BEFORE_QUICK: Final = 2
-"""One fetches, one is served from memory."""
+"""The first round fetches, the second is served from memory."""
 MAX_LEFT: Final = 0.001
 _TIMEOUT_S: Final = 3_600.0
 STATUS: Final = (
@@ -77,11 +76,11 @@ STATUS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the paths lie."""
+    """The distribution of the paths among directories."""
 
     name: str
     per_directory: int
-    is_judged_by_size: bool  # else only by its pauses and the factor
+    is_judged_by_size: bool  # False: only by its pauses and the factor
 
     def path(self, number: int) -> str:
         """Return a path of 80 characters."""
@@ -97,10 +96,10 @@ SHAPES: Final = (
 
 
 class HalfMissing:
-    """A NameNode: of every two paths one is a closed file."""
+    """A NameNode on which every second path is a closed file, and the others are missing."""
 
     async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
-        """Return the status, or that there is none, in objects of its own."""
+        """Return the status or a 404, in newly allocated objects."""
         path = head.target.removeprefix(PREFIX).partition("?")[0]
         number = int(path.rpartition("-c000")[0].rpartition("-")[2])
         body = STATUS % (2**30 + number) if number % 2 else render_missing(path)
@@ -116,20 +115,20 @@ class HalfMissing:
         )
 
     async def is_file_closed(self, namenode: NameNode, path: str, caller: RpcUser | None) -> bool:  # noqa: ARG002 - all are
-        """Say yes."""
+        """Return True."""
         return True
 
     def request_probe(self) -> None:
-        """Do nothing: `keep_covered` comes round anyway."""
+        """Do nothing: `keep_covered` runs periodically."""
 
     async def wait_covered(self, timeout_s: float) -> bool:
-        """Wait."""
+        """Wait until the timeout and return False."""
         await asyncio.sleep(timeout_s)
         return False
 
 
 async def keep_covered(cache: MetadataCache) -> None:
-    """Stand in for the stream of changes, on which nothing happens."""
+    """Act as a stream of changes that is always covered and has no changes."""
     cache.open_stream(1)
     while True:
         cache.cover(boottime(), 1)
@@ -152,12 +151,12 @@ class LongestIteration:
         self._next = self._loop.call_soon(self._iterate)
 
     def stop(self) -> None:
-        """Measure no more."""
+        """Stop measuring."""
         self._next.cancel()
 
 
 class Stack:
-    """The parts of a proxy that take memory for each status."""
+    """The parts of a proxy that use memory for each status."""
 
     def __init__(self, cache: MetadataCache, reads: Reads) -> None:
         self.cache = cache
@@ -165,7 +164,7 @@ class Stack:
         self.fast_path = FastPath(cache.is_good, cache.store, boottime, LimitSettings())
 
     async def ask(self, path: str) -> bool:
-        """Ask as a client does; whether the answer took the quick way."""
+        """Request a path as a client does; return whether the fast path answered."""
         target = f"{PREFIX}{path}?op=GETFILESTATUS&user.name=joe"
         head = (
             f"GET {target} HTTP/1.1\r\nHost: nncache:14000\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n\r\n"
@@ -185,7 +184,7 @@ class Stack:
         return False
 
     async def ask_all(self, paths: Iterator[str], times: int = 1) -> int:
-        """Ask for all paths, some at once, each so often in a row; return how many took the quick way."""
+        """Request all paths concurrently, each `times` times in a row; return how many the fast path answered."""
 
         async def work() -> int:
             quick = 0
@@ -199,11 +198,11 @@ class Stack:
 
 @asynccontextmanager
 async def stack() -> AsyncIterator[Stack]:
-    """Run it with its housekeeping, all settings at their defaults but for the glob and the ages."""
+    """Run a stack with its housekeeping; all settings except the glob and the ages have their defaults."""
     answer = HalfMissing()
     cache = MetadataCache(CacheSettings(glob=(GLOB,), grant_ttl_s=36_000.0, max_entry_age_s=36_000.0))
     async with asyncio.TaskGroup() as tasks:
-        queries = cast("NameNodeQueries", answer)  # it is asked for nothing else
+        queries = cast("NameNodeQueries", answer)  # no other method is called
         flights = Flights(tasks, cache, answer.fetch, queries, boottime, query_timeout_s=60.0)
         others = [
             tasks.create_task(work)
@@ -216,7 +215,7 @@ async def stack() -> AsyncIterator[Stack]:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What one shape took; the bytes after filling, the longest pauses in seconds of CPU."""
+    """The result of one shape: bytes after filling, and longest pauses in CPU seconds."""
 
     entries: int
     counted: int
@@ -228,7 +227,7 @@ class Filled:
 
 
 async def fill(shape: Shape, statuses: int) -> Filled:
-    """Fill, then forget the directory above them all."""
+    """Fill the cache, then forget the directory above all paths."""
     async with stack() as made:
         calm_collector()
         filling = LongestIteration()
@@ -255,7 +254,7 @@ async def fill(shape: Shape, statuses: int) -> Filled:
 
 
 async def poll(paths: int, rounds: int) -> list[float]:
-    """Poll so many paths in turn; return for each round which part took the quick way."""
+    """Poll this number of paths in turn; return for each round the share that the fast path answered."""
     shape = SHAPES[0]
     async with stack() as made:
         calm_collector()
@@ -265,13 +264,13 @@ async def poll(paths: int, rounds: int) -> list[float]:
 
 
 def run(pipe: Connection, shape: Shape | None, number: int) -> None:
-    """Run one part, in a process of its own."""
+    """Run one part, in its own process."""
     gc.collect()
     pipe.send(uvloop.run(poll(number, 5) if shape is None else fill(shape, number)))
 
 
 def judge(shape: Shape, statuses: int, done: Filled) -> list[Figure]:
-    """Judge what one shape took."""
+    """Judge the result of one shape."""
     most = MAX_RESIDENT * max(1.0, statuses / STATUSES) if shape.is_judged_by_size else math.inf
     factor = max(done.counted / done.resident, done.resident / done.counted)
     figures = (
@@ -293,7 +292,7 @@ def judge(shape: Shape, statuses: int, done: Filled) -> list[Figure]:
 @benchmark("bench-memory")
 @click.argument("statuses", default=STATUSES)
 def main(statuses: int) -> Result:
-    """Measure what cached statuses take, and for how long filling and forgetting them holds the loop."""
+    """Measure the memory of cached statuses, and the loop's pauses while filling and forgetting them."""
     figures = list[Figure]()
     for shape in SHAPES:
         count = statuses if shape.is_judged_by_size else statuses // 4

@@ -1,8 +1,8 @@
-"""What a namespace in ZooKeeper carries, beside a real NameNode on the same machine: `make bench-namenode`.
+"""The throughput of a namespace in ZooKeeper, compared with a real NameNode on the same machine: `make bench-namenode`.
 
-Each operation is asked for by some clients at once, which are spread over the NameNodes: of a real one, then with one
-and three servers of ZooKeeper, one and three NameNodes, and a DataNode. With `--files` a namespace is filled to that
-many files, beside a ZooKeeper of its own: memory, a restart, and a listing of 100,000 entries.
+Concurrent clients, spread over the NameNodes, call each operation: first at a real NameNode, then with one and three
+ZooKeeper servers, one and three NameNodes, and a DataNode. With `--files` it fills a namespace to that number of files
+in a separate ZooKeeper, and measures memory, a restart, and a listing of 100,000 entries.
 """
 
 import asyncio
@@ -32,11 +32,11 @@ from nncache.testbed.daemon import OwnDataNode, OwnNameNode
 from nncache.testbed.spec import own_user
 from nncache.testbed.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 
-SIZES: Final = ((1, 1), (1, 3), (3, 1), (3, 3))  # servers of ZooKeeper, and NameNodes
+SIZES: Final = ((1, 1), (1, 3), (3, 1), (3, 3))  # ZooKeeper servers, NameNodes
 
 LISTED: Final = 100_000
 _PER_DIRECTORY: Final = 1_000
-_FIRST_ID: Final = 1_000_000_000  # of what is made here: far behind those that NameNodes take
+_FIRST_ID: Final = 1_000_000_000  # of the inodes created here: far above those that NameNodes assign
 _IN_FLIGHT: Final = 4
 _START_S: Final = 600.0
 
@@ -55,7 +55,7 @@ def _zookeepers(
 
 @contextmanager
 def _served(servers: Sequence[ZooKeeper], namenodes: int, root: str = DEFAULT_ROOT) -> Iterator[Server]:
-    """Start NameNodes and a DataNode; each NameNode has another server of ZooKeeper first in its list."""
+    """Start NameNodes and a DataNode; each NameNode's list starts with a different ZooKeeper server."""
     addresses = [server.address for server in servers]
     began = time.monotonic()
     with ExitStack() as running:
@@ -81,7 +81,7 @@ def _served(servers: Sequence[ZooKeeper], namenodes: int, root: str = DEFAULT_RO
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
-    """Return operations a second and microseconds of CPU by process, as the docs have them."""
+    """Return operations per second and CPU microseconds by process, in the format of the docs."""
     servers = list(dict.fromkeys(row.server for row in rows))
     found = [f"| | {' | '.join(servers)} |", "|---" * (len(servers) + 1) + "|"]
     for operation in OPERATIONS:
@@ -111,7 +111,7 @@ def _chart(rows: Sequence[Row]) -> Chart:
 
 
 def _file_operations(root: str, number: int, parent: int) -> list[Operation]:
-    """Return what a closed file of one block consists of, but for its replica."""
+    """Return the operations that create a closed file of one block, without its replica."""
     inode = _FIRST_ID + 2 * number
     block = Block(inode + 1, 1001, 1000, BlockState.COMPLETE)
     made = Inode(
@@ -126,7 +126,7 @@ def _file_operations(root: str, number: int, parent: int) -> list[Operation]:
 
 
 async def _fill(address: str, root: str, http: str, files: int) -> None:
-    """Write files straight into the znodes: 100,000 of them in one directory, the others by thousands."""
+    """Write files directly to the znodes: 100,000 in one directory, the others in directories of 1,000."""
     async with WebHdfs(f"http://{http}", own_user()) as client:
         await client.mkdirs("/grown/large")
         directories = [(await client.status("/grown/large")).file_id]
@@ -156,7 +156,7 @@ async def _timed_listing(http: str) -> tuple[float, int]:
 
 
 def _grown(files: int) -> list[Figure]:
-    """Fill a namespace; return what that takes."""
+    """Fill a namespace and return its figures."""
     root = f"/grown-{uuid.uuid4().hex[:8]}"
     with _zookeepers(1, ("-Xms512m", "-Xmx6g")) as (zookeeper,), _served([zookeeper], 1, root) as server:
         empty = use_of(zookeeper.process.running_pid)[1]
@@ -190,7 +190,7 @@ def _grown(files: int) -> list[Figure]:
 )
 @click.option("--with-hdfs/--without-hdfs", default=True, help="Measure a real NameNode as well.")
 def main(calls: int, files: int, sizes: int, *, with_hdfs: bool) -> Result:
-    """Measure a namespace in ZooKeeper beside a real NameNode."""
+    """Compare a namespace in ZooKeeper with a real NameNode."""
     rows: list[Row] = []
     figures = list[Figure]()
     if with_hdfs:

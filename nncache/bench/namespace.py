@@ -1,7 +1,7 @@
-"""The files of a workload at the NameNode: laid out, changed, asked for.
+"""The files of a workload at the NameNode: create them, change them, read their states.
 
-Everything goes to the NameNode itself, as its superuser, past any proxy; what a path is from then on is asked for as
-one of those who poll it.
+All calls go directly to the NameNode, not through a proxy. Changes are made as its superuser, states are read as a
+caller that polls the path.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _FIRST_MTIME_MS: Final = 1_700_000_000_000
 
 
 class State(NamedTuple):
-    """What the NameNode says of a path, as `bench/shared/tables.py` has it."""
+    """The NameNode's reply about a path, with the columns of `bench/shared/tables.py`."""
 
     status: int
     digest: int
@@ -32,12 +32,12 @@ class State(NamedTuple):
 
 
 def state_of(status: int, body: bytes) -> State:
-    """Return what a reply says, in the same terms as the pollers."""
+    """Return the state in a reply, computed as the pollers do."""
     return State(status, digest_of(status, body), file_id_of(body) if status == HTTPStatus.OK else 0)
 
 
 class BenchNamespace:
-    """The paths of one plan at one NameNode. Use it as an async context."""
+    """The paths of one plan at one NameNode. Use it as an async context manager."""
 
     def __init__(self, plan: Plan, namenode: NameNodeAt) -> None:
         self.plan = plan
@@ -46,9 +46,9 @@ class BenchNamespace:
         self._session: aiohttp.ClientSession
         self._close = AsyncExitStack()
         self._aside = f"{plan.root}-aside"  # matched by no filter, polled by no client
-        self._spares = 0  # files that lie ready there
+        self._spares = 0  # spare files already taken from there
         self._moved = 0
-        self.asked = 0  # GETFILESTATUS calls of our own so far
+        self.asked = 0  # own GETFILESTATUS calls (counter)
 
     async def __aenter__(self) -> Self:
         await self._close.enter_async_context(self._hdfs)
@@ -63,7 +63,7 @@ class BenchNamespace:
     # ---- lay out -----------------------------------------------------------------------------------------------------
 
     async def lay_out(self, changes: Iterable[Change]) -> None:
-        """Make all that exists at the start, and what the changes to come need ready."""
+        """Create the paths that exist at the start, and the spare files that the changes need."""
         plan, workload = self.plan, self.plan.workload
         existing = plan.existing()
         needed = [change.kind for change in changes]
@@ -90,7 +90,7 @@ class BenchNamespace:
     # ---- ask ---------------------------------------------------------------------------------------------------------
 
     async def state(self, path_id: int) -> State:
-        """Return what the NameNode says of a path now."""
+        """Return the current state of a path at the NameNode."""
         self.asked += 1
         path, caller = self.plan.path(path_id), self.plan.caller_of(path_id)
         url = f"http://{self._namenode}{PREFIX}{quote(path)}?op=GETFILESTATUS&user.name={caller}"
@@ -98,7 +98,7 @@ class BenchNamespace:
             return state_of(reply.status, await reply.read())
 
     async def states(self) -> list[State]:
-        """Return what the NameNode says of every path, by number."""
+        """Return the current states of all paths at the NameNode, by path id."""
         found: dict[int, State] = {}
 
         async def note(path_id: int) -> None:
@@ -110,7 +110,7 @@ class BenchNamespace:
     # ---- change ------------------------------------------------------------------------------------------------------
 
     async def prepare(self, change: Change) -> None:
-        """Do beforehand what belongs to no change: fill the directory that a job commits."""
+        """Prepare a change outside its measured time: fill the directory that a job commits."""
         if change.kind is ChangeKind.COMMIT:
             temporary = self._temporary(change)
             await self._hdfs.mkdirs(temporary)
@@ -118,10 +118,10 @@ class BenchNamespace:
                 await self._hdfs.rename_to(self._take_spare(), f"{temporary}/{self.plan.name(path_id)}")
 
     async def carry_out(self, change: Change) -> None:
-        """Make a change; it is acknowledged when this returns.
+        """Make a change, and return after its acknowledgement.
 
         Raises:
-            hadoop.errors.HadoopError: the NameNode has refused it, or did not answer.
+            hadoop.errors.HadoopError: the NameNode refused the change, or did not answer.
         """
         plan, hdfs = self.plan, self._hdfs
         path, directory = plan.path(change.path_id), plan.directory(change.path_id)

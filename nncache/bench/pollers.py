@@ -1,4 +1,4 @@
-"""Connections that poll while something else is measured: an open loop of Schedule, apart or in this process."""
+"""Connections that poll while another load is measured: open-loop schedules, in this or a separate process."""
 
 import asyncio
 import gc
@@ -24,7 +24,7 @@ POLLERS: Final = 64
 PERIOD_S: Final = 0.05
 PATHS: Final = 100
 ROOT: Final = "/bench-polled"
-_TIMES_ASKED: Final = 3  # before: a miss, a hit that is remembered, a hit by the quick way
+_TIMES_ASKED: Final = 3  # before polling: a miss, a hit that is remembered, a hit on the fast path
 _ASKED_EVERY_S: Final = 0.002
 _TIMEOUT_S: Final = 20.0
 _FOR_EVER_S: Final = 86_400.0
@@ -37,18 +37,18 @@ def path_of(number: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polled:
-    """What the polls saw; moments on the monotonic clock that all processes share."""
+    """The results of the polls; points in time are on the monotonic clock, which all processes share."""
 
-    due: Sequence[float] = field(default_factory=list)  # when each answered poll was due
-    took_s: Sequence[float] = field(default_factory=list)  # how long after that its answer was there
-    # of that, how late it was sent because this process was late
+    due: Sequence[float] = field(default_factory=list)  # due time of each poll
+    took_s: Sequence[float] = field(default_factory=list)  # from the due time to the answer
+    # the part of it that is this process's own delay in sending
     late_s: Sequence[float] = field(default_factory=list)
-    failed: int = 0  # polls with another answer than a status, and those that never had one
+    failed: int = 0  # polls with no answer, or with an answer that is not a status
     forwarded: int = 0  # answers that did not come from memory
     cpu_s: float = 0.0  # of this process
 
     def between(self, begin: float, end: float, times: Sequence[float]) -> list[float]:
-        """Return, of such times of all polls, those of the polls that were due within a window."""
+        """Return the elements of `times`, which has one for each poll, of the polls due in the window."""
         return [each for at, each in zip(self.due, times, strict=True) if begin <= at < end]
 
 
@@ -60,7 +60,7 @@ def schedule_of(
     *,
     now: Callable[[], float] = time.monotonic,
 ) -> Schedule:
-    """Return the schedule of pollers, of which each sends its requests one after the other, one in each period."""
+    """Return a schedule in which each poller sends its requests in turn, one in each period."""
     pollers = (
         (Poller(number, "joe", tuple(range(len(each))), period_s * number / len(requests)), tuple(each))
         for number, each in enumerate(requests)
@@ -69,7 +69,7 @@ def schedule_of(
 
 
 def polled(rows: Rows, cpu_s: float) -> Polled:
-    """Return what came of the polls."""
+    """Return the results of the polls."""
     free: dict[int, float] = {}
     due, took, late = list[float](), list[float](), list[float]()
     failed = forwarded = 0
@@ -84,7 +84,7 @@ def polled(rows: Rows, cpu_s: float) -> Polled:
 
 
 async def poll(address: str, count: int, end: Connection) -> Polled:
-    """Ask for all, say so, and poll until something can be read there, then until all polls have their answers."""
+    """Request all paths, report that, and poll until `end` is readable; then wait for outstanding answers."""
     requests = [request_of(path_of(number), address) for number in range(PATHS)]
     begins_s, server = time.monotonic() + PERIOD_S, endpoint(address)
     asking = Times(begins_s=begins_s, ends_s=begins_s + _TIMES_ASKED * PATHS * _ASKED_EVERY_S)
@@ -106,8 +106,8 @@ async def poll(address: str, count: int, end: Connection) -> Polled:
 
 
 def run(pipe: Connection, address: str, count: int = POLLERS) -> None:
-    """Say when polling begins, poll until the parent says stop, and send back a `Polled`."""
+    """Report the start of polling to the parent, poll until its message, and send back a `Polled`."""
     gc.disable()
     found = uvloop.run(poll(address, count, pipe))
-    os.set_blocking(pipe.fileno(), True)  # it is not since the loop has watched it, and this may be much
+    os.set_blocking(pipe.fileno(), True)  # the loop made it non-blocking, and the result may be large
     pipe.send(found)

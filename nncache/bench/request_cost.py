@@ -1,7 +1,7 @@
-"""What a request costs, by its shape, beside nginx, HAProxy and the least that Python can do: `make bench-http`.
+"""The cost of a request by its shape, compared with nginx, HAProxy and the `floor` of Python: `make bench-http`.
 
-`wrk` asks where connections are kept; where each request has its own, a few threads of this process do: they cost more
-than the server, which does not matter, since its CPU alone counts.
+`wrk` loads kept connections. If each request has its own connection, a few threads of this process send them. They use
+more CPU than the server, which does not matter: only the server's CPU counts.
 """
 
 import math
@@ -44,7 +44,7 @@ from nncache.testbed.programs import find_programs
 
 
 class Shape(StrEnum):
-    """What is asked, and how."""
+    """The kind of request and of its connections."""
 
     REPEATED = "repeated heads, 64 connections"
     REPEATED_BY_MANY = "repeated heads, 10,000 new connections"
@@ -70,9 +70,9 @@ SERVERS: Final = {
     Shape.MISS: (Name.NGINX, Name.NNCACHE),
     Shape.ALONE: (Name.NAMENODE, Name.NGINX, Name.NNCACHE),
 }
-"""The servers that are loaded in each shape, in turn."""
+"""The servers that are loaded in turn for each shape."""
 WITHOUT_A_CACHE: Final = (Shape.FORWARDED, Shape.OUTSIDE, Shape.ALONE)
-"""Shapes of which no reply is kept: nginx is measured without a cache."""
+"""Shapes whose replies are not cached: nginx runs without a cache."""
 AT_THE_NAMENODE: Final = (*WITHOUT_A_CACHE, Shape.MISS)  # shapes in which each request reaches the NameNode
 CONNECTIONS: Final = {
     Shape.REPEATED: 64,
@@ -94,15 +94,15 @@ RATIOS: Final = (
     (Shape.CLOSE, Name.NGINX, 0.73, 0.0),
     (Shape.HTTP_1_0, Name.NGINX, 0.73, 0.0),
 )
-"""Requests per CPU-second of nncache by the other's median: at least so in its median and its worst round (0: any)."""
+"""Least requests per CPU second of nncache, relative to the peer's median: in the median and worst round (0: any)."""
 MAX_CPU: Final = {Shape.FORWARDED: 100 / 32, Shape.OUTSIDE: 100 / 32, Shape.MISS: 1.3}
-"""CPU for each call that reaches the NameNode, by nginx's: 100 µs were asked for where nginx took 32; for a
-miss that nginx keeps as well, 1.3 times what it takes."""
+"""Maximum CPU per call that reaches the NameNode, relative to nginx: the target was 100 µs where nginx used 32. For a
+miss that nginx caches as well, it is 1.3 times nginx's CPU."""
 MAX_NAMENODE: Final = 1.1
-"""CPU of the NameNode for each call that nncache forwards, by what one of nginx's costs it."""
+"""Maximum CPU of the NameNode per call that nncache forwards, relative to a call that nginx forwards."""
 MAX_ADDED: Final = 150 / 59
-"""What a forwarded call takes longer than one without a proxy, by nginx's: 150 µs were asked for where it took 59."""
-MAX_IDLE_BYTES: Final = 3_100  # half of what one took when all of them were aiohttp's: 6,223
+"""Maximum added latency of a forwarded call, relative to nginx: the target was 150 µs where nginx added 59."""
+MAX_IDLE_BYTES: Final = 3_100  # half of the 6,223 bytes of a connection when aiohttp served all of them
 IDLE: Final = "an idle connection after a few requests"
 IDLE_CONNECTIONS: Final = 5_000
 
@@ -110,9 +110,9 @@ PATHS: Final = 1_000
 ROOT: Final = "/bench-http"
 _LISTED: Final = 20  # names in each directory that is listed
 _WARM_UP_S: Final = 2
-_WARM_UP_MISSES_S: Final = 20  # the NameNode was not warmed up with paths that do not exist
+_WARM_UP_MISSES_S: Final = 20  # the NameNode's warm-up had no missing paths
 _IDLE_S: Final = 5.0
-_IDLE_BEFORE: Final = 200  # what the first ones take is the server's own
+_IDLE_BEFORE: Final = 200  # the memory of the first ones belongs to the server itself
 _IDLE_REQUESTS: Final = 6
 _THREADS: Final = 8  # where each request has a connection of its own
 _TIMEOUT_S: Final = 20.0
@@ -121,7 +121,7 @@ _FIRST_LINES: Final = {
     Shape.CLOSE: "HTTP/1.1\r\nConnection: close",
     Shape.HTTP_1_0: "HTTP/1.0",
 }
-"""How a request goes on behind its target, where each has a connection of its own."""
+"""The rest of the head after the target, for shapes with a connection for each request."""
 _TARGET: Final = f"/webhdfs/v1{ROOT}/%d/%d?op=GETFILESTATUS&user.name=joe"
 _STATUS: Final = f'string.format("{_TARGET}", path % 10, path)'
 _LISTING: Final = f'string.format("/webhdfs/v1{ROOT}/listed/%d?op=LISTSTATUS&user.name=joe", path % 10)'
@@ -141,7 +141,7 @@ _VARYING: Final = (
 )
 @click.option("--only", default="", help="Only what has this in its text.")
 def main(seconds: int, rounds: int, warm_up: int, only: str) -> Result:
-    """Measure requests per CPU-second by the shape of the load, beside nginx and HAProxy."""
+    """Measure requests per CPU second by the shape of the load, compared with nginx and HAProxy."""
     shapes = [shape for shape in Shape if only in shape]
     if not shapes and only not in IDLE:
         raise click.BadParameter(f"--only {only}: there are {'; '.join((*Shape, IDLE))}")
@@ -162,7 +162,7 @@ def main(seconds: int, rounds: int, warm_up: int, only: str) -> Result:
 
 
 def judge(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[Figure]:
-    """Judge what was measured; `idle_bytes` is what an idle connection takes. What was not is passed over."""
+    """Judge the measured shapes, and skip the others; `idle_bytes` is the memory of an idle connection."""
     known = {key: of_key for key, sizes in by_server(rounds).items() for of_key in sizes.values()}
     failed = sum(each.failed for each in rounds if each.server == Name.NNCACHE)
     found = [none_of("requests through nncache that fail", failed)]
@@ -215,7 +215,7 @@ def draw(rounds: Sequence[Round]) -> Chart:
 
 @contextmanager
 def servers() -> Iterator[tuple[dict[Name, Target], dict[Name, Target]]]:
-    """Start all servers; yield those that cache, and those that forward what is listed."""
+    """Start all servers; yield the ones that cache, and the ones that only forward."""
     with ExitStack() as running:
         hadoop = running.enter_context(cluster())
         namenode = hadoop.namenodes[0]
@@ -244,10 +244,10 @@ def servers() -> Iterator[tuple[dict[Name, Target], dict[Name, Target]]]:
 def _rounds(shape: Shape, targets: Sequence[Target], rounds: int, seconds: int) -> Iterator[Round]:
     for target in targets:
         measure(shape, target, _WARM_UP_MISSES_S if shape is Shape.MISS else _WARM_UP_S)
-    # A NameNode or these clients set the rate: slow ones would have each call pay for more of what is done beside it.
+    # The NameNode or the clients set the rate: the slower they are, the more background work each call would pay for.
     idle: dict[str, tuple[float, float]] = {}
     if shape in AT_THE_NAMENODE or shape in _FIRST_LINES:
-        time.sleep(_IDLE_S)  # a JVM goes on compiling for a while
+        time.sleep(_IDLE_S)  # the JVM keeps compiling for a while
         idle = measure_idle(targets, _IDLE_S)
         click.echo("without load: " + ", ".join(f"{name} {own:.3f} CPUs" for name, (own, _) in idle.items()))
     yield from in_rounds(
@@ -258,7 +258,7 @@ def _rounds(shape: Shape, targets: Sequence[Target], rounds: int, seconds: int) 
 
 
 def measure_idle(targets: Collection[Target], seconds: float) -> dict[str, tuple[float, float]]:
-    """Return what each and the NameNode take of a CPU without load, all at once: polls, probes, a JVM's work."""
+    """Return the idle load in cores of each server and of the NameNode: polls, probes, a JVM's work."""
     begun, before = time.monotonic(), [each.cpu_s() for each in targets]
     time.sleep(seconds)
     took_s = time.monotonic() - begun
@@ -271,7 +271,7 @@ def measure_idle(targets: Collection[Target], seconds: float) -> dict[str, tuple
 def measure(
     shape: Shape, target: Target, seconds: int, number: int = 0, idle: tuple[float, float] = (0.0, 0.0)
 ) -> Round:
-    """Load a server; return what it did, and what that cost."""
+    """Load a server and return the result of the round."""
     load = _with_a_connection_each if shape in _FIRST_LINES else _with_wrk
     return measured(target, lambda: load(shape, target.running.address, seconds), shape, number, idle)
 
@@ -284,14 +284,14 @@ def _with_wrk(shape: Shape, address: str, seconds: int) -> Counted:
             script = round_robin(_OUTSIDE, PATHS)
         case Shape.VARYING:
             script = round_robin(_STATUS, PATHS, request=_VARYING)
-        case Shape.MISS:  # paths that do not exist, each asked for once
+        case Shape.MISS:  # missing paths, each requested once
             new = _NEW.format(run=uuid.uuid4().hex)
             request = f'wrk.format("GET", string.format("{new}", number % 10, number))'
             script = round_robin(_STATUS, PATHS, request=request, following="number + 1")
         case _:
             script = round_robin(_STATUS, PATHS)
     counted = ask_for(address, script, connections=CONNECTIONS[shape], seconds=seconds)
-    if shape is Shape.MISS:  # each is to be answered with 404, which wrk takes for a failure
+    if shape is Shape.MISS:  # the right answer is 404, which wrk counts as a failure
         return replace(counted, failed=abs(counted.requests - counted.failed))
     return counted
 
@@ -310,7 +310,7 @@ def _with_a_connection_each(shape: Shape, address: str, seconds: int) -> Counted
                     sock.sendall(request.encode())
                     lost += not sock.recv(65_536).startswith(b"HTTP/1.1 200")
                     if shape is not Shape.CONNECTION_EACH:
-                        sock.recv(65_536)  # the server ends it
+                        sock.recv(65_536)  # until the server closes the connection
             except OSError:
                 lost += 1
             took.append(time.monotonic() - begun)
@@ -325,12 +325,12 @@ def _with_a_connection_each(shape: Shape, address: str, seconds: int) -> Counted
 
 
 def bytes_per_connection(target: Target) -> float:
-    """Return what an idle connection takes that has asked a few times for what is answered from memory."""
+    """Return the server's memory per idle connection, in bytes, after a few requests answered from memory."""
     address = target.running.address
 
     def connect(number: int) -> None:
         sock = close.enter_context(socket.socket())
-        sock.bind((f"127.0.0.{2 + number % 8}", 0))  # ephemeral ports are counted for each address
+        sock.bind((f"127.0.0.{2 + number % 8}", 0))  # each address has its own range of ephemeral ports
         sock.settimeout(_TIMEOUT_S)
         sock.connect(endpoint(address))
         for _ in range(_IDLE_REQUESTS):

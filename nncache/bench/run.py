@@ -30,16 +30,16 @@ from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.programs import find_program
 
-NAMENODE_JVM: Final = ("-Xms4g", "-Xmx4g")  # room for the buffers of 10,000 kept connections
+NAMENODE_JVM: Final = ("-Xms4g", "-Xmx4g")  # enough for the buffers of 10,000 kept connections
 
 GROUPS: Final = "hadoop.user.group.static.mapping.overrides"
-"""Says which groups the callers are in. Else the NameNode asks the operating system (it starts a process) about each
-unknown user, and again every 30 s (hadoop.security.groups.negative-cache.secs): with 1,000 of them it stands still.
+"""Defines the callers' groups. Otherwise the NameNode starts a process to ask the operating system about each unknown
+user, again every 30 s (hadoop.security.groups.negative-cache.secs): 1,000 such users block it.
 """
 
 
 def run(settings: RunSettings) -> tuple[str, bool]:
-    """Run all modes, reduce what they left, write the report; return its table, and whether all checks are met."""
+    """Run all modes, reduce their tables, write the report; return its table, and whether all checks are met."""
     settings.directory.mkdir(parents=True, exist_ok=True)
     runs = [settings, *map(settings.at_period, settings.also_periods_s)]
     with session(settings.master) as spark:
@@ -113,7 +113,7 @@ def _info(settings: RunSettings, spark: SparkSession) -> RunInfo:
 
 
 def machine() -> dict[str, str]:
-    """Return what the machine is, for a reader; nothing that names it."""
+    """Return a description of the machine for readers, without its name."""
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     return {
         "processor": _processor(),
@@ -125,7 +125,7 @@ def machine() -> dict[str, str]:
 
 
 def versions(spark: SparkSession, hadoop: str, *, has_nginx: bool) -> dict[str, str]:
-    """Return the versions of everything that took part."""
+    """Return the versions of all programs of the run."""
     java = spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no other way to ask its JVM
     found = {
         "nncache": importlib.metadata.version("nncache"),

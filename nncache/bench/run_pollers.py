@@ -1,10 +1,10 @@
-"""Reproduce 10,000 pollers on Spark, and show what nncache changes for the NameNode and for them.
+"""Run 10,000 pollers on Spark, and show the effect of nncache on the NameNode and on them.
 
     python bench/run_pollers.py --pollers 10000 --duration 60
 
-Runs each mode (the NameNode itself, nncache, nncache with clients that wait, nginx as a cache with a time limit)
-against the same real NameNode, which it starts; leaves tables, charts and a report in a directory of its own; exits
-with 1 if a figure falls short.
+Starts a real NameNode and runs each mode against it: the NameNode itself, nncache, nncache with clients that wait, and
+nginx as a cache with a time limit. Writes tables, charts and a report to a new directory. Exits with 1 if a figure
+misses its limit.
 """
 
 import datetime as dt

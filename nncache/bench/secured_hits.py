@@ -1,7 +1,7 @@
-"""What an answer from memory costs with a cookie, with a token and over TLS: `make bench-secure`.
+"""The cost of an answer from memory with a cookie, with a token and over TLS: `make bench-secure`.
 
-One way after the other, round by round, in CPU of the server for each request. Beside them stand the same without any
-of that, and nginx with TLS and a cache.
+Each round measures all methods in turn, in CPU of the server for each request. For comparison it also measures hits
+without authentication and TLS, and nginx with a cache, with and without TLS.
 """
 
 import json
@@ -44,22 +44,22 @@ PLAIN, TLS, COOKIE, TOKEN, NGINX, NGINX_TLS = (
     "nginx over TLS",
 )
 MOST: Final = ((COOKIE, PLAIN, 1.1), (TOKEN, PLAIN, 1.1), (TLS, NGINX_TLS, 1.3))
-"""What a hit may cost at most, by one of the other kind."""
+"""Maximum CPU of a hit by the first method, relative to the second."""
 
 _GLOB: Final = f"{ROOT}/*"
 
 
 @dataclass(frozen=True, slots=True)
 class AuthMethod:
-    """One way of asking."""
+    """One way to authenticate and send requests."""
 
     target: Target
-    query: str = ""  # what stands behind the operation
+    query: str = ""  # appended to the operation
     cookie: str = ""  # name and value; "": none
     scheme: str = "http"
 
     def load(self, seconds: int) -> Counted:
-        """Ask for so long."""
+        """Load the server for this duration."""
         cookie = f'wrk.headers["Cookie"] = {json.dumps(self.cookie)}\n' if self.cookie else ""
         target = f'string.format("/webhdfs/v1{ROOT}/%d?op=GETFILESTATUS{self.query}", path)'
         script, address = cookie + round_robin(target, PATHS), self.target.running.address
@@ -70,11 +70,11 @@ class AuthMethod:
 @click.option("--seconds", default=4, type=click.IntRange(1), help="Of load in each round.")
 @click.option("--rounds", default=7, type=click.IntRange(1), help="Of each way.")
 def main(seconds: int, rounds: int) -> Result:
-    """Measure what a hit costs with a cookie, with a token and over TLS."""
+    """Measure the cost of a hit with a cookie, with a token and over TLS."""
     find_program("wrk")
     with _servers() as ways:
         for way in ways:
-            way.load(seconds)  # so that all is in memory
+            way.load(seconds)  # fills the cache
         found = [
             *in_rounds(ways, rounds, lambda way, n: measured(way.target, lambda: way.load(seconds), "hit", n))
         ]
@@ -82,7 +82,7 @@ def main(seconds: int, rounds: int) -> Result:
 
 
 def judge(rounds: Sequence[Round]) -> list[Figure]:
-    """Compare medians: one round that another program disturbed decides nothing."""
+    """Compare medians, so that a single disturbed round has no effect."""
     costs = {name: each_s(sizes[0]) for (_, name), sizes in by_server(rounds).items()}
     ratios = [Figure(f"CPU {way}, by {of}", costs[way] / costs[of], most=most) for way, of, most in MOST]
     return [none_of("requests that fail", sum(each.failed for each in rounds)), *ratios]
@@ -131,17 +131,17 @@ def _servers() -> Iterator[tuple[AuthMethod, ...]]:
 
 
 def _secured_proxy(cluster: Cluster) -> Proxy:
-    """Return a proxy that reads the edits with a keytab."""
+    """Return a proxy that reads the edits with a keytab's credentials."""
     kdc = cluster.kdc
     assert kdc is not None
     own = keytab(kdc.directory, "nncache")
-    os.environ.update(kdc.environ())  # with which the proxy finds the KDC
+    os.environ.update(kdc.environ())  # the proxy finds the KDC through it
     identity = ("--principal", f"nncache/_HOST@{REALM}", "--keytab", str(own))
     return Proxy(*cluster.flags, "--glob", _GLOB, *identity)
 
 
 def _make(cluster: Cluster) -> None:
-    """Make the directories that are asked for."""
+    """Create the directories that are requested."""
     for number in range(PATHS):
         target = f"/webhdfs/v1{ROOT}/{number}?op=MKDIRS&user.name={cluster.superuser}"
         reply = cluster.namenodes[0].ask("PUT", target, cluster.superuser)

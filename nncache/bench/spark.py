@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 @contextmanager
 def session(master: str) -> Iterator[SparkSession]:
-    """Start Spark; it stops with the block. Its own page stays off, and of its log only errors are shown.
+    """Start Spark, and stop it at the end of the block. Its web UI is off, and it logs errors only.
 
-    Workers run this Python, unless PYSPARK_PYTHON says which one there is on their hosts.
+    Workers run this Python, unless PYSPARK_PYTHON names another one on their hosts.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master)

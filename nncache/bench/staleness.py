@@ -1,9 +1,9 @@
-"""How soon a change is seen, by where edits are read and how long the open edit segment is: `make bench-staleness`.
+"""The delay until a change is seen, by source of edits and length of the open edit segment: `make bench-staleness`.
 
-An HA pair with three JournalNodes. A proxy on the direct channel reads edits there, another one polls the NameNode, one
-after the other. A status is asked for until it comes from memory, changed at the NameNode, and asked for until the
-answer is the new one. The time counts from the acknowledgement of the change to the beginning of the request whose
-answer shows it.
+An HA pair with three JournalNodes. One proxy on the direct channel reads edits from the JournalNodes, then another one
+polls the NameNode. The benchmark requests a status until it comes from memory, changes it at the NameNode, and requests
+it until the answer is new. The delay is from the acknowledgement of the change to the start of the request whose answer
+shows it.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from nncache.testbed.spec import FULL_SPEED_JVM
 
 MAX_P50_S: Final = 0.03
 MAX_P99_S: Final = 0.1
-"""Of edits that are read at JournalNodes."""
+"""Limits for edits that are read from JournalNodes."""
 
 ROOT: Final = "/staleness"
 PATHS: Final = 20
@@ -54,7 +54,7 @@ _PATIENCE_S: Final = 30.0
     "--transactions", default=157_000, type=click.IntRange(0), help="In the long open segment, at least."
 )
 def main(*, seconds: float, transactions: int) -> Result:
-    """Measure how soon a change is seen through JournalNodes and through inotify."""
+    """Measure the delay until a change is seen, through JournalNodes and through inotify."""
     no_roll = {"dfs.ha.log-roll.period": "-1"}  # by the standby, every two minutes
     plain = ClusterSpec(namenode_jvm=FULL_SPEED_JVM, with_datanode=False, overrides=no_roll)
     found, numbers = list[Figure](), itertools.count()
@@ -71,7 +71,7 @@ def main(*, seconds: float, transactions: int) -> Result:
 def _measure(
     cluster: Cluster, name: str, flags: Sequence[str], seconds: float, numbers: Iterator[int]
 ) -> list[Figure]:
-    """Return how soon changes were seen by a proxy with these flags, and what that cost; each has a number."""
+    """Return the delays and the cost of a proxy with these flags; `numbers` makes each change unique."""
     what = f"{name}, {cluster.open_segment_txids():,} transactions in the open segment"
     channel = ("--channel", "direct", "--glob", f"{ROOT}/*")
     namenode = cluster.namenodes[0]
@@ -106,13 +106,13 @@ def _measure(
 
 
 def _delay(through: Asker, direct: Asker, superuser: str, number: int) -> float:
-    """Return how long after its acknowledgement a change was seen of a status that came from memory before."""
+    """Change a status that is answered from memory; return the seconds from the acknowledgement until it is seen."""
     target = f"/webhdfs/v1{ROOT}/{number % PATHS}"
     status = f"{target}?op=GETFILESTATUS&user.name=alice"
     began = time.monotonic()
     while not (old := through.ask("GET", status)).is_hit:
         _see_to(began, "an answer from memory")
-    time_ms = 1_600_000_000_000 + number  # never the same twice, and never now
+    time_ms = 1_600_000_000_000 + number  # unique, and never the current time
     change = f"{target}?op=SETTIMES&modificationtime={time_ms}&accesstime=-1&user.name={superuser}"
     acknowledged: RawReply = direct.ask("PUT", change)
     if acknowledged.status != HTTPStatus.OK:
@@ -129,7 +129,7 @@ def _see_to(since: float, what: str) -> None:
 
 
 async def _fill(cluster: Cluster, transactions: int) -> None:
-    """Begin a segment if nothing is wanted in it, else write so many transactions."""
+    """Write at least this number of transactions; 0 starts a new edit segment."""
     if not transactions:
         await asyncio.to_thread(cluster.roll_edits)
         return

@@ -1,7 +1,7 @@
-"""What clients that wait with `Prefer: wait` see, and what they cost: `make bench-waiting`.
+"""The delays and the cost of clients that wait with `Prefer: wait`: `make bench-waiting`.
 
-Many clients wait at a real nncache, at rest and then for files that are made: one after the other, in waves, and one
-for all of them.
+Many clients wait at a real nncache, first without changes and then for new files: in sequence, in waves, and a single
+file for all of them.
 """
 
 import asyncio
@@ -46,17 +46,17 @@ from nncache.bench.shared.plan import Poller
 from nncache.testbed import Cluster
 
 MAX_P99_S: Final = 1.0
-"""From the NameNode's acknowledgement of a file to the answer of each client that waits for it; the aim is 0.2 s."""
-MAX_BYTES: Final = 8_192  # of the proxy's memory, for each client that waits, with its connection
-MAX_OTHERS_P99_S: Final = 0.1  # of the polls of other clients while those who wait are answered
-ANSWER_TIMEOUT_S: Final = 10.0  # after the last acknowledgement; those who have no answer then have none
+"""Limit from the NameNode's acknowledgement of a file to the answer of each waiting client; the aim is 0.2 s."""
+MAX_BYTES: Final = 8_192  # of the proxy's memory, for each waiting client, including its connection
+MAX_OTHERS_P99_S: Final = 0.1  # of other clients' polls while the waiting clients are answered
+ANSWER_TIMEOUT_S: Final = 10.0  # timeout of the answers after the last acknowledgement
 
 ROOT: Final = "/bench-waiting"
 GLOB: Final = f"{ROOT}/*/*/_SUCCESS"
 CALLERS: Final = 2
-"""Of each path."""
-USERS: Final = 50  # in all; a path's callers are some of them
-ASKED_PER_S: Final = 1_000  # requests that one process sends in a second: a crowd that comes, not a flood
+"""Users that ask for each path."""
+USERS: Final = 50  # in total, shared by all paths
+ASKED_PER_S: Final = 1_000  # requests per second of one process: a steady arrival of clients, not a burst
 
 _PROCESSES: Final = 2
 _POLLERS: Final = 8
@@ -69,15 +69,15 @@ _OF_THE_GATE: Final = frozenset({"GetEditsFromTxidNumOps", "RollEditLogNumOps", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """Files that are waited for at once, and when they are made."""
+    """Files that clients wait for concurrently, and the times of their creation."""
 
     name: str  # of the directory
     waves: Sequence[tuple[float, Sequence[int]]]  # (seconds after the first wave, numbers of the files)
-    what: str  # it is, for people
+    what: str  # description for readers
 
     @property
     def paths(self) -> int:
-        """How many files there are."""
+        """The number of files."""
         return sum(len(numbers) for _, numbers in self.waves)
 
     def path(self, number: int) -> str:
@@ -85,24 +85,24 @@ class Series:
         return f"{ROOT}/{self.name}/{number:05}/_SUCCESS"
 
     def request(self, client: int, address: str) -> bytes:
-        """Return what a client sends; those of one path are CALLERS users."""
+        """Return a client's request; the clients of one path belong to CALLERS users."""
         number = client % self.paths
         user = f"user{(number + client // self.paths % CALLERS) % USERS}"
         return request_of(self.path(number), address, user=user)
 
 
 def evenly(paths: int, over_s: float) -> list[tuple[float, Sequence[int]]]:
-    """Return waves of one file each, from the first to the last in so many seconds."""
+    """Return waves of one file each, spread evenly over this duration in seconds."""
     return [(number * over_s / paths, (number,)) for number in range(paths)]
 
 
 def in_waves(paths: int) -> list[tuple[float, Sequence[int]]]:
-    """Return waves of nearly as many files each."""
+    """Return waves of nearly equal size, one each second."""
     return [(number * _WAVE_EVERY_S, range(number, paths, _WAVES)) for number in range(_WAVES)]
 
 
 async def _wait_for(pipe: Connection, address: str, series: Series, clients: range) -> None:
-    """Have the clients wait; answer the one order, until when to wait, with when each saw its file, and CPU seconds."""
+    """Run the waiting clients until the time received; send the time at which each saw its file, and CPU seconds."""
     those = (
         Poller(client, "", (client % series.paths,), at / ASKED_PER_S) for at, client in enumerate(clients)
     )
@@ -121,7 +121,7 @@ async def _wait_for(pipe: Connection, address: str, series: Series, clients: ran
 
 
 def wait_for(pipe: Connection, address: str, series: Series, clients: range) -> None:
-    """Do so in this process."""
+    """Run the waiting clients in this process; see `_wait_for` for the messages."""
     allow_connections(len(clients))
     gc.disable()
     uvloop.run(_wait_for(pipe, address, series, clients))
@@ -129,7 +129,7 @@ def wait_for(pipe: Connection, address: str, series: Series, clients: range) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Proxy:
-    """nncache before a NameNode, and what it takes."""
+    """nncache in front of a NameNode, and its resource usage."""
 
     hadoop: Cluster
     running: Running
@@ -142,11 +142,11 @@ class _Proxy:
 
     @property
     def cpu_s(self) -> float:
-        """What it has used of a CPU so far, in seconds."""
+        """CPU seconds since start."""
         return use_of(self.running.processes["proxy"])[0]
 
     def waiting(self, stack: ExitStack, series: Series) -> list[Connection]:
-        """Have all clients wait for their files, and return when all are held."""
+        """Start all clients, and return their pipes once the proxy holds all of them."""
         all_clients = (range(first, self.clients, _PROCESSES) for first in range(_PROCESSES))
         address = self.running.address
         waiting = (apart(wait_for, address, series, clients, ready_s=None) for clients in all_clients)
@@ -170,7 +170,7 @@ class _Proxy:
 )
 @click.option("--channel", default=str(Channel.ZOOKEEPER), type=click.Choice([str(each) for each in Channel]))
 def main(count: int, paths: int, over_s: float, quiet_s: float, channel: str) -> Result:
-    """Measure what clients that wait see, and what they cost."""
+    """Measure the delays and the cost of waiting clients."""
     allow_connections(count)
     plan = (
         Series(name="evenly", waves=evenly(paths, over_s), what=f"{paths:,} files in {over_s:g} s"),
@@ -200,9 +200,9 @@ def main(count: int, paths: int, over_s: float, quiet_s: float, channel: str) ->
 
 
 def rest(proxy: _Proxy, quiet_s: float) -> list[Figure]:
-    """Return what the clients cost while they wait and nothing changes."""
+    """Return the cost of the clients while they wait and nothing changes."""
     http = proxy.hadoop.namenodes[0].http
-    first, before = settled_calls(http), proxy.running.metrics()  # those of the first questions
+    first, before = settled_calls(http), proxy.running.metrics()  # without the initial requests
     cpu_s, probes = proxy.cpu_s, sum(proxy.running.upkeep().values())
     time.sleep(quiet_s)
     cpu_s = proxy.cpu_s - cpu_s
@@ -218,7 +218,7 @@ def rest(proxy: _Proxy, quiet_s: float) -> list[Figure]:
 
 
 def deliver(proxy: _Proxy, series: Series, pipes: Sequence[Connection]) -> list[Figure]:
-    """Make the files for which all wait; return when clients saw them, and what others saw meanwhile."""
+    """Create the files that the clients wait for; return the delays of the clients and of other clients' polls."""
     with apart(pollers.run, proxy.running.address, _POLLERS) as polling:
         before, cpu_s = proxy.running.metrics(), proxy.cpu_s
         acked = asyncio.run(make(proxy.hadoop, series))
@@ -256,7 +256,7 @@ def deliver(proxy: _Proxy, series: Series, pipes: Sequence[Connection]) -> list[
 
 
 async def make(hadoop: Cluster, series: Series) -> list[float]:
-    """Make the files, wave by wave; return when the NameNode acknowledged each, by the monotonic clock."""
+    """Create the files in waves; return the monotonic time of the NameNode's acknowledgement of each."""
     acked = [0.0] * series.paths
     async with changing(hdfs_of(hadoop), hadoop.superuser) as edits:
 

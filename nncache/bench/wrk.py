@@ -1,6 +1,6 @@
-"""Load by wrk, which asks what a script of it says.
+"""Load by wrk, which sends the requests of a script.
 
-`apt-get install wrk`. A script is Lua; its function `request` returns the bytes of the next request.
+`apt-get install wrk`. A script is in Lua; its function `request` returns the bytes of the next request.
 """
 
 import json
@@ -16,8 +16,8 @@ from typing import Final
 from nncache.testbed.errors import TestbedError
 from nncache.testbed.programs import find_program
 
-_TIMEOUT_S: Final = 20.0  # after which wrk counts a request as failed
-_LONGEST_S: Final = 600  # after which a load ends by itself
+_TIMEOUT_S: Final = 20.0  # wrk's timeout of a request
+_LONGEST_S: Final = 600  # maximum duration of a load
 _END_S: Final = 60.0
 _DONE: Final = """
 done = function(summary, latency)
@@ -68,37 +68,37 @@ end
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the clients saw."""
+    """The counts of the clients."""
 
     requests: int
-    failed: int  # lost connections, timeouts and replies of another status than 2xx and 3xx
-    p50_s: float  # of a request
+    failed: int  # lost connections, timeouts and replies with a status other than 2xx and 3xx
+    p50_s: float  # median latency of a request
 
 
 def round_robin(target: str, paths: int, *, request: str = "requests[number]", following: str = "") -> str:
-    """Return a script that makes requests one after the other; all arguments but `paths` are expressions of Lua.
+    """Return a script that sends requests in sequence; all arguments except `paths` are Lua expressions.
 
     Args:
-        target: of the request for the path with the number `path`.
-        paths: how many there are.
-        request: that is made, in terms of `number`; `requests` has those for all paths.
-        following: the next `number`; if not given, paths come round.
+        target: the request target for the path with the number `path`.
+        paths: the number of paths.
+        request: the request to send, in terms of `number`; `requests` holds one for each path.
+        following: the next `number`; empty: cycle through the paths.
     """
     following = following or f"(number + 1) % {paths}"
     return _ROUND_ROBIN.format(target=target, paths=paths, request=request, following=following)
 
 
 def ask_for(address: str, script: str, *, connections: int, seconds: int, scheme: str = "http") -> Counted:
-    """Load a server for so long."""
+    """Load a server for this duration, and return the counts."""
     with _command(address, script, connections, seconds, scheme) as command:
         return _counted(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def ask_times(address: str, script: str, *, connections: int, requests: int, within_s: int) -> None:
-    """Ask until so many requests are answered, each with 200 or 404."""
+    """Send requests until this number is answered with 200 or 404. Raises TestbedError on another status or timeout."""
     with _command(address, script + _STOP % requests, connections, within_s) as command:
         done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.stdout.endswith("}\n"):  # the time was over
+    if done.stdout.endswith("}\n"):  # wrk reached its time limit
         raise TestbedError(f"{address} has not answered {requests:,} requests in {within_s} s")
     if done.returncode:
         raise TestbedError(f"{address} has not answered {requests:,} requests: {done.stdout + done.stderr}")
@@ -106,7 +106,7 @@ def ask_times(address: str, script: str, *, connections: int, requests: int, wit
 
 @contextmanager
 def loading(address: str, script: str, *, connections: int) -> Iterator[list[Counted]]:
-    """Load a server until the end of the block; the list has then what the clients saw."""
+    """Load a server until the end of the block, then append the counts to the list."""
     counted = list[Counted]()
     with (
         _command(address, script, connections, _LONGEST_S) as command,
@@ -114,7 +114,7 @@ def loading(address: str, script: str, *, connections: int) -> Iterator[list[Cou
     ):
         try:
             yield counted
-            process.send_signal(signal.SIGINT)  # it sums up
+            process.send_signal(signal.SIGINT)  # wrk prints its summary
             output, _ = process.communicate(timeout=_END_S)
         except BaseException:
             process.kill()
@@ -123,15 +123,15 @@ def loading(address: str, script: str, *, connections: int) -> Iterator[list[Cou
 
 
 def held(script: str, gate: Path, longest_s: int) -> str:
-    """Return the script, asking for nothing until the file `gate` exists: all connections are begun meanwhile.
+    """Return the script, changed to send no request before the file `gate` exists; all connections open before that.
 
-    A server that is busy with some connections takes others late.
+    A server that is busy with some connections accepts others late.
     """
     return script + _HOLD % (longest_s, gate, gate)
 
 
 def _counted(output: str) -> Counted:
-    """Read what `done` has printed, behind all else."""
+    """Parse the last line of the output, which `done` prints."""
     return Counted(**json.loads(output.splitlines()[-1]))
 
 

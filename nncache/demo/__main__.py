@@ -1,4 +1,4 @@
-"""`python -m nncache.demo`: from nothing to a running system, its story, and its end."""
+"""`python -m nncache.demo`: start a system, play its story, and stop it."""
 
 import http.client
 import os
@@ -18,11 +18,11 @@ from nncache.testbed import TestbedError
 from nncache.testbed.ending import signals_end_it, wait_for_the_end
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, SUPPORTED_HADOOP_VERSIONS
 
-FAILED: Final = 1  # exit code when a step did not come true, and when the demo could not run
+FAILED: Final = 1  # exit code if a step fails, or the demo cannot run
 
 BAD_OPTION: Final = 2
 INTERRUPTED: Final = 130
-"""Exit code when a signal came before the story had ended (as a shell has it for SIGINT)."""
+"""Exit code if a signal arrives before the end of the story (a shell's code for SIGINT)."""
 
 CONSEQUENCES: Final = {
     "": "",
@@ -36,18 +36,18 @@ CONSEQUENCES: Final = {
         "fails, and no answer was wrong."
     ),
 }
-"""Why the story fails without a part of the system, by DEMO_WITHOUT."""
+"""For each value of DEMO_WITHOUT, why the story fails without that part of the system."""
 
 _START: Final = (DemoError, TestbedError, subprocess.SubprocessError)
 _OUTSIDE: Final = (*_START, HadoopError, aiohttp.ClientError, http.client.HTTPException, OSError)
-"""What can go wrong outside the demo's own code; TimeoutError is an OSError."""
+"""The errors from outside the demo's own code; TimeoutError is an OSError."""
 
 
 def main(environ: Mapping[str, str] = os.environ, stream: IO[str] | None = None) -> int:
     """Run the demo and return its exit code.
 
-    HADOOP is the release, DEMO_WITHOUT what is left out to show that the checks can fail, SECURE=1 another story,
-    LIGHT=1 a short one without Java.
+    HADOOP is the release. DEMO_WITHOUT names a part to leave out, to show that the checks can fail. SECURE=1 plays the
+    story with Kerberos, LIGHT=1 a short one without Java.
     """
     version = environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
     without, secure, light = (environ.get(key, "") for key in ("DEMO_WITHOUT", "SECURE", "LIGHT"))
@@ -95,9 +95,9 @@ def _running(
 
 
 def _play(story: Story, consequence: str, terminal: Terminal) -> int:
-    """Play all chapters, say what became of them, and return the exit code.
+    """Play all chapters, print the results, and return the exit code.
 
-    A chapter that breaks off is a step that did not come true.
+    A chapter that ends with an error counts as a failed step.
     """
     steps: list[Step] = []
     for number, chapter in enumerate(story.chapters, 1):
@@ -125,7 +125,7 @@ def _play(story: Story, consequence: str, terminal: Terminal) -> int:
 
 
 if __name__ == "__main__":
-    # A second signal after the stopping must not change the exit code.
+    # A second signal after the stop must not change the exit code.
     with signals_end_it(then_ignored=True):
         code = main()
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""Clients that read through the proxy, and what they see of a change. Times are seconds of `time.monotonic`."""
+"""Clients that read through the proxy, and how they see a change. Times are `time.monotonic` seconds."""
 
 import http.client
 import threading
@@ -18,16 +18,16 @@ from nncache.testbed.asker import Asker
 BOUND_S: Final = 3.0  # the proxy's default `max_staleness_s`: no answer is older, whatever fails
 
 INTERVAL_S: Final = 0.01
-"""Between two reads of one poller: small beside what is measured, little work for two cores."""
+"""Interval between two reads of one poller: small compared with the measured times, and a light load for two cores."""
 
 PATIENCE_S: Final = BOUND_S + 1.0
-"""How long to wait for a change: past the bound, so that a violation of it is seen."""
+"""Timeout of waiting for a change: longer than the bound, so that a violation is seen."""
 
 _REMEMBER_S: Final = 5.0
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the text is one line for the terminal."""
+    """The demo cannot continue; the text is one line for the terminal."""
 
 
 class Question(NamedTuple):
@@ -38,7 +38,7 @@ class Question(NamedTuple):
 
 
 class View(NamedTuple):
-    """What a reply says: its status code (0: no reply came) and, of a file, the length in bytes."""
+    """The status code of a reply (0: no reply arrived) and, for a file, its length in bytes."""
 
     status: int
     length: int | None = None
@@ -55,7 +55,7 @@ Expected = Mapping[Question, View]  # the right answer to each question
 
 
 class Read(NamedTuple):
-    """One read: what it showed, whether nncache answered it from memory, and when it was."""
+    """One read: its view, whether nncache answered it from memory, and its times."""
 
     question: Question
     view: View
@@ -65,21 +65,21 @@ class Read(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether there was no reply, or a server error (RFC 9110, section 15.6)."""
+        """Whether the read got no reply or a server error (RFC 9110, section 15.6)."""
         return self.view.status == 0 or self.view.status >= http.client.INTERNAL_SERVER_ERROR
 
 
 class Observed(NamedTuple):
-    """What clients saw of one change."""
+    """How clients saw one change."""
 
-    # of each client that saw the change of its answer: from the acknowledgement to the start of its first
-    # read that showed it; 0 when that read began before
+    # for each client that saw its answer change: from the acknowledgement to the start of its first read with the new
+    # answer; 0 if that read started earlier
     delays_s: list[float]
     wrong: list[str]  # a line for each client whose last answer was wrong
-    reads: int  # begun after the acknowledgement
-    # from the acknowledgement to the start of the last read with a wrong answer; 0 when there was none
+    reads: int  # started after the acknowledgement
+    # from the acknowledgement to the start of the last read with a wrong answer; 0 if there is none
     oldest_s: float
-    failed: int  # reads without a reply or with a server error, before or after it
+    failed: int  # reads without a reply or with a server error, before or after the acknowledgement
 
 
 def seen_in_time(title: str, *changes: Observed) -> Step:
@@ -98,14 +98,14 @@ def seen_in_time(title: str, *changes: Observed) -> Step:
 
 
 class Clients:
-    """Clients of one proxy; `reads` are all that they have made, and can be looked at any time."""
+    """Clients of one proxy; `reads` holds all their reads and may be inspected at any time."""
 
     def __init__(self, proxy: str) -> None:
         self.reads: list[Read] = []
         self._proxy = proxy
 
     def read(self, question: Question, connection: Asker | None = None) -> Read:
-        """Ask once; no reply, or one that cannot be parsed, is a read too."""
+        """Read once. A read without a reply, or with one that cannot be parsed, also counts."""
         asker = connection or Asker(self._proxy)
         started_at = time.monotonic()
         try:
@@ -122,7 +122,7 @@ class Clients:
 
     @contextmanager
     def polling(self, questions: Iterable[Question]) -> Iterator[None]:
-        """Let a client ask each question over and over."""
+        """Poll each question with its own client until the end of the block."""
         ending, questions = threading.Event(), tuple(questions)
 
         def poll(number: int) -> None:
@@ -145,7 +145,7 @@ class Clients:
     def until(
         self, expected: Expected, timeout_s: float, *, since: float = 0.0, from_memory: bool = False
     ) -> bool:
-        """Wait until the last read of each question was begun since then and answered so (and from memory)."""
+        """Wait for a last read of each question since `since` with its view (and from memory); False on timeout."""
 
         def is_so(question: Question) -> bool:
             last = self._last(question)
@@ -161,10 +161,10 @@ class Clients:
         return True
 
     def until_in_memory(self, expected: Expected) -> None:
-        """Wait until all are answered like this, from memory: else seeing a change would prove nothing.
+        """Wait until all questions are answered from memory with these views: otherwise a change would prove nothing.
 
         Raises:
-            DemoError: it does not happen in time.
+            DemoError: this does not happen in time.
         """
         if not self.until(expected, _REMEMBER_S, since=time.monotonic(), from_memory=True):
             seen = [str(last.view) for last in map(self._last, expected) if last is not None]
@@ -173,7 +173,7 @@ class Clients:
     def change(
         self, write: Callable[[], object], before: Expected, after: Expected, linger_s: float = 0.0
     ) -> Observed:
-        """Write while they poll, until all see it or PATIENCE_S is over, and return what they see of it."""
+        """Write while the clients poll. Wait until all see it, or for PATIENCE_S, and return how they saw it."""
         begun_at = time.monotonic()
         write()
         acknowledged_at = time.monotonic()

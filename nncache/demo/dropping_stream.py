@@ -1,6 +1,6 @@
-"""A channel that claims to have read every change and delivers none.
+"""A channel that claims to have read every change, and delivers none.
 
-Never for use: with it the story must fail, which shows that its checks can.
+Only for the demo: the story must fail with it, which proves that its checks can fail.
 """
 
 from nncache.invalidation.follower.stream import ZooKeeperInotifyEventInputStream
@@ -8,7 +8,7 @@ from nncache.invalidation.stream import Covered, Filters, StreamItem
 
 
 class DroppingStream(ZooKeeperInotifyEventInputStream):
-    """ZooKeeper's channel without its changes: breaks S1 and S2 of InotifyEventInputStream, and nothing else."""
+    """ZooKeeper's channel without its changes: it violates only S1 and S2 of InotifyEventInputStream."""
 
     async def __anext__(self) -> StreamItem:
         """Return the next set of filters, or the next claim to have read everything."""

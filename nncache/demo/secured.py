@@ -1,4 +1,4 @@
-"""The story of `make demo SECURE=1`: on a cluster with Kerberos, alice's ticket decides what she sees."""
+"""The story of `make demo SECURE=1`: on a cluster with Kerberos, a caller's ticket decides the answers."""
 
 import asyncio
 import base64
@@ -35,13 +35,13 @@ from nncache.testbed.spec import HOST_NAME, REALM
 OWNER: Final = "alice"
 STRANGER: Final = "bob"
 PRIVATE: Final = f"/user/{OWNER}/private"
-"""The directory in which everything happens: its owner alone may enter it."""
+"""The directory of all files of the story; only its owner may enter it."""
 SECRET: Final = f"{PRIVATE}/salaries"
 
 _TIMEOUT_S: Final = 30.0
 _ASKED: Final = 20
 _FORWARDED_AT_MOST: Final = 5
-"""Questions with a new credential that the NameNode may answer: the first of each directory on the way."""
+"""Reads with a new credential that the NameNode may answer: the first one for each directory of the path."""
 
 _REFUSED: Final = 5
 
@@ -49,7 +49,7 @@ Fields = Sequence[tuple[str, str]]
 
 
 class System(NamedTuple):
-    """What runs, and how clients reach the proxy: its address for TLS, and the authority that they trust."""
+    """The running system, the proxy's TLS address, and the certificate authority that clients trust."""
 
     cluster: Cluster
     kdc: Kdc
@@ -60,16 +60,16 @@ class System(NamedTuple):
     def ask(
         self, path: str, op: str = "GETFILESTATUS", fields: Fields = (), query: str = "", method: str = "GET"
     ) -> RawReply:
-        """Ask the proxy once, over TLS, on a connection of its own."""
+        """Send one request to the proxy, over TLS, on a new connection."""
         with Asker(self.address, self.authority.client_context()) as asker:
             return asker.ask(method, f"{PREFIX}{path}?op={op}{query}", headers=fields)
 
     def ask_often(self, fields: Fields, query: str = "", times: int = _REFUSED) -> list[RawReply]:
-        """Ask for what only its owner may see."""
+        """Request the owner's secret repeatedly, and return the answers."""
         return [self.ask(SECRET, fields=fields, query=query) for _ in range(times)]
 
     def log_in(self, user: str, path: str) -> tuple[RawReply, str]:
-        """Ask with a ticket of this user; return the answer, and what is wrong with the server's own token."""
+        """Request a path with a user's ticket; return the answer, and the error in the server's token, if any."""
         identity = identity_of(KerberosSettings(ticket_cache=f"FILE:{self.kdc.kinit(user)}"), time.monotonic)
         assert identity is not None
 
@@ -85,14 +85,14 @@ class System(NamedTuple):
         return asyncio.run(negotiate())
 
     def cookie(self, user: str) -> Fields:
-        """Return the field with the cookie that this user's ticket gets."""
+        """Return the header field with the cookie that the proxy returns for this user's ticket."""
         answer, trouble = self.log_in(user, "/")
         if not answer.header("Set-Cookie") or trouble:
             raise DemoError(f"{user} gets no cookie: {answer.status} {trouble}")
         return _cookie_of(answer)
 
     def make_private(self) -> None:
-        """Make what only its owner may see, at the NameNode, as HDFS's superuser."""
+        """Create the owner's private files at the NameNode, as HDFS's superuser."""
         namenode, superuser = self.cluster.namenodes[0], self.cluster.superuser
         for path, change in (
             (SECRET, "MKDIRS"),
@@ -114,12 +114,12 @@ def _cookie_of(answer: RawReply) -> Fields:
 
 @contextmanager
 def running(hadoop_version: str, terminal: Terminal) -> Iterator[Story]:
-    """Start everything, and stop it when the context ends, however that comes.
+    """Start the system, yield its story, and stop the system when the context ends, also on an error.
 
-    This process and those that it starts become clients of the cluster's KDC.
+    This process and its children become clients of the cluster's KDC.
 
     Raises:
-        TestbedError, DemoError: something is missing, with its packages, or does not start; nothing is left running.
+        TestbedError, DemoError: a program is missing (the text names its packages) or does not start; none is running.
     """
     find_programs(*PROGRAMS)
     try:
@@ -151,7 +151,7 @@ def running(hadoop_version: str, terminal: Terminal) -> Iterator[Story]:
 
 
 def hints(system: System) -> tuple[tuple[str, str], ...]:
-    """Return what to try on the running system: purpose, and a line to copy."""
+    """Return suggestions for the running system: a purpose, and a line to copy."""
     environ = " ".join(f"{name}={value}" for name, value in system.kdc.environ().items())
     own = keytab(system.kdc.directory, OWNER)
     url = f"https://{system.address}{PREFIX}{SECRET}?op=GETFILESTATUS"
@@ -173,7 +173,7 @@ def _seen(answers: Sequence[RawReply]) -> str:
 
 
 def _from_memory(title: str, answers: Sequence[RawReply]) -> Step:
-    """Judge questions with a credential that the NameNode accepts: the first few are its own to answer."""
+    """Judge reads with a credential that the NameNode accepts; the NameNode itself may answer the first few."""
     least = len(answers) - _FORWARDED_AT_MOST
     right = all(each.status == OK and each.body == answers[0].body for each in answers)
     expected = f"200 each time, at least {least} of {len(answers)} from memory"
@@ -181,7 +181,7 @@ def _from_memory(title: str, answers: Sequence[RawReply]) -> Step:
 
 
 def _refused(title: str, answers: Sequence[RawReply], status: int, words: bytes = b"") -> Step:
-    """Judge questions that the NameNode has to refuse each time, with these words."""
+    """Judge reads that the NameNode must refuse each time, with these words."""
     right = all(
         each.status == status and not each.is_hit and words in each.body and b"FileStatus" not in each.body
         for each in answers

@@ -1,4 +1,4 @@
-"""The chapters of the story: what is done while clients poll."""
+"""The chapters of the story: changes and faults while clients poll."""
 
 import asyncio
 import sys
@@ -48,17 +48,17 @@ _JOB: Final = f"{WORKFLOW}/job"
 
 _WHOLE: Final = View(200, len(_CONTENT))
 _POLL_S: Final = 2.0
-_MAX_CALLS_SHARE: Final = 0.05  # of the reads of a file that does not change
+_MAX_CALLS_SHARE: Final = 0.05  # calls per read of a file that does not change
 _DAYS: Final = 5
-_RENAMES: Final = 6  # even: in the end the directory has its first name again
+_RENAMES: Final = 6  # even: the directory ends with its first name
 _LOCKS: Final = 3
-_LINGER_S: Final = BOUND_S + 0.3  # after the last lock: some reads past the bound
+_LINGER_S: Final = BOUND_S + 0.3  # polling after the last lock, so that some reads are past the bound
 _OWN_WRITES: Final = 20
 _PARTS: Final = 100
 _LEAST_TRANSACTIONS_A_WRITE: Final = 10
 _AT_ONCE: Final = 8
-_SETTLE_S: Final = 1.0  # for other events and writes that might come
-_RESUME_S: Final = 5.0  # how long after an outage answers may take to come from memory again
+_SETTLE_S: Final = 1.0  # wait for unexpected further events and writes
+_RESUME_S: Final = 5.0  # limit from the end of an outage until answers come from memory again
 
 _FIND_BY_NAME: Final = """
 import sys, nncache
@@ -68,7 +68,7 @@ with nncache.connect(zookeeper=sys.argv[1]) as proxies:
 
 
 def make_home(system: ProxiedNameNode) -> None:
-    """Make the owner's home and the directory of the first file."""
+    """Create the owner's home and the directory of the first file."""
     home = f"/user/{OWNER}"
     system.write(lambda root: root.mkdirs(home), user=system.superuser)
     system.write(lambda root: root.set_owner(home, OWNER), user=system.superuser)
@@ -101,7 +101,7 @@ class _Change(NamedTuple):
 
 
 def _observe(system: ProxiedNameNode, changes: Iterable[_Change]) -> list[Observed]:
-    """Make each change while pollers are answered from memory; stop after the first that a client does not see."""
+    """Make each change while pollers get answers from memory; stop after the first change that a client misses."""
     seen: list[Observed] = []
     for change in changes:
         clients, write = system.clients, partial(system.write, change.write)
@@ -180,7 +180,7 @@ def _writing(system: ProxiedNameNode) -> tuple[Step, ...]:
             system.write(lambda writer: writer.delete(bob.path), through_proxy=True)
         else:
             system.write(lambda writer: writer.create(bob.path, _CONTENT), through_proxy=True)
-            system.own_at_most += bob.path.count("/") + 1  # one for each level, the root's too
+            system.own_at_most += bob.path.count("/") + 1  # one for each level, including the root
         if (view := system.clients.read(bob).view) != then:
             stale.append(view)
     seen_by_bob = f"{_OWN_WRITES - len(stale)} of {counted(_OWN_WRITES, 'write')}"
@@ -225,7 +225,7 @@ def _subscribing(system: System) -> tuple[Step, ...]:
 
 
 async def _run_job(job: WebHdfs) -> None:
-    """Write the part files, a few at a time, and move each to its place, as FileOutputCommitter does."""
+    """Write the part files, a few concurrently, and rename each into place, as FileOutputCommitter does."""
     a_few = asyncio.Semaphore(_AT_ONCE)
 
     async def write(number: int) -> None:
@@ -255,9 +255,9 @@ def _breaking(
     meanwhile: str,
     afterwards: str,
 ) -> tuple[Step, ...]:
-    """Break it, change twice, mend it, and change again once answers come from memory; clients poll throughout.
+    """Break a part, make two changes, mend it, and make another once answers come from memory; clients poll throughout.
 
-    It is mended whatever happens in between. `name` is that of its files, which no other chapter uses.
+    The part is mended even after an error. `name` makes the chapter's file names unique.
     """
     calm, storm = f"{WORKFLOW}/{name}-calm/_SUCCESS", f"{WORKFLOW}/{name}-storm/_SUCCESS"
     there, gone = (
@@ -283,7 +283,7 @@ def _breaking(
         is_back = clients.until(there, 2 * _RESUME_S, since=mended_at, from_memory=True)
         resumed_s = time.monotonic() - mended_at
         again = clients.change(delete, there, gone)
-    # While it is being mended it is not known outside since when a hit is right again.
+    # During the mend, an outside observer cannot tell from when on a hit is valid again.
     reads = [read for read in clients.reads if begun_at <= read.started_at <= mended_at]
     failed = sum(read.failed for read in reads)
     hits_s = [read.started_at - broken_at for read in reads if read.is_hit and read.started_at < mending_at]
@@ -308,7 +308,7 @@ def _kill_publisher(system: System) -> None:
 
 def _start_publisher(system: System) -> None:
     if system.publisher is not None:
-        system.own_at_most += 1  # it reads the filter's definition: the NameNode looks it up for that
+        system.own_at_most += 1  # it reads the filter's definition, which costs the NameNode a lookup
         system.publisher.start()
 
 
@@ -325,14 +325,14 @@ def _balancing(system: System, before: Counter[str]) -> tuple[Step, ...]:
 
 @contextmanager
 def running(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[Story]:
-    """Start the system, but for what DEMO_WITHOUT names, and return its story; see `started`."""
+    """Start the system without the part that DEMO_WITHOUT names, and yield its story; see `started`."""
     with started(hadoop_version, without, terminal) as system:
         yield Story(chapters(system), hints(system), system.proxy)
 
 
 @contextmanager
 def running_light(terminal: Terminal) -> Iterator[Story]:
-    """Start a light cluster and a proxy, and return what a NameNode and a proxy alone can show, without Java."""
+    """Start a light cluster and a proxy, without Java, and yield the story that needs no other parts."""
     with started_light(terminal) as system:
         make_home(system)
         http, proxy = system.namenode_http, system.proxy
@@ -347,7 +347,7 @@ def running_light(terminal: Terminal) -> Iterator[Story]:
 
 
 def changing(system: ProxiedNameNode, linger_s: float = 0.0) -> tuple[Chapter, ...]:
-    """Return the chapters that need a NameNode and a proxy and no more; after the last lock it lingers so long."""
+    """Return the chapters that need only a NameNode and a proxy; clients poll for `linger_s` after the last lock."""
     return (
         Chapter(
             "The job finishes",
@@ -377,7 +377,7 @@ def changing(system: ProxiedNameNode, linger_s: float = 0.0) -> tuple[Chapter, .
 
 
 def chapters(system: System) -> tuple[Chapter, ...]:
-    """Return the chapters; counts begin now."""
+    """Return the chapters; the last one checks the counts from now on."""
     relay, zookeeper = system.relay, system.zookeeper.process
     kill, start = partial(_kill_publisher, system), partial(_start_publisher, system)
     breaking = partial(partial, _breaking, system)
@@ -429,7 +429,7 @@ def chapters(system: System) -> tuple[Chapter, ...]:
 
 
 def hints(system: System) -> tuple[tuple[str, str], ...]:
-    """Return what to try on the running system: purpose, and a line to copy."""
+    """Return suggestions for the running system: a purpose, and a line to copy."""
     namenode, zookeeper, admin = system.namenode_http, system.zookeeper.address, system.proxy.admin
     target = f"/webhdfs/v1{_FIRST_FILE}"
     reading = f"curl -i 'http://{system.proxy.address}{target}?op=GETFILESTATUS&user.name=bob'"

@@ -25,7 +25,7 @@ NAMESERVICE: Final = "ns1"
 FILTER: Final = "workflows"
 OWNER: Final = "alice"
 WORKFLOW: Final = "/user/alice/workflow"
-"""The directory in which everything happens."""
+"""The directory of all files of the story."""
 
 BEAN: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
 """org.apache.hadoop.hdfs.server.namenode.metrics.NameNodeMetrics."""
@@ -34,28 +34,28 @@ GLOB: Final = "/user/*/workflow/*/_SUCCESS"
 _MARKS: Final = "ListSnapshottableDirOps"
 _DROPS_CHANGES: Final = ("--channel", "nncache.demo.dropping_stream:DroppingStream")
 _COMMAND_TIMEOUT_S: Final = 30.0
-_COUNTERS_TIMEOUT_S: Final = 15.0  # they are a copy, renewed once in a metrics period
+_COUNTERS_TIMEOUT_S: Final = 15.0  # JMX renews its copy once in each metrics period
 
 
 class CallCounter:
-    """Reads a count of NameNodeActivity, and makes sure that the figure is not an old one.
+    """Reads a counter of NameNodeActivity, and ensures that the value is current.
 
-    JMX shows a copy of the counters that is up to a period old. So it asks for the snapshottable directories, which
-    nothing else here does: the copy that counts this call counts every call before it as well.
+    JMX shows a copy of the counters that is up to one metrics period old. So the reader lists the snapshottable
+    directories, which no other client here does: a copy that counts this call also counts all earlier calls.
     """
 
     def __init__(self, namenode_http: str, user: str, counted: str = "FileInfoOps") -> None:
-        """Count at this address; `user` sends the marks, `counted` names the count."""
+        """Read at this address; `user` sends the marker calls, `counted` is the name of the counter."""
         self._namenode = namenode_http
         self._target = f"/webhdfs/v1/?op=GETSNAPSHOTTABLEDIRECTORYLIST&user.name={user}"
         self._counted = counted
-        self._awaited: int | None = None  # marks that the copy must have
+        self._awaited: int | None = None  # marker calls that the copy must include
 
     def calls(self) -> int:
-        """Return the calls so far, those of this moment included. Takes up to a metrics period.
+        """Return the current value of the counter. Takes up to one metrics period.
 
         Raises:
-            DemoError: the counters do not move, or there are none.
+            DemoError: the counters do not change, or do not exist.
         """
         self._awaited = 1 + (self._counters()[_MARKS] if self._awaited is None else self._awaited)
         with Asker(self._namenode) as asker:
@@ -76,19 +76,19 @@ class CallCounter:
 
 @dataclass(kw_only=True)
 class ProxiedNameNode:
-    """A NameNode with a proxy before it, and clients of both."""
+    """A NameNode with a proxy in front of it, and clients of both."""
 
     namenode_http: str  # the NameNode's own address
     superuser: str
     proxy: Proxy
     loop: asyncio.Runner  # runs the client of the story's writers
     clients: Clients  # of the proxy, with all reads of the story
-    own_at_most: int = 0  # calls that nncache may have made by itself
+    own_at_most: int = 0  # upper limit of the calls that nncache itself has made
 
     def write(
         self, calls: Callable[[WebHdfs], Awaitable[object]], *, user: str = OWNER, through_proxy: bool = False
     ) -> None:
-        """Let a user do this at the NameNode itself, or through the proxy."""
+        """Make the calls as a user, at the NameNode itself or through the proxy."""
 
         async def do() -> None:
             address = self.proxy.address if through_proxy else self.namenode_http
@@ -100,16 +100,16 @@ class ProxiedNameNode:
 
 @dataclass(kw_only=True)
 class System(ProxiedNameNode):
-    """What runs, and clients of it."""
+    """The whole running system, and its clients."""
 
     cluster: Cluster
     zookeeper: ZooKeeper
-    relay: Relay  # through it publisher and proxy reach the NameNode's RPC port
+    relay: Relay  # publisher and proxy reach the NameNode's RPC port through it
     publisher: Publisher | None
     counter: CallCounter
 
     def totals(self) -> Counter[str]:
-        """Return what the proxy (`hits`, `shared`) and the NameNode (`calls` of getFileInfo) have counted by now."""
+        """Return the counters of the proxy (`hits`, `shared`) and of the NameNode (`calls` of getFileInfo)."""
         figures = self.proxy.metrics()
         hits, shared = (
             round(figures.get(f'nncache_requests_total{{result="{result}"}}', 0.0))
@@ -120,11 +120,11 @@ class System(ProxiedNameNode):
 
 @contextmanager
 def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[System]:
-    """Start all parts but those that DEMO_WITHOUT names, and stop them when the context ends.
+    """Start all parts except the one that DEMO_WITHOUT names, and stop them when the context ends.
 
     Raises:
-        TestbedError: something is missing or does not start; nothing is left running then.
-        subprocess.SubprocessError: the filter can't be added.
+        TestbedError: a program is missing or does not start; no part is left running.
+        subprocess.SubprocessError: the filter cannot be added.
     """
     with ExitStack() as stack:
         with terminal.working("A real HDFS on this machine, NameNode and DataNode, and a ZooKeeper") as say:
@@ -166,7 +166,7 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
 
 @contextmanager
 def started_light(terminal: Terminal) -> Iterator[ProxiedNameNode]:
-    """Start a light cluster and a proxy that follows its edits itself, and stop them when the context ends."""
+    """Start a light cluster and a proxy that reads its edits itself, and stop them when the context ends."""
     with ExitStack() as stack:
         namenode, superuser = LightCluster(), own_user()
         what = "A light cluster: NameNode and DataNode in one process, without Java"
@@ -187,7 +187,7 @@ def started_light(terminal: Terminal) -> Iterator[ProxiedNameNode]:
 def start(
     stack: ExitStack, terminal: Terminal, what: str, program: Program, wait: Callable[[], None] | None = None
 ) -> None:
-    """Start a program of nncache's until the stack ends, show how it is started, and wait until it does its work."""
+    """Start a program of nncache until the stack closes, print its command line, and call `wait` if given."""
     with terminal.working(what) as say:
         say(f"$ {typed(*program.typed)}")
         stack.enter_context(program)
@@ -196,7 +196,7 @@ def start(
 
 
 def typed(*arguments: str) -> str:
-    """Return the line that a person would type here for `nncache ARGUMENTS`."""
+    """Return the shell line for `nncache ARGUMENTS` in the current directory."""
     command, here = Path(sys.executable).with_name("nncache"), Path.cwd()
     return shlex.join(
         (str(command.relative_to(here) if command.is_relative_to(here) else command), *arguments)
@@ -204,9 +204,9 @@ def typed(*arguments: str) -> str:
 
 
 def output_of(*command: str) -> str:
-    """Run a command to its end, and return what it printed; its errors go to the terminal.
+    """Run a command to completion, and return its output; its standard error goes to the terminal.
 
     Raises:
-        subprocess.SubprocessError: it failed, or takes too long.
+        subprocess.SubprocessError: the command failed or timed out.
     """
     return subprocess.check_output(command, stdin=subprocess.DEVNULL, text=True, timeout=_COMMAND_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""How the story looks, on a terminal and elsewhere."""
+"""The output of the story, on a terminal and elsewhere."""
 
 import textwrap
 import time
@@ -15,7 +15,7 @@ _WIDTH = 110
 
 
 class Step(NamedTuple):
-    """What should be seen, and what was."""
+    """The expected and the actual result of one check."""
 
     title: str
     expected: str
@@ -24,7 +24,7 @@ class Step(NamedTuple):
 
 
 class Chapter(NamedTuple):
-    """A title, what happens, and how it is played; an error that `play` raises is a step that did not come true."""
+    """A title, a plot, and the function that plays it; an error from `play` counts as a failed step."""
 
     title: str
     plot: str
@@ -32,7 +32,7 @@ class Chapter(NamedTuple):
 
 
 class Story(NamedTuple):
-    """The chapters of a running system, and what to try on it afterwards: purpose, and a line to copy."""
+    """The chapters of a running system, and hints for it afterwards: a purpose, and a line to copy."""
 
     chapters: Sequence[Chapter]
     hints: Sequence[tuple[str, str]]
@@ -52,7 +52,7 @@ def counted(number: int, noun: str) -> str:
 
 
 class Terminal:
-    """Writes everything to one stream."""
+    """Writes all output to one stream."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._console = Console(file=stream, highlight=False, emoji=False, markup=False, width=_WIDTH)
@@ -60,25 +60,25 @@ class Terminal:
         self._yes, self._no = ("✓", "✗") if can_tick else ("ok", "NO")
 
     def say(self, line: str, style: str = "") -> None:
-        """Write a line as it is, never folded: it may be there to be copied."""
+        """Write a line unchanged and never wrapped, so that it can be copied."""
         self._console.print(Text(line, style=style), soft_wrap=True)
 
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
-        """Say that this is under way and how it goes on; at the end, what it took."""
+        """Print that this work has started; yield a printer of its progress; print its duration at the end."""
         began = time.monotonic()
         self.say(what)
         yield lambda line: self.say(f"  {line}", "dim")
         self._tick(f"{what}, {time.monotonic() - began:.1f} s", came_true=True)
 
     def chapter(self, number: int, chapter: Chapter) -> None:
-        """Say what a chapter is about, before it is played."""
+        """Print the title and the plot of a chapter, before it is played."""
         self.say(f"\n{number}. {chapter.title}", "bold")
         for line in textwrap.wrap(chapter.plot, _WIDTH - 3):
             self.say(f"   {line}", "dim")
 
     def step(self, step: Step) -> None:
-        """Write what became of a step."""
+        """Print the result of a step."""
         self._tick(f"{step.title}: {step.seen}", came_true=step.came_true)
         if not step.came_true:
             self.say(f"     expected: {step.expected}")

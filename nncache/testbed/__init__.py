@@ -1,7 +1,7 @@
 """A real cluster for development, tests, the demo and benchmarks.
 
-What goes wrong is a `TestbedError` (errors.py): a `MissingToolError` names the package to install, a `StartError` ends
-with the last lines of the log of the server that ended or was not up in time, and then nothing is left running.
+Failures are `TestbedError`s (errors.py). A `MissingToolError` names the package to install. A `StartError` ends with
+the last log lines of the server that died or was not up in time; no process is left running then.
 """
 
 from nncache.testbed.cluster import Cluster, NameNode

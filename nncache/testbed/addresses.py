@@ -1,4 +1,4 @@
-"""Where the servers of a cluster listen."""
+"""The addresses of a cluster's servers."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -9,20 +9,20 @@ from nncache.testbed.spec import ClusterSpec
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where one NameNode or JournalNode listens ("host:port").
+    """The listening addresses of one NameNode or JournalNode, as "host:port".
 
-    `http` is empty where it serves HTTPS alone, `https` where it serves no HTTPS.
+    `http` is empty if the server serves HTTPS alone, `https` if it serves no HTTPS.
     """
 
     http: str
     rpc: str
     https: str = ""
-    id: str = ""  # of a NameNode, within the nameservice
+    id: str = ""  # a NameNode's id within the nameservice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
-    """Where HDFS's servers of a cluster listen, as "host:port"; what the cluster does not have is empty."""
+    """The addresses of a cluster's HDFS servers, as "host:port"; empty for servers that the cluster does not have."""
 
     namenodes: tuple[ServerAddress, ...]
     datanode_data: str = ""
@@ -33,7 +33,7 @@ class Addresses:
 
     @classmethod
     def leased(cls, spec: ClusterSpec, ports: PortLease) -> Self:
-        """Take a port for each address that a cluster of this kind has."""
+        """Lease a port for each address that a cluster of this spec has."""
 
         def take(wanted: int = 0, *, needed: bool = True) -> str:
             return f"{spec.host}:{ports.take(wanted)}" if needed else ""

@@ -1,4 +1,4 @@
-"""A plain HTTP client that shows replies as they came: raw target out, repeated headers and raw body in."""
+"""A plain HTTP client. It sends the target unchanged, and keeps a reply's repeated headers and raw body."""
 
 import http.client
 import ssl
@@ -12,28 +12,28 @@ Fields = Mapping[str, str] | Iterable[tuple[str, str]]  # header fields, in orde
 
 @dataclass(frozen=True, slots=True)
 class RawReply:
-    """A reply as it was read, without its message framing."""
+    """A reply as received, without its message framing."""
 
     status: int
-    headers: tuple[tuple[str, str], ...]  # in order, repeated ones repeated
+    headers: tuple[tuple[str, str], ...]  # in order, duplicates included
     body: bytes
-    started_at: float  # `time.monotonic()` before the request was sent and after the body was read
-    ended_at: float
+    started_at: float  # `time.monotonic()` before the request was sent
+    ended_at: float  # `time.monotonic()` after the body was read
 
     def header(self, name: str) -> str:
-        """Return the values of a header, joined; empty when there is none."""
+        """Return a header's values, joined by ", "; an empty string if it is missing."""
         return ", ".join(value for key, value in self.headers if key.lower() == name.lower())
 
     @property
     def is_hit(self) -> bool:
-        """Whether nncache says that it answered from memory."""
+        """Whether `Cache-Status` reports that nncache answered from memory."""
         return self.header("Cache-Status").startswith("nncache; hit")
 
 
 class Asker:
-    """One keep-alive connection to a server ("host:port"), opened when needed. Not for two threads at once.
+    """One keep-alive connection to a server ("host:port"), opened on demand. Not thread-safe.
 
-    With a `context` it is a connection over TLS.
+    With a `context` the connection uses TLS.
     """
 
     def __init__(
@@ -47,15 +47,15 @@ class Asker:
     def ask(
         self, method: str, target: str, *, headers: Fields | None = None, body: bytes | None = None
     ) -> RawReply:
-        """Send one request, its target as it stands, and return the reply.
+        """Send one request with the target unchanged, and return the reply.
 
-        Header fields may be given as pairs, so that one comes twice.
+        `headers` may be pairs, so that a field can be repeated.
 
-        A kept connection may have been closed while it was idle: a GET is asked again then, and
-        everything else gets a connection of its own.
+        The server may have closed the idle connection: then a GET is sent again on a new one. Every other method
+        opens a new connection first.
 
         Raises:
-            OSError, http.client.HTTPException: no reply came.
+            OSError, http.client.HTTPException: no reply arrived.
         """
         fields = tuple(headers.items() if isinstance(headers, Mapping) else headers or ())
         if method != "GET":
@@ -100,7 +100,7 @@ class Asker:
         return reply
 
     def close(self) -> None:
-        """Close the connection; the next question opens another."""
+        """Close the connection; the next request opens a new one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -1,4 +1,4 @@
-"""A certificate authority, and certificates as Java and OpenSSL read them."""
+"""A certificate authority, and certificates in the formats of Java and OpenSSL."""
 
 import ssl
 from dataclasses import dataclass
@@ -21,23 +21,23 @@ _HERE = ("localhost", "127.0.0.1")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """A certificate and its key."""
+    """The files of a certificate and its key."""
 
     chain: Path  # the certificate, as PEM
-    key: Path  # its private key, as PEM, unencrypted, for its owner alone
+    key: Path  # its private key, as unencrypted PEM that only the owner may read
     keystore: Path  # both, as PKCS12
     subject: str  # its distinguished name (RFC 4514), by which ZooKeeper's ACLs name a client
 
 
 class Authority:
-    """A certificate authority. What it issues is trusted by those who read `ca` or `truststore`."""
+    """A certificate authority. Programs that read `ca` or `truststore` trust the certificates that it issues."""
 
     def __init__(self, directory: Path) -> None:
-        """Read the authority that the directory holds, or make one there."""
+        """Load the authority from the directory, or create it there."""
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._directory = directory
         self.ca = directory / "ca.pem"  # its certificate, as PEM
-        self.truststore = truststore(directory)  # the same, as PKCS12 for Java
+        self.truststore = truststore(directory)  # the same certificate, as PKCS12 for Java
         key = directory / "ca.key"
         if self.ca.exists():
             self._authority = trustme.CA.from_pem(self.ca.read_bytes(), key.read_bytes())
@@ -56,15 +56,15 @@ class Authority:
         not_before: datetime | None = None,
         not_after: datetime | None = None,
     ) -> Certificate:
-        """Issue a certificate to `name` and return its files; those of an earlier one of that name are replaced.
+        """Issue a certificate to `name` and return its files. They replace those of an earlier certificate of the name.
 
-        It is good for servers and clients. `identities` are the host names and addresses in it; none: localhost and
-        127.0.0.1. Without the dates it is good now and for ten years.
+        It is valid for servers and clients. `identities` are its host names and addresses; default: localhost and
+        127.0.0.1. Without dates it is valid now and for ten years.
         """
         leaf = self._authority.issue_cert(
             *(identities or _HERE),
             common_name=name,
-            organization_unit_name="test bed",  # one of trustme's own would be another each time
+            organization_unit_name="test bed",  # trustme's default is different each time
             organization_name="nncache",
             not_before=not_before,
             not_after=not_after,
@@ -73,7 +73,7 @@ class Authority:
         private = leaf.private_key_pem.bytes()
         certificate, *others = x509.load_pem_x509_certificates(chain)
         key = load_pem_private_key(private, None)
-        assert isinstance(key, EllipticCurvePrivateKey)  # what trustme makes unless asked otherwise
+        assert isinstance(key, EllipticCurvePrivateKey)  # trustme's default key type
         issued = Certificate(
             chain=self._directory / f"{name}.pem",
             key=self._directory / f"{name}.key",
@@ -87,7 +87,7 @@ class Authority:
         return issued
 
     def client_context(self, certificate: Certificate | None = None) -> ssl.SSLContext:
-        """Return how a client trusts this authority alone, and shows a certificate if one is given."""
+        """Return the TLS context of a client that trusts only this authority and presents the certificate, if any."""
         context = ssl.create_default_context(cafile=self.ca)
         if certificate is not None:
             context.load_cert_chain(certificate.chain, certificate.key)

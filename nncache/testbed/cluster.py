@@ -1,4 +1,4 @@
-"""A real HDFS cluster, and a ZooKeeper, as processes of this machine."""
+"""A real HDFS cluster, and a ZooKeeper, as processes on this machine."""
 
 import shutil
 import subprocess
@@ -29,9 +29,9 @@ _START_TIMEOUT_S = 90.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameNode:
-    """One NameNode: its id, addresses ("host:port"), process, and how its web port believes a caller.
+    """One NameNode: its id, addresses ("host:port"), process, and the access to its web port.
 
-    `http` is empty where it serves HTTPS alone, `https` where it serves no HTTPS.
+    `http` is empty if it serves HTTPS alone, `https` if it serves no HTTPS.
     """
 
     id: str
@@ -43,21 +43,21 @@ class NameNode:
 
     @property
     def web(self) -> str:
-        """The address to which `access` leads: the plain one, where there is one."""
+        """The address to use with `access`: plain HTTP if it is served, else HTTPS."""
         return self.http or self.https
 
     def ask(self, method: str, target: str, user: str) -> RawReply:
-        """Ask its web port as a user, who needs no ticket."""
+        """Send a request to the web port as a user, who needs no ticket."""
         return self.access.ask(self.web, method, target, user)
 
     def state(self) -> str | None:
-        """Return "active", "standby" or another HA state, as it says itself; None when it is silent."""
+        """Return the HA state that the NameNode reports, such as "active" or "standby"; None if it does not answer."""
         return readiness.namenode_state(self.web, self.access)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A DataNode or a JournalNode, which can be stopped and started alone; of its addresses some may be empty."""
+    """A DataNode or JournalNode, which can be stopped and started on its own; unused addresses are empty."""
 
     http: str
     https: str
@@ -66,18 +66,18 @@ class Server:
 
 
 class Cluster:
-    """A running cluster; `start()` makes one, `stop()` or the end of a `with` block ends it.
+    """A running cluster. `start()` creates it; `stop()` or the end of a `with` block stops it.
 
-    It also ends when this process does, in whatever way (see `nncache.testbed.guard`). Methods block; from a
-    coroutine call them with `asyncio.to_thread`.
+    It also stops when this process ends, however it ends (see `nncache.testbed.guard`). Methods block; a coroutine
+    calls them with `asyncio.to_thread`.
     """
 
     def __init__(self, spec: ClusterSpec, *, progress: Progress = silent) -> None:
-        """Lay out a cluster without starting anything; use `start()`."""
+        """Prepare a cluster without starting any server; use `start()`."""
         self.spec = spec
         self.superuser = spec.superuser
         self.hadoop_version = spec.hadoop_version
-        self.start_s: dict[str, float] = {}  # what the start took: by server, and "total"
+        self.start_s: dict[str, float] = {}  # duration of the start, by server, and "total"
         self._progress = progress
         runtime = java.installed(spec.hadoop_version, progress=progress)
         with ExitStack() as close:
@@ -99,7 +99,7 @@ class Cluster:
 
     @classmethod
     def start(cls, spec: ClusterSpec | None = None, *, progress: Progress = silent) -> Self:
-        """Start a cluster and return it when it takes reads and writes."""
+        """Start a cluster and return it once it accepts reads and writes."""
         cluster = cls(spec or ClusterSpec(), progress=progress)
         try:
             cluster._bring_up()
@@ -110,30 +110,30 @@ class Cluster:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The flags by which nncache's commands reach its NameNodes."""
+        """The flags with which nncache's commands reach its NameNodes."""
         http = ",".join(namenode.http for namenode in self.namenodes)
         rpc = ",".join(namenode.rpc for namenode in self.namenodes)
         return ("--nameservice", self.spec.nameservice, "--namenode-http", http, "--namenode-rpc", rpc)
 
     @property
     def zookeeper(self) -> ZooKeeper:
-        """Its ZooKeeper, which it has if its spec says so."""
+        """The cluster's ZooKeeper; the spec must ask for one."""
         assert self._zookeeper is not None, "a cluster with ZooKeeper is needed"
         return self._zookeeper
 
     @property
     def shared_edits_dir(self) -> str:
-        """The journal of an HA pair, as dfs.namenode.shared.edits.dir says it."""
+        """The URI of an HA pair's journal, the value of dfs.namenode.shared.edits.dir."""
         return shared_edits_dir(self.spec, self.addresses)
 
     @property
     def processes(self) -> tuple[ServerProcess, ...]:
-        """All servers, in the order in which they may be stopped."""
+        """The processes of all servers, in stop order."""
         parts = (self.datanode, *self.namenodes, *self.journalnodes, self._zookeeper, self.kdc)
         return tuple(part.process for part in parts if part is not None)
 
     def stop(self) -> None:
-        """Stop all servers, give the ports back and remove what is temporary. May be called again."""
+        """Stop all servers, release the ports and remove temporary files. May be called again."""
         for process in self.processes:
             process.terminate()
         for process in self.processes:
@@ -149,17 +149,17 @@ class Cluster:
     def fs_shell(
         self, *arguments: str, user: str | None = None, stdin: str = ""
     ) -> "subprocess.CompletedProcess[str]":
-        """Run `hdfs dfs ARGUMENTS`, as `user` (None: the superuser). Costs the start of a JVM, 1-2 s."""
+        """Run `hdfs dfs ARGUMENTS` as `user` (None: the superuser). It starts a JVM, which takes 1-2 s."""
         return self.run_main(java.FS_SHELL, *arguments, user=user, stdin=stdin)
 
     def roll_edits(self) -> None:
-        """Let the active NameNode begin another edit segment (`hdfs dfsadmin -rollEdits`)."""
+        """Make the active NameNode start a new edit segment (`hdfs dfsadmin -rollEdits`)."""
         self._administer(java.DFS_ADMIN, "-rollEdits")
 
     def run_main(
         self, main: str, *arguments: str, user: str | None = None, stdin: str = ""
     ) -> "subprocess.CompletedProcess[str]":
-        """Run any main class of the jars to its end; see `nncache.testbed.workplace.run`."""
+        """Run a main class of the jars to completion; see `nncache.testbed.workplace.run`."""
         command = self._place.runtime.command(
             main,
             *arguments,
@@ -171,40 +171,40 @@ class Cluster:
             return run(command, environ=environment(user) | tickets, stdin=stdin)
 
     def believe_proxies(self) -> None:
-        """Let the NameNodes believe the X-Forwarded-For of `ClusterSpec.proxy_servers`.
+        """Make the NameNodes trust the X-Forwarded-For of `ClusterSpec.proxy_servers`.
 
-        Done by `start()`; each later start of a NameNode needs it again. Hadoop reads `hadoop.proxyservers`
-        and forgets it again when the filter of its web server starts
-        (ProxyUserAuthenticationFilter.getProxyuserConfiguration hands an empty configuration to ProxyUsers),
-        until an administrator has it read once more.
+        `start()` calls it; call it again after each later start of a NameNode. Hadoop reads `hadoop.proxyservers`,
+        but drops it when the filter of its web server starts
+        (ProxyUserAuthenticationFilter.getProxyuserConfiguration passes an empty configuration to ProxyUsers).
+        It stays unset until an administrator refreshes it.
         """
         self._administer(java.DFS_ADMIN, "-refreshSuperUserGroupsConfiguration")
 
     def last_txid(self) -> int:
-        """Return the last transaction that the first NameNode has acknowledged."""
+        """Return the id of the last transaction that the first NameNode has acknowledged."""
         return parse_last_txid(self.namenodes[0].ask("GET", JOURNAL_QUERY, self.superuser).body)
 
     def open_segment_txids(self) -> int:
-        """Count the transactions in the first NameNode's open edit segment; 0 while it is being rolled."""
+        """Return the number of transactions in the first NameNode's open edit segment; 0 while it is being rolled."""
         segments = (self.directory / "data" / self.namenodes[0].id / "current").glob("edits_inprogress_*")
         firsts = [int(file.name.rpartition("_")[2]) for file in segments]
         return self.last_txid() - max(firsts) + 1 if firsts else 0
 
     def transition_to_active(self, index: int) -> None:
-        """Make a NameNode of the pair the active one (`hdfs haadmin -transitionToActive --forceactive`).
+        """Make a NameNode of the pair active (`hdfs haadmin -transitionToActive --forceactive`).
 
-        The one that was active must have gone or be made standby first: nothing here fences it.
+        Stop the previously active NameNode or make it standby first: it is not fenced.
         """
         namenode = self.namenodes[index]
         self._administer(java.HA_ADMIN, "-transitionToActive", "--forceactive", namenode.id)
         namenode.process.await_that(lambda: namenode.state() == "active", "is not active")
 
     def transition_to_standby(self, index: int) -> None:
-        """Make a NameNode of the pair a standby."""
+        """Make a NameNode of the pair standby."""
         self._administer(java.HA_ADMIN, "-transitionToStandby", self.namenodes[index].id)
 
     def await_writable(self, index: int = 0) -> None:
-        """Wait until a NameNode is out of safe mode and, if there is a DataNode, knows that it lives."""
+        """Wait until a NameNode is out of safe mode and, if the DataNode runs, counts it as live."""
         namenode = self.namenodes[index]
         namenode.process.await_that(
             lambda: readiness.is_writable(namenode.web, namenode.access), "is still in safe mode"
@@ -227,8 +227,8 @@ class Cluster:
         for namenode in self.namenodes:
             namenode.process.launch()
         if self.datanode is not None:
-            # Not earlier: a DataNode that knocks while the NameNode is still starting waits 5 s before it
-            # knocks again (BPServiceActor.retrieveNamespaceInfo).
+            # Not earlier: a DataNode that connects while the NameNode is still starting retries only after 5 s
+            # (BPServiceActor.retrieveNamespaceInfo).
             await_all([namenode.process for namenode in self.namenodes])
             self.datanode.process.launch()
         await_all(self.processes)
@@ -244,7 +244,7 @@ class Cluster:
         self._progress(f"the cluster is ready after {self.start_s['total']:.1f} s")
 
     def _format(self) -> None:
-        """Make the first image of the namespace, unless the directory has one from an earlier run."""
+        """Format the namespace, unless the directory has an image of an earlier run."""
         images = [self._place.data / namenode.id for namenode in self.namenodes]
         if (images[0] / "current" / "VERSION").exists():
             return
@@ -255,11 +255,11 @@ class Cluster:
         try:
             is_done = formatting.wait(_START_TIMEOUT_S)
         finally:
-            formatting.kill()  # `stop` ends `processes` alone
+            formatting.kill()  # `stop` only stops `processes`
         if not is_done or not (images[0] / "current" / "VERSION").exists():
             raise StartError(f"formatting the NameNode failed; {formatting.last_words()}")
         for image in images[1:]:
-            shutil.copytree(images[0], image)  # all that -bootstrapStandby does to a fresh pair
+            shutil.copytree(images[0], image)  # what -bootstrapStandby does on a new pair
         self.start_s["format"] = time.monotonic() - began
 
     def _administer(self, main: str, *arguments: str) -> None:
@@ -269,7 +269,7 @@ class Cluster:
             raise StartError(f"{tool} {' '.join(arguments)} failed: {result.stderr.strip()}")
 
     def _ha_id(self, namenode: str) -> tuple[str, ...]:
-        # Both NameNodes of the pair live on one address, so they can't tell by it which one they are.
+        # Both NameNodes of the pair have the same host, so they cannot derive their id from it.
         if not self.spec.ha:
             return ()
         own = {"dfs.ha.namenode.id": namenode}

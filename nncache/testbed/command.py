@@ -1,4 +1,4 @@
-"""What `nncache cluster` does: start a cluster, say where it is, keep it until it is to stop."""
+"""The command `nncache cluster`: start a cluster, print its addresses, and run it until a signal."""
 
 import json
 import shlex
@@ -87,8 +87,8 @@ def cluster_command(  # noqa: PLR0913 - one parameter for each option
     """Start a real HDFS on this machine for development.
 
     Prints its addresses as one JSON object on standard output when it takes reads and writes, and runs until
-    Ctrl-C or SIGTERM. Progress goes to standard error, and so does what to type first at a cluster with Kerberos
-    or TLS.
+    Ctrl-C or SIGTERM. Progress goes to standard error, and so do the first commands to type for a cluster with
+    Kerberos or TLS.
     """
     spec = ClusterSpec(
         hadoop_version=hadoop_version,
@@ -107,7 +107,7 @@ def cluster_command(  # noqa: PLR0913 - one parameter for each option
 
 
 def run_cluster(arguments: list[str]) -> int:
-    """Run `nncache cluster ARGUMENTS` to its end and return the exit code. Needs the main thread."""
+    """Run `nncache cluster ARGUMENTS` to completion and return the exit code. Needs the main thread."""
     try:
         cluster_command.main(arguments, prog_name="nncache cluster", standalone_mode=False)
     except click.ClickException as error:
@@ -120,7 +120,7 @@ def run_cluster(arguments: list[str]) -> int:
 
 
 def run_until_signal(spec: ClusterSpec) -> None:
-    """Start a cluster, print where it is, and stop it when a signal asks for the end, also amid the start."""
+    """Start a cluster, print its addresses, and stop it on an ending signal, even during the start."""
     try:
         with signals_end_it(), Cluster.start(spec, progress=_say) as cluster:
             click.echo(json.dumps(describe(cluster)))
@@ -135,7 +135,7 @@ def run_until_signal(spec: ClusterSpec) -> None:
 
 
 def describe(cluster: Cluster) -> dict[str, Any]:
-    """Return what a user of the cluster needs, ready for JSON; what it does not have is null."""
+    """Return the cluster's addresses, users, files and processes, ready for JSON; parts that it lacks are null."""
     return {
         "hadoop_version": cluster.hadoop_version,
         "nameservice": cluster.spec.nameservice,
@@ -156,7 +156,7 @@ def describe(cluster: Cluster) -> dict[str, Any]:
 
 
 def kerberos_of(cluster: Cluster) -> dict[str, Any] | None:
-    """Return where the KDC, the principals and their keytabs are, ready for JSON; None without Kerberos."""
+    """Return the KDC's address, the principals and their keytabs, ready for JSON; None without Kerberos."""
     realm = cluster.kdc
     if realm is None:
         return None
@@ -172,7 +172,7 @@ def kerberos_of(cluster: Cluster) -> dict[str, Any] | None:
 
 
 def tls_of(cluster: Cluster) -> dict[str, Any] | None:
-    """Return where the certificates and the HTTPS ports are, ready for JSON; None without TLS."""
+    """Return the certificate files and the HTTPS addresses, ready for JSON; None without TLS."""
     authority = cluster.authority
     if authority is None:
         return None
@@ -189,7 +189,7 @@ def tls_of(cluster: Cluster) -> dict[str, Any] | None:
 
 
 def first_steps(cluster: Cluster) -> tuple[str, ...]:
-    """Return lines for a shell, in their order: the environment, a ticket, and a call; none for another cluster."""
+    """Return shell lines, in order: environment, ticket, and a call; none for a cluster without Kerberos and TLS."""
     realm, authority = kerberos_of(cluster), cluster.authority
     if realm is None and authority is None:
         return ()

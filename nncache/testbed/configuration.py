@@ -11,18 +11,17 @@ from nncache.testbed.spec import GROUPS_OF_USERS, ClusterSpec, group_mapping
 
 _LOG4J_NAME = "log4j.properties"
 
-# The figures that JMX shows are cached for the period of the metrics system, 10 s by default
-# (MetricsSystemImpl).
+# JMX shows figures cached for the period of the metrics system, 10 s by default (MetricsSystemImpl).
 _METRICS2 = "*.period=1\n"
 
 
 def write_configuration(directory: Path, data: Path, spec: ClusterSpec, addresses: Addresses) -> None:
-    """Write all that HDFS's servers read into `directory`, and what the shells read into `directory`/shell."""
+    """Write the configuration of HDFS's servers to `directory`, and that of the shells to `directory`/shell."""
     settings = properties(spec, addresses, data)
     shell = directory / "shell"
     shell.mkdir(parents=True, exist_ok=True)
     for place in (directory, shell):
-        # Each file beats the defaults of its own kind only, so both say everything.
+        # Each file overrides only the defaults of its own kind, so both hold all keys.
         (place / "core-site.xml").write_bytes(_site(settings))
         (place / "hdfs-site.xml").write_bytes(_site(settings))
         for name, keys in (https.ssl_files(data / https.AUTHORITY) if spec.tls else {}).items():
@@ -35,9 +34,9 @@ def write_configuration(directory: Path, data: Path, spec: ClusterSpec, addresse
 def write_zookeeper_configuration(
     directory: Path, data: Path, address: str, more_lines: tuple[str, ...] = ()
 ) -> Path:
-    """Write what a ZooKeeper with this client address reads into `directory`.
+    """Write the configuration of a ZooKeeper with this client address to `directory`, and return its zoo.cfg.
 
-    Return its zoo.cfg, which is named after `data`: the servers of an ensemble share the directory.
+    The file is named after `data`: the servers of an ensemble share the directory.
     """
     directory.mkdir(parents=True, exist_ok=True)
     if not (directory / _LOG4J_NAME).exists():
@@ -47,8 +46,8 @@ def write_zookeeper_configuration(
         f"dataDir={data}",
         f"clientPort={port}",
         f"clientPortAddress={host}",
-        "tickTime=500",  # ms; a session may be as short as two ticks
-        "maxSessionTimeout=60000",  # ms; and as long as a busy machine needs
+        "tickTime=500",  # ms; the shortest session is two ticks
+        "maxSessionTimeout=60000",  # ms; long enough for a busy machine
         "maxClientCnxns=0",
         "admin.enableServer=false",
         f"4lw.commands.whitelist={','.join(four_letters.ALLOWED)}",
@@ -60,14 +59,14 @@ def write_zookeeper_configuration(
 
 
 def write_yarn_configuration(directory: Path, settings: Mapping[str, str]) -> None:
-    """Write what YARN's servers read into `directory`."""
+    """Write the configuration of YARN's servers to `directory`."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "yarn-site.xml").write_bytes(_site(settings))
     _write_logging(directory, None)
 
 
 def _write_logging(directory: Path, audit_log: Path | None) -> None:
-    """Let servers log to their standard error, and the NameNode write its audit log when there is a place for it."""
+    """Make servers log to their standard error, and the NameNode write its audit log to the given file, if any."""
     text = _template("servers.log4j.properties.in").format(
         audit_level="OFF" if audit_log is None else "INFO",
         audit_appender="varia.NullAppender" if audit_log is None else "FileAppender",
@@ -88,17 +87,16 @@ def properties(spec: ClusterSpec, addresses: Addresses, data: Path) -> dict[str,
         f"hadoop.proxyuser.{spec.superuser}.hosts": "*",
         f"hadoop.proxyuser.{spec.superuser}.groups": "*",
         f"hadoop.proxyuser.{spec.superuser}.users": "*",
-        # A shell's -rm moves to the trash, as on most clusters; the servers ask for no checkpoint within a
-        # day.
+        # A shell's -rm moves to the trash, as on most clusters. The interval is a day: no trash checkpoint is due.
         "fs.trash.interval": "1440",
         "dfs.replication": "1",
         "dfs.namenode.acls.enabled": "true",
         "dfs.namenode.fs-limits.min-block-size": "512",
         "dfs.client.block.write.replace-datanode-on-failure.policy": "NEVER",  # there is no other DataNode
-        # The DataNode's own client waits this long before it asks again whether the last block has arrived:
-        # 400 ms by default, which every WebHDFS CREATE with data would pay.
+        # The delay before the DataNode's own client asks again whether the last block has arrived: 400 ms by
+        # default, which would slow down every WebHDFS CREATE with data.
         "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "2",
-        # Each wait is twice the last: by Hadoop's 5 a writer would give up after 62 ms, which a busy machine takes.
+        # Each delay doubles. With Hadoop's 5 retries a writer would give up after 62 ms, too early on a busy machine.
         "dfs.client.block.write.locateFollowingBlock.retries": "12",
         "dfs.heartbeat.interval": "1",
         "dfs.namenode.safemode.extension": "0",
@@ -151,7 +149,7 @@ def shared_edits_dir(spec: ClusterSpec, addresses: Addresses) -> str:
 
 
 def of_journalnode(address: ServerAddress, directory: Path) -> dict[str, str]:
-    """Return the keys that are one JournalNode's own."""
+    """Return the keys that are specific to one JournalNode."""
     settings = {
         "dfs.journalnode.edits.dir": str(directory),
         "dfs.journalnode.rpc-address": address.rpc,

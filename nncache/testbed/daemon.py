@@ -1,4 +1,4 @@
-"""nncache's own daemons as processes beside the cluster, started as an operator would start them."""
+"""nncache's own daemons as processes next to the cluster, started as an operator would start them."""
 
 import http.client
 import json
@@ -26,7 +26,7 @@ _SAMPLE = re.compile(r"^(?P<name>[a-z_]+)(?:\{(?P<labels>[^}]*)\})? (?P<value>\S
 
 
 class Program(Running):
-    """A running `nncache ...` with a log of its own; ends with the `with` block, or with this process."""
+    """A running `nncache ...` with its own log; it stops with the `with` block, or with this process."""
 
     def __init__(
         self,
@@ -37,17 +37,17 @@ class Program(Running):
         program: tuple[str, ...] = (),
         close: ExitStack | None = None,
     ) -> None:
-        """Lay it out without starting it; `start()` or a `with` block does.
+        """Prepare the program without starting it; `start()` or a `with` block starts it.
 
         Args:
             typed: its command and arguments.
-            is_up: whether it is.
-            start_timeout_s: for the start, and for all that is awaited.
-            name: in messages; empty: `nncache` and its command.
+            is_up: returns whether the program is up.
+            start_timeout_s: timeout of the start, and of each later wait.
+            name: its name in messages; empty: `nncache` and its command.
             program: the words before its arguments; none: the `nncache` of this environment.
-            close: what ends with it.
+            close: resources to close with it.
         """
-        self.typed = typed  # what an operator would type after `nncache`
+        self.typed = typed  # the words that an operator would type after `nncache`
         with close or ExitStack() as stack:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nncache-")))
             lifeline = Lifeline(directory / "guard.lock", None)
@@ -64,7 +64,7 @@ class Program(Running):
             self._close = stack.pop_all()
 
     def start(self) -> Self:
-        """Start it, the first time or again, and wait until it is up."""
+        """Start or restart the program, and wait until it is up."""
         try:
             self.process.start()
         except BaseException:
@@ -73,21 +73,21 @@ class Program(Running):
         return self
 
     def stop(self) -> None:
-        """Ask it to end and wait for that. May be called again."""
+        """Stop the program and wait for its end. May be called again."""
         self.process.stop()
 
     def kill(self) -> None:
-        """End it as a crash would (SIGKILL)."""
+        """Kill the program (SIGKILL), as in a crash."""
         self.process.kill()
 
     def close(self) -> None:
-        """Stop it and remove what is its own; it can't be started again. May be called again."""
+        """Stop the program and remove its files; it cannot be started again. May be called again."""
         self.stop()
         self._close.close()
 
 
 def _leased(number: int) -> tuple[ExitStack, list[str]]:
-    """Return so many free ports, and what gives them back."""
+    """Return this number of free ports, and the stack that releases them."""
     with ExitStack() as close:
         ports = close.enter_context(PortLease())
         taken = [str(ports.take()) for _ in range(number)]
@@ -99,11 +99,11 @@ class LightCluster(Program):
 
     Attributes:
         http: address of its NameNode's web port, "host:port".
-        rpc: that of its RPC.
+        rpc: address of its NameNode's RPC port.
     """
 
     def __init__(self, *arguments: str) -> None:
-        """Lay it out without starting it; `start()` or a `with` block does. `arguments` are further flags."""
+        """Prepare it without starting it; `start()` or a `with` block starts it. `arguments` are further flags."""
         close, (http, rpc) = _leased(2)
         self.http, self.rpc = f"127.0.0.1:{http}", f"127.0.0.1:{rpc}"
         super().__init__(
@@ -114,16 +114,16 @@ class LightCluster(Program):
 
 
 class OwnNameNode(Program):
-    """A running `nncache namenode` on free ports; it is up when it says which state it is in. See `Program`.
+    """A running `nncache namenode` on free ports; it is up when it is active or standby. See `Program`.
 
     Attributes:
         http: address of its web port, "host:port".
-        rpc: that of its RPC.
-        admin: that of its pages.
+        rpc: address of its RPC port.
+        admin: address of its admin pages.
     """
 
     def __init__(self, *arguments: str) -> None:
-        """Lay it out without starting it; `start()` or a `with` block does. `arguments` say where ZooKeeper is."""
+        """Prepare it without starting it; `start()` or a `with` block starts it. `arguments` name the ZooKeeper."""
         close, ports = _leased(3)
         self.http, self.rpc, self.admin = (f"127.0.0.1:{port}" for port in ports)
         super().__init__(
@@ -134,10 +134,10 @@ class OwnNameNode(Program):
 
 
 class OwnDataNode(Program):
-    """A running `nncache datanode` on a free port, with a directory of its own; see `Program`."""
+    """A running `nncache datanode` on a free port, with its own directory; see `Program`."""
 
     def __init__(self, *arguments: str) -> None:
-        """Lay it out without starting it; `start()` or a `with` block does. `arguments` say where ZooKeeper is."""
+        """Prepare it without starting it; `start()` or a `with` block starts it. `arguments` name the ZooKeeper."""
         close, (port,) = _leased(1)
         directory = close.enter_context(tempfile.TemporaryDirectory(prefix="nncache-datanode-"))
         self.http = f"127.0.0.1:{port}"  # address of its web port, "host:port"
@@ -149,25 +149,25 @@ class OwnDataNode(Program):
 
 
 class Daemon(Program):
-    """A daemon on free ports of its own.
+    """A daemon on free ports.
 
-    It may be stopped, killed and started again at any time: address, settings and log stay until `close()`, or the
-    end of the `with` block.
+    It may be stopped, killed and restarted at any time. It keeps its addresses, settings and log until `close()` or
+    the end of the `with` block.
     """
 
     command: ClassVar[str]
     own_addresses: ClassVar[tuple[str, ...]] = ()
-    """Flags that take an address to listen on, beside that of its own pages."""
+    """Flags that take a listening address, in addition to `--admin`."""
 
     def __init__(self, *arguments: str, program: tuple[str, ...] = ()) -> None:
-        """Lay it out without starting it; `start()` or a `with` block does.
+        """Prepare the daemon without starting it; `start()` or a `with` block starts it.
 
-        `arguments` are its flags beside the addresses of its own ports.
+        `arguments` are its flags other than the listening addresses.
         """
         flags = (*self.own_addresses, _ADMIN)
         close, ports = _leased(len(flags))
         self._addresses = {flag: f"127.0.0.1:{port}" for flag, port in zip(flags, ports, strict=True)}
-        self.admin = self._addresses[_ADMIN]  # where its own pages are, "host:port"
+        self.admin = self._addresses[_ADMIN]  # address of its admin pages, "host:port"
         own = (word for flag_and_address in self._addresses.items() for word in flag_and_address)
         super().__init__(
             *(self.command, *own, *arguments),
@@ -178,19 +178,19 @@ class Daemon(Program):
 
     @abstractmethod
     def is_up(self, readiness: dict[str, Any]) -> bool:
-        """Judge its page /ready; empty while it does not answer."""
+        """Return whether the daemon is up, by its page /ready; the page is empty if it does not answer."""
 
     def readiness(self) -> dict[str, Any]:
-        """Return the page /ready; empty while there is none."""
+        """Return the page /ready; empty if the daemon does not answer."""
         try:
             return dict(json.loads(self._page("/ready")))
         except (OSError, http.client.HTTPException, ValueError):
             return {}
 
     def metrics(self, timeout_s: float = _ASK_TIMEOUT_S) -> dict[str, float]:
-        """Return the samples of its metrics page: by name, and by name and one label (`name{label="value"}`).
+        """Return the values on its metrics page, by name and by name with one label (`name{label="value"}`).
 
-        Each is the sum over all other labels.
+        Each value is the sum over all other labels.
         """
         sums: dict[str, float] = {}
         for sample in _SAMPLE.finditer(self._page("/metrics", timeout_s).decode()):
@@ -206,61 +206,61 @@ class Daemon(Program):
 
 
 class Proxy(Daemon):
-    """A `nncache proxy`; it is up when it forwards calls. See `Daemon`."""
+    """An `nncache proxy`; it is up when it forwards calls. See `Daemon`."""
 
     command = "proxy"
     own_addresses = (_LISTEN,)
 
     def is_up(self, readiness: dict[str, Any]) -> bool:
-        """Return whether it forwards calls, by its page /ready."""
+        """Return whether the proxy forwards calls, by its page /ready."""
         return readiness.get("ready") is True
 
     @property
     def address(self) -> str:
-        """Where clients ask, "host:port"."""
+        """The address for clients, "host:port"."""
         return self._addresses[_LISTEN]
 
     def await_gate(self, *, is_open: bool = True) -> None:
-        """Wait until it answers from memory or, with `is_open=False`, until it forwards everything."""
+        """Wait until the proxy answers from memory or, with `is_open=False`, until it forwards every call."""
         self.process.await_that(
             lambda: self.readiness().get("is_gate_open") is is_open,
             "does not answer from memory" if is_open else "still answers from memory",
         )
 
     def explain(self, path: str) -> dict[str, Any]:
-        """Return what it knows of a path."""
+        """Return the proxy's page /explain for a path."""
         return dict(json.loads(self._page("/explain?path=" + quote(path))))
 
 
 class Publisher(Daemon):
-    """A `nncache publisher`; it is up when its pages are there, with or without a ZooKeeper. See `Daemon`."""
+    """An `nncache publisher`; it is up when it serves its pages, with or without a ZooKeeper. See `Daemon`."""
 
     command = "publisher"
 
     def is_up(self, readiness: dict[str, Any]) -> bool:
-        """Return whether it has a page /ready."""
+        """Return whether the publisher serves the page /ready."""
         return "ready" in readiness
 
     def await_publishing(self) -> None:
-        """Wait until it publishes."""
+        """Wait until the publisher publishes."""
         self.process.await_that(lambda: self.readiness().get("ready") is True, "does not publish")
 
 
 class Subscriber(Program):
     """A running `nncache watch FILTER --json`; it is up when it follows its filter. See `Program`.
 
-    `arguments` are its flags beside the filter's name and `--json`.
+    `arguments` are further flags.
     """
 
     def __init__(self, filter_name: str, *arguments: str) -> None:
-        """Lay it out without starting it; `start()` or a `with` block does."""
+        """Prepare the subscriber without starting it; `start()` or a `with` block starts it."""
         super().__init__(
             *("watch", filter_name, "--json", *arguments),
             is_up=lambda: any("after" in line for line in self.lines()),
         )
 
     def lines(self) -> tuple[dict[str, Any], ...]:
-        """Return what it has printed so far; empty when nothing, or when it is closed."""
+        """Return the JSON lines that it has printed so far; none after it is closed."""
         try:
             printed = self.process.log.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -269,17 +269,17 @@ class Subscriber(Program):
         return tuple(json.loads(line) for line in whole.splitlines() if line.startswith("{"))
 
     def last_words(self) -> str:
-        """Return the last lines that say something."""
+        """Return the last meaningful lines of its log."""
         return self.process.last_words()
 
     def events(self) -> tuple[dict[str, Any], ...]:
-        """Return the events among it, in Hadoop's words: `type`, `path`, ..."""
+        """Return the events that it has printed, with Hadoop's field names: `type`, `path`, ..."""
         return tuple(line for line in self.lines() if "type" in line)
 
     def gaps(self) -> tuple[dict[str, Any], ...]:
-        """Return the gaps among it."""
+        """Return the gaps that it has printed."""
         return tuple(line for line in self.lines() if "gap" in line)
 
     def await_that(self, question: Callable[["Subscriber"], bool], otherwise: str) -> None:
-        """Wait until it is so of what it has printed."""
+        """Wait until `question` is true; `otherwise` completes the error message of a timeout."""
         self.process.await_that(lambda: question(self), otherwise)

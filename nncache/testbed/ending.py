@@ -1,4 +1,4 @@
-"""Signals that ask a tool to end, as one KeyboardInterrupt: what it has started is stopped in order."""
+"""Ending signals as one KeyboardInterrupt, so that a tool stops the processes that it started, in order."""
 
 import signal
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def signals_end_it(*, then_ignored: bool = False) -> Iterator[None]:
-    """Turn the first signal that asks for the end into a KeyboardInterrupt, and ignore all that follow it.
+    """Turn the first ending signal into a KeyboardInterrupt, and ignore all later ones.
 
-    One that is ignored, as SIGHUP is by `nohup`, stays so. Needs the main thread.
+    A signal that is already ignored, such as SIGHUP under `nohup`, stays ignored. Needs the main thread.
 
     Args:
-        then_ignored: afterwards they are ignored, since the process ends now; else they mean what they meant.
+        then_ignored: ignore the signals afterwards, since the process is about to exit; else restore their handlers.
     """
     before = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
@@ -30,7 +30,7 @@ def signals_end_it(*, then_ignored: bool = False) -> Iterator[None]:
 
 
 def wait_for_the_end() -> None:
-    """Wait for one of these signals."""
+    """Wait for an ending signal."""
     try:
         while True:
             signal.pause()
@@ -39,7 +39,7 @@ def wait_for_the_end() -> None:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    """End what is under way. A second signal must not break into the stopping of servers."""
+    """Interrupt the current work. A second signal must not interrupt the stopping of servers."""
     for number in ENDING_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -1,6 +1,6 @@
-"""ZooKeeper's four-letter words: what a server says of itself (ZooKeeper Administrator's Guide 3.8).
+"""ZooKeeper's four-letter words, which report a server's state (ZooKeeper Administrator's Guide 3.8).
 
-They are answered on the client port, by a server that serves; zoo.cfg must allow them.
+A server that serves clients answers them on the client port, if zoo.cfg allows them.
 """
 
 import socket
@@ -8,14 +8,14 @@ import socket
 from nncache.net.addresses import split_address
 
 ALLOWED = ("srvr", "mntr", "cons", "wchs")
-"""What zoo.cfg allows, for people at a terminal too: `echo mntr | nc 127.0.0.1 PORT`."""
+"""The words that zoo.cfg allows, also for use at a terminal: `echo mntr | nc 127.0.0.1 PORT`."""
 
 
 def ask(address: str, word: str, *, timeout_s: float = 2.0) -> str:
-    """Return what the server at "host:port" answers.
+    """Return the answer of the server at "host:port" to a four-letter word.
 
     Raises:
-        OSError: no answer.
+        OSError: the server does not answer.
     """
     answer = b""
     with socket.create_connection(split_address(address), timeout=timeout_s) as connection:

@@ -1,15 +1,15 @@
-"""Become a given program, and see to it that the program dies with the process that started it.
+"""Run a program that dies with the process that started it.
 
 Run as a script: `python guard.py LIFELINE_FD LOCK_FILE DIRECTORY PROGRAM ARGUMENT...`.
-The process forks once. The *original* becomes PROGRAM (same pid: signals and the exit status need no
-detour); the child watches. LIFELINE_FD is the read end of a pipe whose only write end is held by the
-starter: when it reads as ended, the starter is gone, however it went, and the watcher kills the program. A
-parent-death signal (`prctl(PR_SET_PDEATHSIG)`) would not do: it fires when the starting *thread* ends, and
-processes are started from short-lived threads here.
+The process forks once. The *original* becomes PROGRAM and keeps its pid, so signals and the exit status need no
+relay. The child is the watcher. LIFELINE_FD is the read end of a pipe, and only the starter holds its write end.
+At end of file the starter is gone, however it ended, and the watcher kills the program. A parent-death signal
+(`prctl(PR_SET_PDEATHSIG)`) does not work here: it fires when the starting *thread* ends, and short-lived threads
+start the processes.
 
-The last watcher to go after the loss of the starter removes DIRECTORY (unless that is empty): each holds
-LOCK_FILE shared and tries to make that exclusive. Uses the standard library alone and imports nothing of
-the project, so that it starts fast.
+Each watcher holds LOCK_FILE shared. After the loss of the starter it tries to lock it exclusively; the last watcher
+succeeds and removes DIRECTORY, unless the argument is empty. The script uses the standard library alone and imports
+nothing of the project, so that it starts fast.
 """
 
 import contextlib
@@ -22,10 +22,10 @@ import sys
 
 
 def main(arguments: list[str]) -> None:
-    """Fork the watcher and turn into the program. Never returns."""
+    """Fork the watcher and become the program. Never returns."""
     lifeline, lock, directory, *program = arguments
     lifeline_fd = int(lifeline)
-    program_fd = os.pidfd_open(os.getpid())  # taken before the fork: can't be another process's
+    program_fd = os.pidfd_open(os.getpid())  # opened before the fork: it cannot refer to another process
     if os.fork() == 0:
         try:
             watch(lifeline_fd, program_fd, lock, directory)
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> None:
 
 def watch(lifeline: int, program: int, lock: str, directory: str) -> None:
     """Wait for the end of the program or of the lifeline, whichever comes first."""
-    os.setsid()  # a signal to the starter's group or terminal is not for the watcher
+    os.setsid()  # signals to the starter's group or terminal must not reach the watcher
     os.chdir("/")
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -54,7 +54,7 @@ def watch(lifeline: int, program: int, lock: str, directory: str) -> None:
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return  # another watcher is still at work and will be the last
+        return  # another watcher still runs and removes the directory
     if directory:
         shutil.rmtree(directory, ignore_errors=True)
 

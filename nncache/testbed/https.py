@@ -1,28 +1,28 @@
-"""What a cluster with HTTPS has beside others: configuration keys and stores."""
+"""The additional parts of a cluster with HTTPS: configuration keys and stores."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 STORE_PASSWORD: Final = "changeit"  # noqa: S105 - of files that only the test bed reads
-"""Of all keystores and truststores."""
+"""The password of all keystores and truststores."""
 
-AUTHORITY: Final = "tls"  # where the authority keeps all that is its own, within a cluster's data directory
-SERVER: Final = "server"  # the name to which the certificate of all servers is issued
+AUTHORITY: Final = "tls"  # the authority's directory within a cluster's data directory
+SERVER: Final = "server"  # the name in the certificate that all servers share
 
 
 def truststore(directory: Path) -> Path:
-    """Return where the authority of this directory keeps what Java trusts it by."""
+    """Return the truststore that makes Java trust the authority of this directory."""
     return directory / "truststore.p12"
 
 
 def keystore(directory: Path, name: str) -> Path:
-    """Return where the authority of this directory keeps the certificate and the key of `name`."""
+    """Return the keystore with the certificate and the key of `name`, in the authority's directory."""
     return directory / f"{name}.p12"
 
 
 def ssl_files(directory: Path) -> Mapping[str, Mapping[str, str]]:
-    """Return the files that HTTPS's servers and clients read beside the others, and their keys.
+    """Return the additional configuration files of HTTPS servers and clients, with their keys.
 
     `directory` is the authority's.
     """

@@ -1,4 +1,4 @@
-"""The class path of a release of Hadoop or of ZooKeeper, brought by Maven once and remembered."""
+"""The class path of a Hadoop or ZooKeeper release, which Maven resolves once and a file caches."""
 
 import contextlib
 import fcntl
@@ -14,32 +14,32 @@ from pathlib import Path
 from nncache.testbed.errors import ResolveError
 from nncache.testbed.programs import find_program, find_programs
 
-Progress = Callable[[str], None]  # how long work tells what it is doing: takes one line, without its end
+Progress = Callable[[str], None]  # reports the progress of long work: takes one line, without its newline
 
 DEFAULT_HADOOP_VERSION = "3.5.0"
 SUPPORTED_HADOOP_VERSIONS = ("3.5.0", "3.4.1")
 
-_REMEMBERED = "classpath"  # in a release's directory: its jars, as Maven named them
-_FRESH = "classpath.new"  # the same before it is complete
+_REMEMBERED = "classpath"  # in a release's directory: its class path
+_FRESH = "classpath.new"  # the class path that Maven wrote, until it is complete
 REGISTRY_CLIENT = "registry-pom.xml"  # the POM of Hadoop's own registry client
 YARN = "yarn-pom.xml"  # the POM of YARN's servers
-ZOOKEEPER_SERVER = "zookeeper-pom.xml"  # the POM of a ZooKeeper server of a release of its own
+ZOOKEEPER_SERVER = "zookeeper-pom.xml"  # the POM of a ZooKeeper server of any release
 HTTP_CLIENTS = "clients-pom.xml"  # the POM of HTTP clients for the JVM; its release is Apache HttpClient's
 
 _OF = {
     ZOOKEEPER_SERVER: "ZooKeeper",
     HTTP_CLIENTS: "Apache HttpClient",
-}  # whose releases a POM is about; else Hadoop's
+}  # the product whose release a POM takes; default: Hadoop
 
 _READ_WHOLE = ("hadoop-client-minicluster-", "hadoop-client-api-")
 
 
 def silent(line: str) -> None:
-    """Say nothing."""
+    """Discard the line."""
 
 
 def java() -> str:
-    """Find the Java to run with: that of JAVA_HOME, else the first on the PATH."""
+    """Return the path of Java: the one in JAVA_HOME, else the first on the PATH."""
     home = os.environ.get("JAVA_HOME")
     if home and os.access(Path(home) / "bin" / "java", os.X_OK):
         return str(Path(home) / "bin" / "java")
@@ -47,7 +47,7 @@ def java() -> str:
 
 
 def cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Name the directory where class paths are remembered (XDG base directory specification)."""
+    """Return the directory of the cached class paths (XDG base directory specification)."""
     root = environ.get("XDG_CACHE_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".cache")
     return Path(root) / "nncache" / "testbed"
 
@@ -59,12 +59,10 @@ def resolve(
     progress: Progress = silent,
     environ: Mapping[str, str] = os.environ,
 ) -> tuple[Path, ...]:
-    """Return the jars of a release, asking Maven only when they aren't known or have gone.
+    """Return the jars of a release. Run Maven only if they are not cached, or one of them is missing.
 
-    `pom_file`, beside this module, says which of them.
-
-    Safe when several runs do it at once: one works, the others wait for its result. The first time takes as
-    long as about 100 MB take to arrive.
+    `pom_file`, in the directory of this module, selects the jars. Concurrent runs are safe: one runs Maven, the
+    others wait for its result. The first run downloads about 100 MB. Raises ResolveError if Maven fails.
     """
     pom = resources.files("nncache.testbed").joinpath(pom_file).read_bytes()
     digest = hashlib.sha256(pom).hexdigest()[:12]
@@ -74,7 +72,7 @@ def resolve(
     if jars:
         return jars
     directory.mkdir(parents=True, exist_ok=True)
-    # One lock for all releases: two Mavens writing one local repository at once can break it.
+    # One lock for all releases: two concurrent Mavens can corrupt their local repository.
     with _locked(directory.parent / "lock", progress):
         jars = _read(directory)
         if jars:
@@ -95,10 +93,10 @@ def resolve(
 
 
 def _unpack(jar: Path, directory: Path) -> Path:
-    """Return the jar's copy in `directory`, whose entries are not compressed.
+    """Return the jar's uncompressed copy in `directory`.
 
-    Jersey reads each jar that holds WebHDFS from end to end when a NameNode starts, and Jetty the one with
-    the web pages. Inflating them takes 1.5 s of a start that takes 3.1 s; the copies cost 200 MB of disk.
+    When a NameNode starts, Jersey reads every jar that holds WebHDFS from end to end, and Jetty the jar with the web
+    pages. Inflating them takes 1.5 s of a start of 3.1 s. The copies cost 200 MB of disk.
     """
     copy = directory / jar.name
     with zipfile.ZipFile(jar) as packed, zipfile.ZipFile(copy, "w", zipfile.ZIP_STORED) as stored:
@@ -108,7 +106,7 @@ def _unpack(jar: Path, directory: Path) -> Path:
 
 
 def _read(directory: Path) -> tuple[Path, ...]:
-    """Return the remembered jars, or none when one of them has gone."""
+    """Return the cached jars, or none if one of them is missing."""
     try:
         jars = _paths(directory / _REMEMBERED)
     except FileNotFoundError:
@@ -134,7 +132,7 @@ def _locked(path: Path, progress: Progress) -> Iterator[None]:
 def _ask_maven(
     directory: Path, version: str, release: str, progress: Progress, environ: Mapping[str, str]
 ) -> None:
-    # Maven's own complaint about a missing Java is longer and says less.
+    # Maven's own message about a missing Java is longer and less clear.
     *_, maven = find_programs(*(() if environ.get("JAVA_HOME") else ("java",)), "mvn", environ=environ)
     progress(f"{release}: asking Maven for the jars (about 100 MB the first time)")
     command = (

@@ -20,11 +20,11 @@ _ZOOKEEPER_SERVER = f"{_SHADED}org.apache.zookeeper.server"
 ZOOKEEPER = f"{_ZOOKEEPER_SERVER}.ZooKeeperServerMain"
 ZOOKEEPER_PEER = f"{_ZOOKEEPER_SERVER}.quorum.QuorumPeerMain"  # one of an ensemble
 
-# Hadoop looks into these by reflection, which Java 17 refuses without these options (JEP 403).
+# Hadoop uses reflection on these packages, which Java 17 refuses without these options (JEP 403).
 _OPENS = tuple(f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("lang", "util", "nio"))
 
 
-# The header is written last: a file without one is being written, or was given up (DynamicArchive of OpenJDK 17).
+# The JVM writes the header last: a file without it is incomplete or abandoned (DynamicArchive of OpenJDK 17).
 _HEADER = 4
 
 
@@ -32,16 +32,16 @@ _HEADER = 4
 class JavaRuntime:
     """A Java and a Hadoop release."""
 
-    java: str  # the program
+    java: str  # path of the program
     jars: tuple[Path, ...]  # of the release
-    # where to keep what JVMs have loaded, so that the next ones start in two thirds of the time and CPU
-    # (class data sharing, JEP 350); None: nowhere. Whatever does not fit a JVM there is passed over by it.
+    # The directory of the archives of loaded classes, with which later JVMs start in two thirds of the time and CPU
+    # (class data sharing, JEP 350); None: no archives. A JVM ignores an archive that does not match it.
     archives: Path | None = None
 
     def classpath(self, configuration: Path) -> str:
         """Return the class path.
 
-        The configuration's directory comes last: a shared archive is for class paths that begin with the same jars.
+        The configuration directory is last: a shared archive fits only class paths that begin with the same jars.
         """
         return os.pathsep.join(str(part) for part in (*self.jars, configuration))
 
@@ -53,7 +53,7 @@ class JavaRuntime:
         return (self.java, *options, "-cp", self.classpath(configuration), main, *arguments)
 
     def _sharing(self, main: str) -> tuple[str, ...]:
-        """Return the options that use the main class's archive, or write it when the JVM ends in good order."""
+        """Return the options that use the main class's archive, or write it when the JVM exits cleanly."""
         if self.archives is None:
             return ()
         java = Path(self.java).resolve()
@@ -65,7 +65,7 @@ class JavaRuntime:
 
 
 def unshaded(main: str) -> str:
-    """Return the name that a main class has where it is not one of Hadoop's own artefact."""
+    """Return a main class's name outside Hadoop's shaded artifact."""
     return main.removeprefix(_SHADED)
 
 
@@ -78,6 +78,6 @@ def _is_written(archive: Path) -> bool:
 
 
 def installed(hadoop_version: str, *, pom_file: str = "pom.xml", progress: Progress = silent) -> JavaRuntime:
-    """Return this machine's Java with the jars of that release; see `jars.resolve`."""
+    """Return this machine's Java with the jars of the release; see `jars.resolve`."""
     jars = resolve(hadoop_version, pom_file=pom_file, progress=progress)
     return JavaRuntime(java=find_java(), jars=jars, archives=cache_directory())

@@ -20,24 +20,24 @@ _ODD = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def krb5_conf(directory: Path) -> Path:
-    """Return where the KDC of this directory keeps what its clients read."""
+    """Return the path of the client configuration of the KDC in this directory."""
     return directory / "krb5.conf"
 
 
 def keytab(directory: Path, name: str) -> Path:
-    """Return where the KDC of this directory keeps a keytab."""
+    """Return the path of a keytab of the KDC in this directory."""
     return directory / "keytabs" / f"{_ODD.sub('-', name)}.keytab"
 
 
 class Kdc:
-    """A KDC of the realm TEST.LOCAL: where it listens, its process, its principals.
+    """A KDC of the realm TEST.LOCAL: its address, its process, its principals.
 
-    Names of principals are given without the realm: "alice", "HTTP/localhost". To stop, pause and start it again, use
-    `process`. Any user may run it; all that it reads and writes is below `directory`.
+    Principal names omit the realm: "alice", "HTTP/localhost". Use `process` to stop, pause and restart it. Any user
+    may run it; all its files are below `directory`.
     """
 
     def __init__(self, directory: Path, port: int, *, log: Path, lifeline: Lifeline) -> None:
-        """Write its configuration without starting anything; use `start()`."""
+        """Write the configuration without starting the KDC; use `start()`."""
         self.directory = directory  # krb5.conf, the database, keytabs and tickets
         self.krb5_conf = krb5_conf(directory)  # KRB5_CONFIG of clients, -Djava.security.krb5.conf of a JVM
         self.address = f"127.0.0.1:{port}"  # "127.0.0.1:port", TCP alone
@@ -60,39 +60,39 @@ class Kdc:
         )
 
     def start(self) -> None:
-        """Make the database, unless the directory has one from an earlier run, and start."""
+        """Create the database, unless the directory has one of an earlier run, and start the KDC."""
         if not (self.directory / "principal").exists():
             self._run("kdb5_util", "create", "-s", "-P", "x", "-r", REALM)
         self.process.start()
 
     def environ(self, ccache: Path | None = None) -> dict[str, str]:
-        """Return the variables with which a program finds this KDC and, if given, the tickets in a ccache file."""
+        """Return the environment variables for using this KDC and, if given, the tickets of a ccache file."""
         found = {"KRB5_CONFIG": str(self.krb5_conf)}
         return found if ccache is None else found | {"KRB5CCNAME": f"FILE:{ccache}"}
 
     def principals(self) -> frozenset[str]:
-        """Return the names of all principals, those of the KDC itself included."""
+        """Return the names of all principals, including the KDC's own."""
         lines = self._kadmin("listprincs").splitlines()
         suffix = f"@{REALM}"
         return frozenset(line.removesuffix(suffix) for line in lines if line.endswith(suffix))
 
     def add(self, *names: str) -> None:
-        """Make principals with random keys."""
+        """Create principals with random keys."""
         self._kadmin(*(f"addprinc -clearpolicy -randkey {name}" for name in names))
 
     def change_key(self, name: str) -> None:
-        """Give a principal another key: its keytabs are of no more use, tickets are until they end."""
+        """Change a principal's key. Its keytabs become invalid; its tickets remain valid until they expire."""
         self._kadmin(f"cpw -randkey {name}")
 
     def keytab(self, name: str, *principals: str) -> Path:
-        """Write the present keys of these principals (default: of the one called `name`) and return the file.
+        """Write the current keys of these principals (default: the principal `name`) to a keytab, and return the file.
 
-        A file of that name is replaced at once, as an administrator would do it.
+        An existing file is replaced atomically, as an administrator would do it.
         """
         return self.keytabs({name: principals or (name,)})[0]
 
     def keytabs(self, wanted: Mapping[str, tuple[str, ...]]) -> tuple[Path, ...]:
-        """Write several keytabs, given the principals of each by its name, as `keytab` does."""
+        """Write several keytabs as `keytab` does; `wanted` maps each keytab's name to its principals."""
         files = {name: keytab(self.directory, name) for name in wanted}
         fresh = {name: file.with_suffix(".new") for name, file in files.items()}
         for file in fresh.values():
@@ -114,13 +114,13 @@ class Kdc:
         ccache: Path | None = None,
         keytab_file: Path | None = None,
     ) -> Path:
-        """Get a ticket for a principal by its keytab and return the ccache file that holds it.
+        """Get a ticket for a principal with its keytab, and return the ccache file that holds it.
 
         Args:
-            name: of the principal; its keytab is made when it has none of its own yet.
-            lifetime_s: seconds until the ticket ends; at most 24 hours.
-            ccache: the file to write; None: the principal's own, which this ticket then replaces.
-            keytab_file: the keytab to use in place of the principal's own.
+            name: the principal; its keytab is created if it has none.
+            lifetime_s: seconds until the ticket expires; at most 24 hours.
+            ccache: the file to write; None: the principal's own, whose ticket is replaced.
+            keytab_file: the keytab to use instead of the principal's own.
         """
         keys = keytab_file or keytab(self.directory, name)
         if not keys.exists():
@@ -133,7 +133,7 @@ class Kdc:
 
     def _kadmin(self, *lines: str) -> str:
         done = self._run("kadmin.local", stdin="".join(f"{line}\n" for line in lines))
-        # It exits with 0 whatever becomes of the lines, and writes errors alone to its standard error.
+        # It always exits with 0, and writes only errors to its standard error.
         if done.stderr.strip():
             raise KerberosError(f"kadmin.local: {done.stderr.strip()}")
         return done.stdout

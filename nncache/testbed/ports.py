@@ -1,4 +1,4 @@
-"""Free TCP ports that two clusters started at once don't both take."""
+"""Leases of free TCP ports, so that concurrent clusters do not take the same port."""
 
 import contextlib
 import fcntl
@@ -17,12 +17,11 @@ _DEFAULT_EPHEMERAL_LOW = 32_768  # Linux's default, when the kernel does not say
 
 
 class PortLease:
-    """Ports on 127.0.0.1 that are this process's until `release()` or its end.
+    """Ports on 127.0.0.1 that this process leases until `release()` or its end.
 
-    A port is leased by an flock on a file of its own, which the kernel gives back when the process dies.
-    All lie below the ephemeral range, so that no outgoing connection is given one between two starts of a
-    server. Lock files are never removed: a removed file's lock and its successor's would not exclude each
-    other.
+    Each lease is an flock on a file of the port; the kernel releases it when the process dies. All ports are below
+    the ephemeral range, so no outgoing connection takes one between two starts of a server. Lock files are never
+    removed: locks on a removed file and on its successor do not exclude each other.
     """
 
     def __init__(self, directory: Path | None = None) -> None:
@@ -30,7 +29,7 @@ class PortLease:
         self._held: dict[int, int] = {}  # port -> descriptor of the locked file
 
     def take(self, wanted: int = 0) -> int:
-        """Lease a port: the wanted one, or any when it is 0."""
+        """Lease the wanted port, or any free one if it is 0. Raises PortError if that fails."""
         if wanted:
             if not self._try(wanted):
                 raise PortError(f"port {wanted} is taken by another process")
@@ -41,7 +40,7 @@ class PortLease:
         raise PortError(f"no port from {_LOWEST} up is free")
 
     def release(self) -> None:
-        """Give all ports back."""
+        """Release all ports."""
         while self._held:
             os.close(self._held.popitem()[1])
 
@@ -70,7 +69,7 @@ class PortLease:
 
 
 def is_free(port: int) -> bool:
-    """Tell whether a server could listen on 127.0.0.1:port now."""
+    """Return whether a server could listen on 127.0.0.1:port now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java's server sockets do
         try:
@@ -81,7 +80,7 @@ def is_free(port: int) -> bool:
 
 
 def _candidates() -> Iterator[int]:
-    """Yield every port below the ephemeral range once, from a random one on."""
+    """Yield each port from `_LOWEST` up to the ephemeral range once, starting at a random one."""
     try:
         low = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError, IndexError):

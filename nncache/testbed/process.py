@@ -1,4 +1,4 @@
-"""One server as a process of its own: started, asked whether it is up, signalled, stopped."""
+"""One server as a separate process: start it, check whether it is up, signal it, stop it."""
 
 import os
 import signal
@@ -13,42 +13,40 @@ from typing import Self
 from nncache.testbed import guard
 from nncache.testbed.errors import StartError
 
-ASK_EVERY_S = 0.05  # a question costs a server about a millisecond
+ASK_EVERY_S = 0.05  # a check costs a server about a millisecond
 _LAST_LINES = 12
 _LAST_BYTES = 16_384
 
 
 class Lifeline:
-    """The pipe by which guards notice that this process has gone; see `nncache.testbed.guard`.
+    """The pipe through which guards detect the end of this process; see `nncache.testbed.guard`.
 
-    The write end is this process's alone: it is closed on exec and belongs to no other process. `directory` is
-    what the last guard removes if this process goes without stopping its servers; None keeps everything.
+    Only this process holds the write end: it closes on exec. If this process ends without stopping its servers, the
+    last guard removes `directory`; None keeps all files.
     """
 
     def __init__(self, lock: Path, directory: Path | None) -> None:
-        self.descriptor, self._write = (
-            os.pipe()
-        )  # both close on exec (PEP 446); a guard must inherit the first
+        self.descriptor, self._write = os.pipe()  # both close on exec (PEP 446); guards inherit the first
         self._lock = lock
         self._directory = directory
 
     def wrap(self, command: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the command that runs this one under a guard."""
+        """Return the command line that runs `command` under a guard."""
         places = str(self.descriptor), str(self._lock), str(self._directory or "")
         return sys.executable, "-I", "-S", guard.__file__, *places, *command
 
     def close(self) -> None:
-        """Let go: whatever still runs under a guard is killed."""
+        """Close the pipe; guards kill all servers that still run."""
         for descriptor in (self._write, self.descriptor):
             os.close(descriptor)
 
 
 class ServerProcess:
-    """A server of the cluster. Its pid is the server's own.
+    """A server of the cluster. `pid` is the server's own, not a wrapper's.
 
     Invariants:
-        S1  At most one process of this server runs; only that one is ever signalled.
-        S2  What the server writes is in `log`, all runs one after another.
+        S1  At most one process of this server runs, and signals go to that process only.
+        S2  `log` holds the server's output, with all runs appended in order.
     """
 
     def __init__(
@@ -64,7 +62,7 @@ class ServerProcess:
     ) -> None:
         self.name = name
         self.log = log
-        self.start_s = 0.0  # how long the last start took until the server was up
+        self.start_s = 0.0  # duration of the last start, until the server was up
         self._command = command
         self._environ = dict(environ)
         self._lifeline = lifeline
@@ -73,22 +71,22 @@ class ServerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._started = 0.0  # time.monotonic() of the last launch
         self._was_up = False  # since the last launch
-        self._asked_since = 0.0  # time.monotonic() from which the time for an answer counts
+        self._asked_since = 0.0  # time.monotonic() at which the current timeout began
 
     @property
     def pid(self) -> int | None:
-        """The process id, or None when it doesn't run."""
+        """The process id; None if the process does not run."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
     @property
     def running_pid(self) -> int:
-        """The process id of one that is known to run."""
+        """The process id; asserts that the process runs."""
         pid = self.pid
         assert pid is not None, f"{self.name} does not run"
         return pid
 
     def launch(self) -> None:
-        """Start the process without waiting for the server to be up."""
+        """Start the process, if it does not run, without waiting for the server to be up."""
         if self.pid is not None:
             return
         self._started = self._asked_since = time.monotonic()
@@ -101,11 +99,11 @@ class ServerProcess:
                 stderr=subprocess.STDOUT,
                 env=self._environ,
                 pass_fds=(self._lifeline.descriptor,),
-                start_new_session=True,  # a Ctrl-C is for us; we stop the servers in our own order
+                start_new_session=True,  # Ctrl-C must reach only us: we stop the servers in our own order
             )
 
     def is_up(self) -> bool:
-        """Ask the server once whether it is up."""
+        """Return whether the server is up. Raises StartError if the process has ended or the timeout has passed."""
         up = self._ask(self._is_up, "is not up")
         if up and not self._was_up:
             self._was_up = True
@@ -113,11 +111,11 @@ class ServerProcess:
         return up
 
     def await_up(self) -> None:
-        """Ask until the server is up."""
+        """Wait until the server is up."""
         await_all([self])
 
     def await_that(self, question: Callable[[], bool], otherwise: str) -> None:
-        """Ask until the answer is yes, for as long as the process lives and a start may take."""
+        """Poll `question` until true. `otherwise` ends the message of the StartError if the timeout passes first."""
         self._asked_since = time.monotonic()
         while not self._ask(question, otherwise):
             self.wait(ASK_EVERY_S)
@@ -142,7 +140,7 @@ class ServerProcess:
         self.await_up()
 
     def restart(self) -> None:
-        """Stop the process if it runs, start it again and wait until it is up."""
+        """Stop the process if it runs, start it again and wait until the server is up."""
         self.stop()
         self.start()
 
@@ -152,34 +150,34 @@ class ServerProcess:
             self._process.send_signal(number)
 
     def kill(self) -> None:
-        """End it as a crash would (SIGKILL) and wait for that."""
+        """Kill the process (SIGKILL), as in a crash, and wait for its end."""
         self.signal(signal.SIGKILL)
         self.wait()
 
     def pause(self) -> None:
-        """Hold it still (SIGSTOP): its connections stay open, without replies. Returns once all its threads stand."""
+        """Pause the process (SIGSTOP): its connections stay open without replies. Return once all threads stopped."""
         pid = self.pid
         if pid is not None:
             self.signal(signal.SIGSTOP)
             os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
-        """Let a paused one go on."""
+        """Resume a paused process (SIGCONT)."""
         self.signal(signal.SIGCONT)
 
     def terminate(self) -> None:
-        """Ask it to end (SIGTERM) without waiting; a paused one is let go on, or it would never hear."""
+        """Send SIGTERM without waiting. A paused process is resumed, since it could not handle the signal."""
         self.signal(signal.SIGTERM)
         self.resume()
 
     def stop(self, grace_s: float = 10.0) -> None:
-        """Ask it to end, wait so long, and kill it when it hasn't."""
+        """Terminate the process, and kill it if it has not ended after `grace_s` seconds."""
         self.terminate()
         if not self.wait(grace_s):
             self.kill()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the end of the process; False when the time was not enough."""
+        """Wait for the end of the process; return False on timeout."""
         if self._process is None:
             return True
         try:
@@ -189,7 +187,7 @@ class ServerProcess:
         return True
 
     def last_words(self) -> str:
-        """Return the last lines of the log that say something: no stack frames, no banners."""
+        """Return the last meaningful lines of the log, without stack frames and banners."""
         try:
             with self.log.open("rb") as log:
                 log.seek(max(0, self.log.stat().st_size - _LAST_BYTES))
@@ -201,22 +199,22 @@ class ServerProcess:
 
 
 def await_all(processes: Collection[ServerProcess]) -> None:
-    """Ask all of them in turn until each has been up."""
+    """Poll all servers in turn until each has been up."""
     waiting = list(processes)
     while waiting := [process for process in waiting if not process.is_up()]:
         waiting[0].wait(ASK_EVERY_S)
 
 
 class Running(ABC):
-    """Starts with its `with` block and ends with it, also when the start fails."""
+    """A resource that starts and ends with its `with` block, and is closed if the start fails."""
 
     @abstractmethod
     def start(self) -> object:
-        """Start it and wait until it serves."""
+        """Start it and wait until it is ready."""
 
     @abstractmethod
     def close(self) -> None:
-        """End it and remove what is its own. May be called again."""
+        """Stop it and remove its files. May be called again."""
 
     def __enter__(self) -> Self:
         try:

@@ -1,4 +1,4 @@
-"""Programs that run beside the test bed, from Debian's packages."""
+"""The programs that the test bed needs, from Debian's packages."""
 
 import os
 import shutil
@@ -16,17 +16,17 @@ _PACKAGES: Final[Mapping[str, str]] = {
     "mvn": "maven",
     "nginx": "nginx-light",
 }
-"""By program; the others have the name of their package."""
+"""The package of each program; a program that is not listed has its package's name."""
 
 SBIN: Final = ("/usr/sbin", "/sbin")
-"""Debian keeps servers there, which only root's PATH names."""
+"""Debian's directories of servers, which only root's PATH has."""
 
 
 def find_programs(*names: str, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Return the paths of programs.
 
     Raises:
-        MissingToolError: some are missing; it names all of them, so that one command brings them.
+        MissingToolError: some are missing; the text names one command that installs all of them.
     """
     path = os.pathsep.join((environ.get("PATH", os.defpath), *SBIN))
     found = {name: shutil.which(name, path=path) for name in names}

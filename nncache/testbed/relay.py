@@ -1,7 +1,7 @@
-"""A TCP relay before a server, which can be cut, made a black hole, held, slowed down and made whole again.
+"""A TCP relay in front of a server: it can cut, swallow, hold or delay the traffic, and restore it.
 
-It lives in a thread of its own, with an event loop of its own: it can be used from plain code and from a
-coroutine alike, and goes on when the loop under test stands still.
+It runs an event loop in its own thread. So synchronous code and coroutines can both use it, and it keeps running
+while the loop under test is blocked.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from nncache.testbed.ports import PortLease
 
 _CALL_TIMEOUT_S = 10.0
 _CONNECT_TIMEOUT_S = 5.0
-_TICK_S = 1e-6  # keeps apart what would else be due at one time: the loop does not order that
+_TICK_S = 1e-6  # between two deliveries: the loop does not keep the order of equal times
 _CHUNK_BYTES = 65_536
-_ACCEPT_ITERATIONS = 5  # of the loop; to accept takes three
+_ACCEPT_ITERATIONS = 5  # iterations of the loop; accepting a connection takes three
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER: on, 0 s
 
 
@@ -33,13 +33,13 @@ class _Mode(enum.Enum):
 
 
 async def _settle() -> None:
-    """Let the loop finish what it has begun to accept or to close."""
+    """Let the loop finish the connections that it is accepting or closing."""
     for _ in range(_ACCEPT_ITERATIONS):
         await asyncio.sleep(0)
 
 
 class _Pair:
-    """One client's connection and the one that it has to the server."""
+    """A client's connection and the relay's connection to the server for it."""
 
     def __init__(self, client: asyncio.StreamWriter) -> None:
         self.ends = [client]
@@ -56,26 +56,25 @@ class _Pair:
 
 
 class Relay:
-    """Listens on a port of its own and passes each connection on to `upstream` ("host:port"; several: by turns).
+    """Listens on its own port and relays each connection to `upstream` ("host:port"; several are used in turn).
 
-    All methods may be called from any thread and have taken effect when they return. `address` stays the
-    same.
+    All methods may be called from any thread, and take effect before they return. `address` never changes.
     """
 
     def __init__(self, upstream: str, *, port: int = 0, host: str = "127.0.0.1") -> None:
-        """Prepare a relay; `start()` or a `with` block makes it listen. Port 0 takes a free one.
+        """Prepare a relay; `start()` or a `with` block makes it listen. Port 0 leases a free one.
 
-        `host` is an address of loopback.
+        `host` is a loopback address.
         """
         self._upstreams = itertools.cycle(map(split_address, upstream.split(",")))
         self._ports = PortLease()
-        self.address = f"{host}:{self._ports.take(port)}"  # where clients connect to
+        self.address = f"{host}:{self._ports.take(port)}"  # the address for clients
         self._thread = threading.Thread(target=self._run, name=f"relay-{self.address}", daemon=True)
         self._is_listening = threading.Event()
         self._error: OSError | None = None  # why listening failed
-        self.connections = 0  # that have been accepted so far
-        # From here on the relay's own thread alone.
-        self._loop: asyncio.AbstractEventLoop  # that of the thread, once it runs
+        self.connections = 0  # accepted since start (counter)
+        # Only the relay's own thread uses the attributes below.
+        self._loop: asyncio.AbstractEventLoop  # the thread's loop, once it runs
         self._mode = _Mode.PASS
         self._delay_s = 0.0
         self._pairs: set[_Pair] = set()
@@ -85,10 +84,10 @@ class Relay:
         self._ending = asyncio.Event()
 
     def start(self) -> Self:
-        """Begin to listen.
+        """Start to listen.
 
         Raises:
-            OSError: the port can't be listened on.
+            OSError: the relay cannot listen on the port.
         """
         self._thread.start()
         self._is_listening.wait()
@@ -97,7 +96,7 @@ class Relay:
         return self
 
     def stop(self) -> None:
-        """Reset what is open and stop listening. May be called again."""
+        """Reset all connections and stop listening. May be called again."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._ending.set)
             self._thread.join()
@@ -110,35 +109,35 @@ class Relay:
         self.stop()
 
     def cut(self) -> None:
-        """Reset all connections and refuse new ones, as when the server's process has died."""
+        """Reset all connections and refuse new ones, as if the server's process had died."""
         self._call(self._change(_Mode.CUT))
 
     def black_hole(self) -> None:
-        """Keep and accept connections, and let no byte through either way; those bytes are lost.
+        """Keep and accept connections, but drop all bytes in both directions.
 
-        `restore()` resets the connections that lost some.
+        `restore()` resets the connections that lost bytes.
         """
         self._call(self._change(_Mode.SWALLOW))
 
     def hold(self) -> None:
-        """Keep and accept connections, and let no byte through until `restore()`, which delivers them late."""
+        """Keep and accept connections, but hold all bytes until `restore()` delivers them."""
         self._call(self._change(_Mode.HOLD))
 
     def delay(self, seconds: float) -> None:
-        """Deliver every byte this much later, each way, in order; 0 ends it."""
+        """Delay all bytes by this duration in both directions, in order; 0 ends the delay."""
         self._call(self._change(delay_s=seconds))
 
     def restore(self) -> None:
-        """Pass everything on at once again: the end of `cut`, `black_hole`, `hold` and `delay`."""
+        """End `cut`, `black_hole`, `hold` and `delay`: relay all bytes immediately."""
         self._call(self._change(_Mode.PASS, delay_s=0.0))
 
     def reset_connections(self) -> None:
-        """Reset all present connections; new ones fare as before."""
+        """Reset all current connections; the mode for new ones does not change."""
         self._loop.call_soon_threadsafe(self._reset_all)
-        self._call(self._change())  # returns after that
+        self._call(self._change())  # returns after the reset
 
     def lead_to(self, upstream: str) -> None:
-        """Reset all present connections and connect new ones to this server instead ("host:port")."""
+        """Reset all current connections and relay new ones to this server ("host:port")."""
         self._upstreams = itertools.cycle([split_address(upstream)])
         self.reset_connections()
 
@@ -146,7 +145,7 @@ class Relay:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(_CALL_TIMEOUT_S)
 
     def _run(self) -> None:
-        # Not whatever the process prefers: uvloop would be one more thing under test.
+        # Not the process's default loop: the tests must not depend on uvloop.
         with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
             runner.run(self._serve())
 
@@ -163,14 +162,14 @@ class Relay:
         async with self._group:
             await self._ending.wait()
             await self._change(_Mode.CUT)
-        await _settle()  # what was closed last is let go
+        await _settle()  # the last connections are closed
 
     async def _listen(self) -> None:
         host, port = split_address(self.address)
         self._server = await asyncio.start_server(self._accept, host, port, reuse_address=True, backlog=1024)
 
     async def _change(self, mode: _Mode | None = None, delay_s: float | None = None) -> None:
-        """Take up another mode or delay; runs in the relay's thread."""
+        """Change the mode or the delay; runs in the relay's thread."""
         if delay_s is not None:
             self._delay_s = delay_s
         if mode is None:
@@ -194,7 +193,7 @@ class Relay:
         if self._server is None:
             return
         server, self._server = self._server, None
-        # asyncio forgets, and never closes, a connection that it is accepting while its server is closed.
+        # asyncio loses, and never closes, a connection that it is accepting while its server is closed.
         for listening in server.sockets:
             self._loop.remove_reader(listening.fileno())
         await _settle()
@@ -211,12 +210,12 @@ class Relay:
         self._group.create_task(self._carry(pair, reader, writer))
 
     async def _carry(self, pair: _Pair, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Carry one connection to its end; whatever breaks one side resets both."""
+        """Relay one connection to its end; an error on one side resets both."""
         try:
             async with asyncio.timeout(_CONNECT_TIMEOUT_S):
                 upstream_reader, upstream_writer = await asyncio.open_connection(*next(self._upstreams))
             pair.ends.append(upstream_writer)
-            if pair.is_reset:  # while this end was being made
+            if pair.is_reset:  # during the connect
                 pair.reset()
             async with asyncio.TaskGroup() as both:
                 both.create_task(self._pump(pair, reader, upstream_writer))
@@ -229,7 +228,7 @@ class Relay:
             self._pairs.discard(pair)
 
     async def _pump(self, pair: _Pair, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        due = 0.0  # loop time of the last delivery: the next may not overtake it when the delay shrinks
+        due = 0.0  # loop time of the last delivery; the next must not overtake it after the delay shrinks
         while chunk := await reader.read(_CHUNK_BYTES):
             await self._flowing.wait()
             if self._mode is _Mode.SWALLOW:
@@ -244,7 +243,7 @@ class Relay:
                 await writer.drain()
         await self._flowing.wait()
         if self._mode is _Mode.SWALLOW:
-            pair.has_lost_bytes = True  # the end of a stream is lost like its bytes
+            pair.has_lost_bytes = True  # the end of the stream is dropped like its bytes
             return
         await asyncio.sleep(max(due + _TICK_S, self._loop.time() + self._delay_s) - self._loop.time())
         if not writer.is_closing():

@@ -1,4 +1,4 @@
-"""Whom the servers and the users of a cluster trust: its KDC and its certificate authority."""
+"""The KDC and the certificate authority that a cluster's servers and users trust."""
 
 import tempfile
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Trust:
-    """What a cluster with Kerberos or TLS has beside its servers; of no effect on another."""
+    """The KDC and the certificate authority of a cluster with Kerberos or TLS; no effect on other clusters."""
 
     def __init__(self, spec: ClusterSpec, place: Workplace, ports: PortLease) -> None:
-        """Lay out the KDC and issue the certificate; starts nothing."""
+        """Prepare the KDC without starting it, and issue the servers' certificate."""
         self._spec = spec
         self._data = place.data
         self.kdc: Kdc | None = None  # None without Kerberos
-        self.authority: Authority | None = None  # has issued the certificate of all servers; None without TLS
+        self.authority: Authority | None = None  # the issuer of the servers' certificate; None without TLS
         if spec.kerberos is not None:
             directory = place.data / secured.KDC
             log = place.logs / "kdc.log"
@@ -36,18 +36,18 @@ class Trust:
             self.authority.issue(https.SERVER)
 
     def start(self) -> None:
-        """Start the KDC, with all principals and keytabs of the cluster."""
+        """Start the KDC, and create all principals and keytabs of the cluster."""
         if self.kdc is not None:
             self.kdc.start()
             secured.add_principals(self.kdc, self._spec)
 
     def jvm(self) -> tuple[str, ...]:
-        """Return the options by which a JVM finds the KDC."""
+        """Return the options with which a JVM finds the KDC."""
         return (f"-Djava.security.krb5.conf={self.kdc.krb5_conf}",) if self.kdc else ()
 
     @contextmanager
     def tickets(self, user: str) -> Iterator[dict[str, str]]:
-        """Yield the variables by which a shell finds tickets of the user, its alone: shells may run at once."""
+        """Yield the environment variables of a shell with its own tickets of the user: shells may run concurrently."""
         if self.kdc is None:
             yield {}
             return
@@ -55,7 +55,7 @@ class Trust:
             yield self.kdc.environ(self.kdc.kinit(user, ccache=Path(directory) / "tickets"))
 
     def access(self, namenode: str) -> WebAccess:
-        """Return how the test bed itself asks that NameNode: it signs its own cookies, and needs no ticket."""
+        """Return the test bed's own access to a NameNode: it signs its cookies itself, and needs no ticket."""
         kerberos, tls = self._spec.kerberos, self._spec.tls
         secret = b""
         if kerberos is not None:
@@ -67,7 +67,7 @@ class Trust:
 
 def _authority(directory: Path) -> "Authority":
     try:
-        from nncache.testbed.certificates import Authority  # noqa: PLC0415 - others start without its libraries
+        from nncache.testbed.certificates import Authority  # noqa: PLC0415 - other clusters start without its libraries
     except ModuleNotFoundError as exc:
         raise MissingToolError(f"{exc.name} is not installed: make .venv/.secured in the checkout") from exc
     return Authority(directory)

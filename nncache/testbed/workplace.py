@@ -1,4 +1,4 @@
-"""A directory in which servers run: what they have in common, whichever they are."""
+"""A directory in which servers run, and the settings that all servers share."""
 
 import os
 import shutil
@@ -17,33 +17,33 @@ _COMMAND_TIMEOUT_S = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
-    """A Java and a Hadoop release, and places for what its servers read and write."""
+    """A Java and a Hadoop release, and the directories of its servers."""
 
     runtime: JavaRuntime
     directory: Path
     lifeline: Lifeline
-    user: str  # whom the servers say they run as
+    user: str  # the servers' HADOOP_USER_NAME
     start_timeout_s: float
 
     @property
     def conf_dir(self) -> Path:
-        """Where the servers' configuration is."""
+        """The directory of the servers' configuration."""
         return self.directory / "conf"
 
     @property
     def logs(self) -> Path:
-        """Where each server's log is, under its name."""
+        """The directory of the logs; each is named after its server."""
         return self.directory / "logs"
 
     @property
     def data(self) -> Path:
-        """Where the servers keep what they know."""
+        """The directory of the servers' data."""
         return self.directory / "data"
 
     def server(
         self, name: str, main: str, *arguments: str, is_up: Callable[[], bool], jvm: tuple[str, ...]
     ) -> ServerProcess:
-        """Lay out a server that runs a main class of the jars."""
+        """Return a server, not started, that runs a main class of the jars."""
         command = self.runtime.command(
             main,
             *arguments,
@@ -65,10 +65,10 @@ class Workplace:
 def workplace(
     runtime: JavaRuntime, name: str, *, directory: Path | None, user: str, start_timeout_s: float
 ) -> Iterator[Workplace]:
-    """Make the directory and its places; at the end, whatever still runs is killed.
+    """Create the directory and its subdirectories; at the end, kill all servers that still run.
 
-    `directory` None: a temporary one whose name begins with nncache-`name`, removed at the end; it is also removed
-    when this process goes without an end.
+    `directory` None: a temporary one whose name begins with nncache-`name`. It is removed at the end, even if this
+    process is killed.
     """
     with ExitStack() as close:
         made = close.enter_context(_directory(directory, name))
@@ -96,9 +96,9 @@ def _directory(wanted: Path | None, name: str) -> Iterator[Path]:
 
 
 def environment(user: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment in which Hadoop takes itself for this user.
+    """Return the environment in which Hadoop acts as this user.
 
-    A Hadoop that is installed on this machine, and its settings, must not mix in.
+    It excludes the settings of a Hadoop that is installed on this machine.
     """
     kept = {key: value for key, value in environ.items() if not key.startswith(("HADOOP_", "HDFS_"))}
     return kept | {"HADOOP_USER_NAME": user}
@@ -107,10 +107,10 @@ def environment(user: str, environ: Mapping[str, str] = os.environ) -> dict[str,
 def run(
     command: tuple[str, ...], *, environ: Mapping[str, str], stdin: str = ""
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command and return what came of it, a failure included.
+    """Run a command and return its exit code and output, even if it failed.
 
     Raises:
-        subprocess.TimeoutExpired: it took more than two minutes; it has been killed.
+        subprocess.TimeoutExpired: the command took more than two minutes and was killed.
     """
     return subprocess.run(
         command,

@@ -1,4 +1,4 @@
-"""A standalone ZooKeeper: a cluster's, or one of its own that a test may break."""
+"""A ZooKeeper server: a cluster's, a separate one that a test may break, or a member of an ensemble."""
 
 import re
 import shutil
@@ -14,13 +14,13 @@ from nncache.testbed.zookeeper_security import ClientPorts, jaas, lines, options
 
 _ZXID: Final = re.compile(r"^Zxid: 0x([0-9a-f]+)$", re.MULTILINE)
 _COUNTER_BITS: Final = 32
-"""Of a zxid; what stands above them is the epoch (org.apache.zookeeper.server.util.ZxidUtils)."""
+"""The low bits of a zxid; the higher bits are the epoch (org.apache.zookeeper.server.util.ZxidUtils)."""
 
 
 class ZooKeeper:
-    """A standalone ZooKeeper: where it listens, its process and its data.
+    """A ZooKeeper server: its addresses, its process and its data.
 
-    Sessions that have not expired go on when it is started again: ZooKeeper keeps them in its data.
+    Sessions that have not expired survive a restart: ZooKeeper keeps them in its data.
     """
 
     def __init__(
@@ -33,18 +33,18 @@ class ZooKeeper:
         ensemble: tuple[str, ...] = (),
         version: str | None = None,
     ) -> None:
-        """Write its configuration and lay it out without starting it.
+        """Write the configuration without starting the server.
 
-        `ensemble` are the lines of zoo.cfg by which it finds the other servers; none: it is alone. `version` is that
-        of ZooKeeper; None: the one that the Hadoop release has.
+        `ensemble` are the lines of zoo.cfg that name the other servers; none: a standalone server. `version` is a
+        ZooKeeper release; None: the one in the Hadoop release.
         """
         self.address = ports.address  # of the client port, "host:port"
-        self.secure_address = ports.secure_address  # of that with TLS; empty: ZooKeeper has no such port
-        self.data = place.data / name  # the directory of its snapshots and its log of transactions
+        self.secure_address = ports.secure_address  # of the client port with TLS; empty: none
+        self.data = place.data / name  # the directory of its snapshots and its transaction log
         jaas_file = place.conf_dir / f"{name}-jaas.conf"
         written = (*lines(ports), *ensemble)
         configuration = write_zookeeper_configuration(place.conf_dir, self.data, ports.address, written)
-        jaas_file.touch(mode=0o600)  # passwords of users may be in it
+        jaas_file.touch(mode=0o600)  # it may hold users' passwords
         jaas_file.write_text(jaas(ports), encoding="utf-8")
         main = java.ZOOKEEPER_PEER if ensemble else java.ZOOKEEPER
         if version is not None:
@@ -59,17 +59,17 @@ class ZooKeeper:
         )
 
     def wipe(self) -> None:
-        """End it and delete all that it knows, as an administrator who sets up another one would."""
+        """Kill the server and delete its data, as an administrator who sets up a new one would."""
         self.process.kill()
         shutil.rmtree(self.data, ignore_errors=True)
 
     def writes(self) -> int:
-        """Count the write transactions so far, in the present epoch. Starts at 0 when it is wiped.
+        """Return the number of write transactions in the current epoch; a wipe resets it to 0.
 
-        A multi is one, and so are the beginning and the end of a session and a write that was refused.
+        A multi counts once. The start and the end of a session count, and so does a refused write.
 
         Raises:
-            OSError: it does not serve.
+            OSError: the server does not serve clients.
         """
         found = _ZXID.search(four_letters.ask(self.address, "srvr"))
         if found is None:
@@ -77,10 +77,10 @@ class ZooKeeper:
         return int(found[1], 16) & ((1 << _COUNTER_BITS) - 1)
 
     def monitored(self, name: str) -> int:
-        """Return a figure of `mntr`: zk_watch_count, or zk_global_sessions, those without a connection included.
+        """Return a figure of `mntr`, such as zk_watch_count, or zk_global_sessions, which includes disconnected ones.
 
         Raises:
-            OSError: it does not serve.
+            OSError: the server does not serve clients, or has no such figure.
         """
         for line in four_letters.ask(self.address, "mntr").splitlines():
             key, _, value = line.partition("\t")

@@ -1,4 +1,4 @@
-"""What a ZooKeeper that knows its clients reads beside others."""
+"""The additional configuration of a ZooKeeper that authenticates its clients."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +15,14 @@ _SHADED = "org.apache.hadoop.shaded.org.apache.zookeeper.server"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientPorts:
-    """Where a ZooKeeper listens for clients ("host:port"), and how it knows them."""
+    """A ZooKeeper's client addresses ("host:port"), and how it authenticates clients."""
 
     address: str
-    secure_address: str = ""  # of the port with TLS; empty: ZooKeeper has no such port
+    secure_address: str = ""  # of the port with TLS; empty: there is no such port
     security: ZooKeeperSecurity
-    # directory of a KDC that has zookeeper/localhost and its keytab, for security with Kerberos
+    # with Kerberos: the directory of a KDC that has zookeeper/localhost and its keytab
     kdc: Path = Path()
-    # directory of a certificate authority that has issued to `https.SERVER`, for security with TLS
+    # with TLS: the directory of a certificate authority that has issued a certificate to `https.SERVER`
     authority: Path = Path()
 
     @classmethod
@@ -35,7 +35,7 @@ class ClientPorts:
         kdc: Path = Path(),
         authority: Path = Path(),
     ) -> Self:
-        """Take the wanted port, or a free one, and another one for TLS where it is asked for."""
+        """Lease the wanted port, or a free one if it is 0, and another port for TLS if `security` asks for it."""
         host = HOST_NAME if security.kerberos or security.tls else "127.0.0.1"
         return cls(
             address=f"{host}:{ports.take(wanted)}",
@@ -47,12 +47,12 @@ class ClientPorts:
 
 
 def lines(ports: ClientPorts) -> tuple[str, ...]:
-    """Return the lines that zoo.cfg has beside those of a ZooKeeper that lets everybody in."""
+    """Return the additional lines of zoo.cfg; none for a ZooKeeper without security."""
     security, found = ports.security, list[str]()
     if security.kerberos or security.digest_users:
         found.append(f"authProvider.1={_SHADED}.auth.SASLAuthenticationProvider")
     if security.sasl_required:
-        # The first keeps a session from being used without SASL in 3.6 and later (ZOOKEEPER-1634, ZOOKEEPER-3979).
+        # The first refuses the use of a session without SASL in 3.6 and later (ZOOKEEPER-1634, ZOOKEEPER-3979).
         found += ("sessionRequireClientSASLAuth=true", "enforce.auth.enabled=true")
         found.append("enforce.auth.schemes=sasl")
     if security.tls:
@@ -70,7 +70,7 @@ def lines(ports: ClientPorts) -> tuple[str, ...]:
 
 
 def jaas(ports: ClientPorts) -> str:
-    """Return its JAAS file; empty without SASL."""
+    """Return the content of the JAAS file; empty without SASL."""
     security = ports.security
     if security.kerberos:
         module = "com.sun.security.auth.module.Krb5LoginModule"
@@ -91,12 +91,12 @@ def jaas(ports: ClientPorts) -> str:
 
 
 def options(ports: ClientPorts, jaas_file: Path) -> tuple[str, ...]:
-    """Return the options of its JVM."""
+    """Return the additional options of the JVM."""
     security, found = ports.security, list[str]()
     if security.kerberos:
         found.append(f"-Djava.security.krb5.conf={kdc.krb5_conf(ports.kdc)}")
     if security.kerberos or security.digest_users:
         found.append(f"-Djava.security.auth.login.config={jaas_file}")
-    if security.tls:  # the other factory speaks no TLS
+    if security.tls:  # the default factory does not support TLS
         found.append(f"-Dzookeeper.serverCnxnFactory={_SHADED}.NettyServerCnxnFactory")
     return tuple(found)

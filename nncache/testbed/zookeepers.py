@@ -1,4 +1,4 @@
-"""ZooKeepers of one's own, that a test may break: a standalone one, and three servers that agree."""
+"""Separate ZooKeepers that a test may break: a standalone server, and an ensemble of three."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -23,7 +23,7 @@ _START_TIMEOUT_S = 60.0
 def temporary_place(
     name: str, hadoop_version: str, start_timeout_s: float = _START_TIMEOUT_S
 ) -> Iterator[tuple[Workplace, PortLease]]:
-    """Yield a temporary directory for ZooKeepers from the jars of that release, and ports for them."""
+    """Yield a temporary directory for ZooKeepers from the jars of the Hadoop release, and a port lease for them."""
     runtime = java.installed(hadoop_version)
     with (
         workplace(runtime, name, directory=None, user=own_user(), start_timeout_s=start_timeout_s) as place,
@@ -33,9 +33,9 @@ def temporary_place(
 
 
 class ZooKeeperServer(ZooKeeper, Running):
-    """A ZooKeeper of its own: a free port and a temporary directory, for as long as the `with` block lasts.
+    """A standalone ZooKeeper with a free port and a temporary directory, which runs during a `with` block.
 
-    It also ends when this process does, in whatever way (see `nncache.testbed.guard`).
+    It also stops when this process ends, however it ends (see `nncache.testbed.guard`).
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class ZooKeeperServer(ZooKeeper, Running):
         jvm: tuple[str, ...] = SMALL_JVM,
         start_timeout_s: float = _START_TIMEOUT_S,
     ) -> None:
-        """Lay it out without starting it; the `with` block does.
+        """Prepare the server without starting it; the `with` block starts it.
 
-        The release says whose jars it comes from, unless there is a `version` of ZooKeeper. `kdc` is the directory of a
-        KDC that has zookeeper/localhost and its keytab, `authority` that of a certificate authority that has issued to
-        `https.SERVER`.
+        It runs from the jars of the Hadoop release, unless `version` names a ZooKeeper release. `kdc` is the directory
+        of a KDC that has zookeeper/localhost and its keytab. `authority` is the directory of a certificate authority
+        that has issued a certificate to `https.SERVER`.
         """
         with ExitStack() as close:
             place, ports = close.enter_context(temporary_place("zookeeper", hadoop_version, start_timeout_s))
@@ -62,17 +62,17 @@ class ZooKeeperServer(ZooKeeper, Running):
             self._close = close.pop_all()
 
     def start(self) -> None:
-        """Start it and wait until it serves."""
+        """Start the server and wait until it serves clients."""
         self.process.start()
 
     def close(self) -> None:
-        """End it, give its port back and remove its directory. May be called again."""
+        """Kill the server, release its port and remove its directory. May be called again."""
         self.process.kill()  # its data will not be read again
         self._close.close()
 
 
 def leader_of(servers: Iterable[ZooKeeper]) -> ZooKeeper:
-    """Return the server that leads at present, or the only one."""
+    """Return the current leader, or the standalone server. Raises StartError if none leads."""
     for server in servers:
         with suppress(OSError):
             answer = four_letters.ask(server.address, "srvr")
@@ -85,9 +85,9 @@ SIZE: Final = 3  # the smallest number of servers of which one may be missing
 
 
 class ZooKeeperEnsemble(Running):
-    """Servers on free ports and a temporary directory, for as long as the `with` block lasts.
+    """An ensemble on free ports with a temporary directory, which runs during a `with` block.
 
-    With TLS the servers speak it to each other, too. They also end when this process does, in whatever way (see
+    With TLS the servers also use it among themselves. They also stop when this process ends, however it ends (see
     `nncache.testbed.guard`).
     """
 
@@ -99,7 +99,7 @@ class ZooKeeperEnsemble(Running):
         authority: Path = Path(),
         jvm: tuple[str, ...] = SMALL_JVM,
     ) -> None:
-        """Lay it out without starting it; the `with` block does. The arguments are those of `ZooKeeperServer`."""
+        """Prepare it without starting it; the `with` block starts it. The arguments are those of `ZooKeeperServer`."""
         with ExitStack() as close:
             place, ports = close.enter_context(temporary_place("ensemble", hadoop_version))
             peers = tuple(f"localhost:{ports.take()}:{ports.take()}" for _ in range(SIZE))
@@ -111,34 +111,32 @@ class ZooKeeperEnsemble(Running):
                 server.data.mkdir()
                 (server.data / "myid").write_text(f"{number}\n", encoding="ascii")
                 found.append(server)
-            self.servers = tuple(found)  # each may be stopped, killed and started again by itself
+            self.servers = tuple(found)  # each may be stopped, killed and restarted on its own
             self._close = close.pop_all()
-        self.address = ",".join(server.address for server in self.servers)  # all, as clients are given them
+        self.address = ",".join(server.address for server in self.servers)  # for clients
         secure = (server.secure_address for server in self.servers)
-        self.secure_address = ",".join(
-            filter(None, secure)
-        )  # all client ports with TLS; empty: there are none
+        self.secure_address = ",".join(filter(None, secure))  # the same with TLS; empty: none
 
     def leader(self) -> ZooKeeper:
-        """Return the server that leads at present; see `leader_of`."""
+        """Return the current leader; see `leader_of`."""
         return leader_of(self.servers)
 
     def start(self) -> None:
-        """Start all servers that don't run, and wait until each serves clients."""
+        """Start all servers that do not run, and wait until each serves clients."""
         processes = [server.process for server in self.servers]
         for process in processes:
             process.launch()
         await_all(processes)
 
     def close(self) -> None:
-        """End all servers, give their ports back and remove their directory. May be called again."""
+        """Kill all servers, release their ports and remove their directory. May be called again."""
         for server in self.servers:
             server.process.kill()  # their data will not be read again
         self._close.close()
 
 
 def _lines(peers: tuple[str, ...], authority: Path | None) -> tuple[str, ...]:
-    """Return what zoo.cfg says of the ensemble; `authority` None: the servers speak plainly to each other."""
+    """Return the lines of zoo.cfg for the ensemble; `authority` None: no TLS among the servers."""
     found = ["initLimit=20", "syncLimit=10"]  # ticks
     found += (f"server.{number}={peer}" for number, peer in enumerate(peers, 1))
     if authority is not None:

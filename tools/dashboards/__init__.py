@@ -1,1 +1,1 @@
-"""Grafana dashboards as code: what each panel asks, and the JSON that Grafana reads."""
+"""Grafana dashboards as code: the queries of each panel, and the JSON that Grafana reads."""

@@ -16,20 +16,20 @@ TAG: Final = "nncache"
 
 _FIGURE_HEIGHT: Final = 5
 _LINES_HEIGHT: Final = 8
-_MANY_LINES: Final = 8  # fill of an area, in percent, where areas lie behind each other
-_LOGARITHMIC: Final = 0  # where an area means nothing
+_MANY_LINES: Final = 8  # fill opacity in percent of overlapping areas
+_LOGARITHMIC: Final = 0  # the area below a line has no meaning
 _STACKED: Final = 70
 
 _Builder: TypeAlias = stat.Panel | timeseries.Panel
 
 
 def json_of(board: Board) -> str:
-    """Return the file's text."""
+    """Return the text of a dashboard's file."""
     return JSONEncoder(sort_keys=True, indent=2).encode(built(board)) + "\n"
 
 
 def built(board: Board) -> parts.Dashboard:
-    """Return the dashboard as Grafana has it."""
+    """Return the dashboard in Grafana's model."""
     builder = (
         dashboard.Dashboard(board.title)
         .uid(f"nncache-{board.name}")
@@ -127,7 +127,7 @@ def _lines(panel: Panel) -> timeseries.Panel:
 
 
 def _fill(builder: _Builder, panel: Panel) -> None:
-    """Set what both kinds have."""
+    """Set the properties that both kinds of panels have."""
     builder.title(panel.title).description(panel.description).unit(panel.unit)
     builder.datasource(SOURCE).span(panel.width).min(0)
     if panel.most is not None:

@@ -12,12 +12,12 @@ BOARDS: Final = tuple(map(read_board, ("fleet", "proxy", "inotify", "namenode"))
 
 
 def files() -> dict[str, str]:
-    """Return file name -> text of each dashboard."""
+    """Return the text of each dashboard, by file name."""
     return {f"{board.name}.json": json_of(board) for board in BOARDS}
 
 
 def write(directory: Path = DIRECTORY) -> None:
-    """Write all of them, and remove those that are no longer there."""
+    """Write all dashboards, and remove the files of dashboards that no longer exist."""
     texts = files()
     for stale in {path.name for path in directory.glob("*.json")} - texts.keys():
         (directory / stale).unlink()

@@ -1,8 +1,8 @@
-"""`make dashboards`: a real system under load with a Prometheus, and where to look at it.
+"""`make dashboards`: a real system under load with a Prometheus, and the addresses of its pages.
 
-The load is small, bounded in rate and in time, and every kind of request occurs in it. Readers poll for the files with
-which workflows say that they are done; a few clients ask for what no cache answers; and some workflows end while that
-goes on, at the NameNode and through a proxy.
+The load is small, limited in rate and duration, and contains every kind of request. Readers poll for the files that
+mark workflows as done. A few clients send requests that no cache answers. Some workflows end during the load, at the
+NameNode and through a proxy.
 """
 
 import asyncio
@@ -37,19 +37,19 @@ GRAPHS: Final = (
     "nncache:calls_saved:rate5m",
     "sum by (result) (nncache:requests_by_result:rate5m)",
 )
-"""What the link to Prometheus's own graphs shows."""
+"""The expressions of the link to Prometheus's own graphs."""
 
 RULES: Final = Path(__file__).resolve().parents[2] / "deploy" / "prometheus" / "nncache.rules.yml"
 INTERRUPTED: Final = 130
 TAKEOVER_S: Final = 10.0
-"""No NameNode is active for so long: as with a ZKFC, by `ha.zookeeper.session-timeout.ms`."""
+"""The time without an active NameNode, as with a ZKFC: `ha.zookeeper.session-timeout.ms`."""
 
 OWNER: Final = "alice"
 ROOT: Final = f"/user/{OWNER}/workflow"
 WORKFLOWS: Final = 100
 CALLERS: Final = (OWNER, "bob")
 READERS: Final = 8
-"""Of each proxy."""
+"""Readers of each proxy."""
 
 READ_EVERY_S: Final = 0.04
 OTHER_EVERY_S: Final = 0.1
@@ -61,12 +61,12 @@ OTHER_CALLS: Final = (
     f"{ROOT}?op=GETCONTENTSUMMARY",
     f"{ROOT}/0?op=GETACLSTATUS",
 )
-"""What is never answered from memory."""
+"""Calls that are never answered from memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stand:
-    """What runs."""
+    """The running system."""
 
     cluster: Cluster
     publisher: Publisher
@@ -104,7 +104,7 @@ FAULTS: Final[Mapping[str, tuple[str, Act, Act]]] = {
         lambda _: None,
     ),
 }
-"""By name, as on the command line: meaning, what causes it, what mends it."""
+"""For each name on the command line: the meaning, the function that causes the fault, and the one that mends it."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -144,7 +144,7 @@ def live(duration_s: float, fault: str | None) -> None:
 
 @contextmanager
 def running(hadoop_version: str, say: Callable[[str], None], fault: str | None = None) -> Iterator[Stand]:
-    """Start everything, and stop it when the context ends, however that comes."""
+    """Start the system, and stop it when the context ends, also on an error."""
     find_program("prometheus")
     with ExitStack() as stack:
         say("a real HDFS on this machine, NameNode and DataNode, and a ZooKeeper")
@@ -180,7 +180,7 @@ async def _add_filter(cluster: Cluster) -> None:
 
 
 def where_to_look(stand: Stand) -> tuple[str, ...]:
-    """Return the addresses for a browser, one a line."""
+    """Return lines with the addresses for a browser."""
     prometheus = f"http://{stand.prometheus.address}"
     graphs = {
         f"g{number}.{key}": value
@@ -198,7 +198,7 @@ def where_to_look(stand: Stand) -> tuple[str, ...]:
 
 
 async def _under_load(stand: Stand, duration_s: float, fault: str | None) -> int:
-    """Make load for so long, with the fault in its second third; return how many requests were sent."""
+    """Run the load for this duration, with the fault in its second third; return the number of requests sent."""
     async with asyncio.TaskGroup() as group:
         sending = group.create_task(load(stand, duration_s))
         if fault is not None:
@@ -214,7 +214,7 @@ async def _under_load(stand: Stand, duration_s: float, fault: str | None) -> int
 
 
 async def load(stand: Stand, duration_s: float) -> int:
-    """Make the load until it ends by itself; returns how many requests were sent to proxies."""
+    """Run the load for this duration, and return the number of requests sent to proxies."""
     namenode, proxies = f"http://{stand.cluster.namenodes[0].http}", [each.address for each in stand.proxies]
     sent = itertools.count()
     async with WebHdfs(namenode, stand.cluster.superuser) as hdfs:
@@ -246,12 +246,12 @@ async def load(stand: Stand, duration_s: float) -> int:
 
 
 def _success(workflow: int) -> str:
-    """Return the file with which a workflow says that it is done."""
+    """Return the path of the file that marks a workflow as done."""
     return f"{ROOT}/{workflow % WORKFLOWS}/_SUCCESS"
 
 
 async def _change(ways: Sequence[str]) -> None:
-    """End workflows, and begin again those that have ended longest ago, by each way in turn."""
+    """End workflows, and restart the ones that ended longest ago, at each address in turn."""
     for step, way in enumerate(itertools.cycle(ways)):
         with suppress(HadoopError, aiohttp.ClientError, TimeoutError):
             async with WebHdfs(way, OWNER) as hdfs:

@@ -1,7 +1,7 @@
-"""What a dashboard shows, without Grafana's words: rows of panels, each a question with its queries.
+"""The content of a dashboard, independent of Grafana: rows of panels, each a question with its queries.
 
-`boards/NAME.toml` has those of one dashboard, and `boards/shared.toml` what several use. Their queries are PromQL that
-leaves out what is the same in all: the targets that the reader has chosen, and the range of `rate` and `increase`.
+`boards/NAME.toml` holds the rows of one dashboard, and `boards/shared.toml` the parts that several dashboards use. The
+queries are PromQL without the parts that all share: the selected targets, and the range of `rate` and `increase`.
 """
 
 import re
@@ -20,7 +20,7 @@ Color: TypeAlias = Literal[
     "green", "light-green", "dark-green", "blue", "light-blue", "dark-blue", "yellow", "orange", "light-orange", "red",
     "dark-red", "purple", "light-purple", "#8e8e8e", "#b8b8b8",
 ]  # fmt: skip
-"""Names that Grafana resolves for its light and its dark theme, and two greys that both can show."""
+"""Names that Grafana resolves for its light and its dark theme, and two greys that are visible in both."""
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,20 +28,20 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     kind: Literal["figure", "lines"] = "lines"  # one number, or lines over time
     title: str  # a question or a statement
-    description: str  # what is shown, and what good and bad look like
+    description: str  # the shown values, and how to tell good from bad
     unit: str  # Grafana's id of a unit
-    # what lines are called (`{{label}}` stands for a label's value), and their PromQL expressions
+    # PromQL expressions by the name of their lines, in which `{{label}}` is replaced by the label's value
     queries: dict[str, str]
     width: int = 12  # of 24 columns
-    colors: dict[str, Color] = {}  # of lines, by what they are called
-    thresholds: dict[int | float, Color] = {}  # from this value on, it has this color; in ascending order
+    colors: dict[str, Color] = {}  # of lines, by name
+    thresholds: dict[int | float, Color] = {}  # the color from this value on; in ascending order
     base: Color = "green"  # the color below the first threshold
     is_stacked: bool = False  # the lines are parts of a whole
-    is_logarithmic: bool = False  # they differ by orders of magnitude
-    most: int | float | None = None  # the largest value that there can be
-    axis_to: int | float | None = None  # how far the axis goes at least, so that small figures look small
+    is_logarithmic: bool = False  # the values differ by orders of magnitude
+    most: int | float | None = None  # the largest possible value
+    axis_to: int | float | None = None  # least end of the axis, so that small values look small
     decimals: int | None = None
-    without_value: str = ""  # what is shown if there is no data
+    without_value: str = ""  # the text if there is no data
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,16 +54,16 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Board(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One dashboard."""
 
-    name: str  # of its file, and the end of its uid
+    name: str  # of its file, and the suffix of its uid
     title: str
     description: str
-    instances: str  # the metric whose targets can be chosen
-    is_of_one: bool = False  # exactly one target is shown at a time
+    instances: str  # the metric whose targets can be selected
+    is_of_one: bool = False  # shows exactly one target at a time
     rows: tuple[Row, ...]
 
     @property
     def panels(self) -> tuple[Panel, ...]:
-        """All of them."""
+        """All panels of the dashboard."""
         return tuple(panel for row in self.rows for panel in row.panels)
 
 
@@ -75,14 +75,14 @@ _SHARED: Final = _read("shared")
 PALETTES: Final[dict[str, dict[str, Color]]] = msgspec.convert(
     _SHARED["palettes"], dict[str, dict[str, Color]]
 )
-"""Colors of lines, by what is shown: results of requests, reasons to forward them, operations."""
+"""Colors of lines, by palette and line name: results of requests, forward reasons, operations."""
 
 
 def read_board(name: str) -> Board:
-    """Return the dashboard of a file.
+    """Return the dashboard in a file.
 
     Raises:
-        msgspec.ValidationError: the file has what a dashboard does not have.
+        msgspec.ValidationError: the file is not a valid dashboard.
     """
     raw = _read(name)
     raw["description"] = _on_one_line(raw["description"])
@@ -92,7 +92,7 @@ def read_board(name: str) -> Board:
 
 
 def _panel(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return it with what it takes from `shared.toml` in place: `shared`, `palette`, and names in its queries."""
+    """Return the panel with its references to `shared.toml` resolved: `shared`, `palette`, and names in queries."""
     found = dict(_SHARED["panels"][raw["shared"]] if "shared" in raw else raw)
     if "palette" in found:
         found["colors"] = PALETTES[found.pop("palette")]
@@ -106,8 +106,8 @@ def _on_one_line(text: str) -> str:
 
 
 def expanded(query: str) -> str:
-    """Return the PromQL that Prometheus gets for a query of a board."""
-    while "$" in query:  # an expression may name others
+    """Return the complete PromQL of a board's query."""
+    while "$" in query:  # an expression may refer to others
         query = Template(query).substitute(_SHARED["expressions"])
     return _SELECTOR.sub(_of_targets, query)
 

@@ -1,4 +1,4 @@
-"""Pages of docs/ that are made from the code: what stands in `pages/NAME.j2`, with the rows of the code's tables."""
+"""Pages of docs/ that are generated: the templates `pages/NAME.j2` with the rows of the code's tables."""
 
 import inspect
 import re
@@ -40,7 +40,7 @@ def check_page() -> str:
 
 
 def reasons_page() -> str:
-    """Return the page of what `Cache-Status` says."""
+    """Return the page of the values of `Cache-Status`."""
     statuses = {"hit": HIT, "collapsed": COLLAPSED, "not_webhdfs": NOT_WEBHDFS, "not_admitted": NOT_ADMITTED}
     sections = [
         (
@@ -72,7 +72,7 @@ def settings_page() -> str:
 
 
 def _anchor(heading: str) -> str:
-    """Return the name under which GitHub and others link to a heading."""
+    """Return the anchor that GitHub and others generate for a heading."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
@@ -83,11 +83,11 @@ def _setting(key: Key) -> str:
 
 
 def metrics_page() -> str:
-    """Return the page of all metrics, by the daemons that have them."""
+    """Return the page of all metrics, by daemon."""
     groups: dict[str, list[Metric]] = {}
     for metric in METRICS:
         groups.setdefault(", ".join(f"nncache {daemon}" for daemon in metric.daemons), []).append(metric)
-    # Labels of equal values share a list; the reasons of `Cache-Status` have a page of their own.
+    # Labels with the same values share a list; the reasons of `Cache-Status` have a separate page.
     results = tuple((each.value, meaning) for each, meaning in MEANINGS.items())
     labels = {results: ["`nncache_requests_total`, label `result`"]}
     for metric in METRICS:
@@ -99,7 +99,7 @@ def metrics_page() -> str:
 
 
 def _measured(metric: Metric) -> str:
-    """Return the unit, with the kind where the name does not tell it."""
+    """Return the unit, with the kind if the name does not imply it."""
     usual = "counter" if metric.name.endswith("_total") else "gauge"
     return metric.unit if metric.kind == usual else f"{metric.kind}, {metric.unit}"
 
@@ -111,7 +111,7 @@ def commands_page() -> str:
 
 
 def leaves(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Yield every command that does something, with the words by which it is called."""
+    """Yield each command that is not a group, after the words that call it."""
     if isinstance(command, click.Group):
         for name in sorted(command.commands):
             _, each, _ = command.resolve_command(click.Context(command), [name])
@@ -154,7 +154,7 @@ KEPT: Final[dict[str, Callable[[], str]]] = {
     "metrics.md": metrics_page,
     "cache-status.md": reasons_page,
 }
-"""By name: those that are in git, since people search them there. `make docs` writes them."""
+"""The pages in git, by name, since people search them there. `make docs` writes them."""
 
 OF_THE_SITE: Final[dict[str, Callable[[], str]]] = {"check.md": check_page, "commands.md": commands_page}
-"""By name: those that only the site has (`site.py`)."""
+"""The pages that only the site has, by name (`site.py`)."""

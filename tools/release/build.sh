@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Build what a release consists of, from the commit that is checked out, into dist/ (`make release`).
+# Build the artefacts of a release from the checked-out commit into dist/ (`make release`).
 #
-# The wheelhouse and the packages are for the version of Python that builds them (PYTHON), and for a C library that is
-# not older than this machine's where a library is compiled here.
-# SITE is where the pages of docs/ are published, SOURCE where the repository can be read.
+# The wheelhouse and the packages need the Python version that builds them (PYTHON) and, for libraries compiled here, a
+# C library at least as new as this machine's.
+# SITE is the address of the published docs/, SOURCE that of the repository.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 PYTHON=${PYTHON:-python3}
 SITE=${SITE:-https://nncache.example.com}
 SOURCE=${SOURCE:-$SITE/source}
-EXTRAS=dns,kerberos,otel # of what the wheelhouse and the packages hold; advise's PySpark is 400 MB, and is not in it
+EXTRAS=dns,kerberos,otel # in the wheelhouse and the packages; advise's PySpark is 400 MB, and is left out
 HELM=helm.sh/helm/v3/cmd/helm@v3.21.4
 export GOBIN=$PWD/build/release/bin GOFLAGS=-mod=mod
 build=$PWD/build/release dist=$PWD/dist
@@ -44,7 +44,7 @@ export SOURCE_DATE_EPOCH
 	'build>=1.3,<2' 'click-man>=0.6,<0.7' 'cyclonedx-bom>=7.3,<8' 'setuptools>=77,<83' wheel
 [ -x "$GOBIN/helm" ] || go install "$HELM"
 
-# ---- the source, with links that hold outside of the repository
+# ---- the source, with links that work outside the repository
 git archive HEAD | tar -x -C "$build/source"
 cd "$build/source"
 sed -i -E "s|\]\(docs/([a-z-]+)\.md|](https://nncache.example.com/\1.html|; s|\]\(docs/pictures/|](https://nncache.example.com/pictures/|
@@ -57,8 +57,8 @@ version=$("$PYTHON" -c 'import tomllib; print(tomllib.load(open("pyproject.toml"
 "$build/tools/bin/python" -m build --outdir "$dist" . >"$build/build.log" 2>&1 || fail "see $build/build.log"
 wheel=$dist/nncache-$version-py3-none-any.whl
 
-# ---- wheelhouse: what has no wheel on the index (pure-sasl, gssapi) is built here, without the
-# library path of the Python that builds it
+# ---- wheelhouse: packages without a wheel on the index (pure-sasl, gssapi) are built here, without the
+# library path of the Python that builds them
 LDSHARED='cc -shared' "$build/tools/bin/python" -m pip wheel --quiet --disable-pip-version-check --cache-dir "$build/pip-cache" --wheel-dir "$build/wheelhouse" "$wheel[$EXTRAS]"
 tag=$("$build/tools/bin/python" -c \
 	'import sys, sysconfig; print("cp%d%d-" % sys.version_info[:2] + sysconfig.get_platform().replace("-", "_"))')

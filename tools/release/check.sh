@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Install each artefact of dist/ in an empty Debian, without a network, and run it before a NameNode (`make release-check`).
+# Install each artefact of dist/ in an empty Debian, without a network, and run it with a NameNode (`make release-check`).
 #
-# Needs root (chroot, unshare). The NameNode is `nncache cluster` of this checkout; its loopback is that of the roots.
+# Needs root (chroot, unshare). The NameNode is `nncache cluster` of this checkout, on the same loopback as the chroots.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -22,7 +22,7 @@ PATH=$PATH:/usr/sbin
 need debootstrap debootstrap
 need lintian lintian
 need rpmlint rpmlint
-need cpio cpio # with which rpmlint looks into an rpm
+need cpio cpio # rpmlint unpacks an rpm with it
 need rpm rpm
 need unshare util-linux
 need curl curl
@@ -37,7 +37,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# until COMMAND...: ask until it succeeds, for 60 s.
+# until_so COMMAND...: repeat the command until it succeeds, for up to 60 s.
 until_so() {
 	local end=$((SECONDS + 60))
 	until "$@" >/dev/null 2>&1; do
@@ -48,7 +48,7 @@ until_so() {
 free_port() { .venv/bin/python -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 offline() { unshare --net chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
 
-# ---- what can be seen without running it
+# ---- checks without running the artefacts
 (cd "$dist" && sha256sum --check --quiet SHA256SUMS)
 say 'checksums: right'
 lintian --allow-root --fail-on error "$deb" >"$work.lintian" 2>&1 || fail "lintian: see $work.lintian"
@@ -56,7 +56,7 @@ say "lintian: no errors, $(grep -c '^W:' "$work.lintian" || true) warnings"
 rpmlint --config deploy/packages/rpmlint.toml "$rpm" >"$work.rpmlint" 2>&1 || fail "rpmlint: see $work.rpmlint"
 say "rpmlint: $(tail -1 "$work.rpmlint")"
 
-# ---- an empty Debian 12, of the mirror that this machine uses
+# ---- an empty Debian 12, from the mirror that this machine uses
 if [ ! -e "$base/.ready" ]; then
 	mirror=$(apt-get indextargets --format "\$(REPO_URI)" "Created-By: Packages" "Codename: bookworm" | head -1)
 	rm -rf "$base"
@@ -99,7 +99,7 @@ settings() {
 	END
 }
 
-# serves NAME COMMAND...: started as nncache, it answers a read from memory, and stops by SIGTERM with 0.
+# serves NAME COMMAND...: check that the program, run as user nncache, answers from memory and exits with 0 on SIGTERM.
 serves() {
 	local name=$1 pid
 	shift
@@ -116,7 +116,7 @@ serves() {
 	wait "$pid" || fail "$name: exit status $? after SIGTERM: see $work/$name.log"
 	say "$name: started, served a hit, stopped"
 }
-# The line of the unit, as systemd would run it.
+# The command line of the unit, as systemd would run it.
 of_unit() { sed -n 's/^ExecStart=//p' "$root/usr/lib/systemd/system/nncache-proxy.service"; }
 gone() {
 	local left
@@ -174,7 +174,7 @@ offline dpkg --purge nncache >>"$work/deb.install" 2>&1
 [ ! -e "$root/etc/nncache" ] && [ ! -e "$root/var/log/nncache" ] || fail 'purge leaves settings or logs'
 say 'deb: purged'
 
-# ---- the .rpm: by rpm itself in the same Debian, whose rpm database knows none of its dependencies (hence --nodeps)
+# ---- the .rpm: installed by rpm in the same Debian, whose rpm database has none of its dependencies (hence --nodeps)
 fresh rpm
 cp "$lower"/*.rpm "$root/tmp/lower.rpm"
 cp "$rpm" "$root/tmp/nncache.rpm"
@@ -191,7 +191,7 @@ serves rpm $(of_unit)
 offline rpm --erase nncache >>"$work/rpm.install" 2>&1 || fail "rpm: see $work/rpm.install"
 gone rpm "$conf.rpmsave"
 
-# ---- the chart: Kubernetes' own schemas know all but the PodMonitor, which is an operator's
+# ---- the chart: Kubernetes' own schemas cover all kinds except the PodMonitor, which an operator defines
 helm=build/release/bin/helm
 chart=$dist/nncache-chart-$version.tgz
 build/release/tools/bin/pip install --quiet --disable-pip-version-check 'kubernetes-validate>=1.37' PyYAML

@@ -1,4 +1,4 @@
-"""How late each poller saw each change.
+"""The lateness of each poller for each change.
 
 The rule is in `bench/judge/__init__.py`.
 """
@@ -12,8 +12,8 @@ SELECT path_id, number, acked_s FROM {states}
 WHERE change_id >= 0 AND acked_s >= 0 AND acked_s <= :until_s
 """
 
-# `firsts` has, for each poller and path, each state up to the latest that it saw: a reply that shows a state shows
-# all before it, down to the one that the poller saw last before.
+# `firsts` has, for each poller and path, each state up to the latest one it saw. A reply that shows a state also shows
+# all earlier states that the poller has not yet seen.
 _LATENESS: Final = """
 WITH polled AS (
     SELECT /*+ BROADCAST(counted) */ poller, path_id, shown, replied_s
@@ -45,11 +45,11 @@ LEFT JOIN firsts USING (poller, path_id, number)
 FIRST_LATENESS: Final = """
 SELECT path_id, number, min(value_s) AS value_s FROM {lateness} GROUP BY path_id, number
 """
-"""One row for each change of each path: the least of all its pollers."""
+"""One row for each change of each path: the least lateness of all its pollers."""
 
 
 def counted_until(*, duration_s: float, bound_s: float, period_s: float) -> float:
-    """Return when a change must have been acknowledged at the latest to be seen before the end, s."""
+    """Return the latest time in seconds at which an acknowledged change can still be seen before the end."""
     with_bound = duration_s - 2 * period_s - bound_s
     return with_bound if with_bound > 0 else duration_s - period_s
 
@@ -59,8 +59,8 @@ def lateness(
 ) -> DataFrame:
     """Return one row for each change and each poller of its path: `poller`, `path_id`, `number`, `value_s`.
 
-    `known` are the states of all paths, `judged` the polls with their verdicts (bench/judge/verdicts.py). Changes that
-    were acknowledged later than `until_s` are left out.
+    `known` are the states of all paths, `judged` the polls with their verdicts (bench/judge/verdicts.py). Changes
+    acknowledged after `until_s` are excluded.
     """
     counted = spark.sql(_COUNTED, args={"until_s": float(until_s)}, states=known)
     return spark.sql(_LATENESS, args={"duration_s": float(duration_s)}, judged=judged, counted=counted)

@@ -1,7 +1,7 @@
 """Quantiles of times by HDR histograms.
 
-Their buckets are at most 0.1 % wide: a histogram of ten or of ten million times has the same size, and the tail is as
-exact as the middle.
+The buckets are at most 0.1 % wide, so the size does not depend on the number of times, and the tail is as exact as the
+middle.
 """
 
 from collections.abc import Iterable
@@ -11,8 +11,8 @@ from hdrh.histogram import HdrHistogram
 
 from nncache.bench.shared.figures import Quantiles
 
-MOST_S: Final = 3600  # longer times count as this, s
-CDF_TICKS: Final = 20  # points of `Quantiles.cdf` up to the median, as many up to 75 %, and so on
+MOST_S: Final = 3600  # s; longer times count as this
+CDF_TICKS: Final = 20  # points of `Quantiles.cdf` up to the median, the same number up to 75 %, and so on
 
 _MICROSECONDS: Final = 1_000_000
 _SIGNIFICANT_DIGITS: Final = 3
@@ -23,7 +23,7 @@ class Histogram:
     """Counts times in whole microseconds, from 1 us to 1 hour with three significant digits.
 
     Args:
-        counts: (microseconds, how many of them); times below 0 count as 0, and those above an hour as an hour.
+        counts: (microseconds, count); times below 0 count as 0, and times above an hour as an hour.
     """
 
     def __init__(self, counts: Iterable[tuple[int, int]]) -> None:
@@ -35,7 +35,7 @@ class Histogram:
             self._sum += value * count
 
     def quantiles(self) -> Quantiles:
-        """Return its quantiles in seconds; all 0 if nothing was counted."""
+        """Return the quantiles in seconds; all 0 if the histogram is empty."""
         count: int = self._histogram.total_count
         if not count:
             return Quantiles(count=0, mean=0.0, p50=0.0, p90=0.0, p99=0.0, p999=0.0, max=0.0)
@@ -53,12 +53,12 @@ class Histogram:
         )
 
     def encoded(self) -> bytes:
-        """Return it as the HDR libraries exchange it: V2, compressed, base64; its unit is the microsecond."""
+        """Return the histogram in the exchange format of the HDR libraries: V2, compressed, base64, in microseconds."""
         encoded: bytes = self._histogram.encode()
         return encoded
 
     def _seconds(self, microseconds: int) -> float:
-        """Return a bucket's upper end, or the greatest time if that is less."""
+        """Return a bucket's upper end in seconds, or the greatest time if it is less."""
         return min(microseconds, int(self._histogram.max_value)) / _MICROSECONDS
 
     def _cdf(self) -> tuple[tuple[float, float], ...]:

@@ -17,11 +17,11 @@ from nncache.bench.judge.verdicts import states, verdicts
 from nncache.bench.shared import tables
 from nncache.bench.shared.figures import SCHEDULE_S, ModeFigures, OthersFigures, WrongAnswer
 
-OTHERS_FILE: Final = "others.parquet"  # what a client that does not poll measured
+OTHERS_FILE: Final = "others.parquet"  # measurements of a client that does not poll
 
-NAMED: Final = 100  # how many wrong answers are named, the earliest first
-CALLS: Final = ("getFileInfo", "isFileClosed")  # what a poll costs the NameNode
-UPKEEP: Final = "upkeep:"  # what the names of other calls begin with
+NAMED: Final = 100  # the maximum number of listed wrong answers, the earliest first
+CALLS: Final = ("getFileInfo", "isFileClosed")  # the NameNode's calls for polls
+UPKEEP: Final = "upkeep:"  # prefix of the names of other calls
 
 _DISTRIBUTION: Final = """
 SELECT CAST(round(greatest(least(value_s, :most_s), 0) * 1000000) AS BIGINT) AS microseconds, count(*) AS times
@@ -78,9 +78,9 @@ def reduce(
     bound_s: float,
     period_s: float,
 ) -> ModeFigures:
-    """Return what the tables in `mode_directory` come out as, and leave `latency.hdr` beside them.
+    """Return the figures of the tables in `mode_directory`, and write `latency.hdr` to it.
 
-    A reply may show what is no longer true for `bound_s`; `period_s` is between two polls of one path by one poller.
+    A reply may be outdated by up to `bound_s`; `period_s` is the interval between two polls of a path by one poller.
     """
     known = states(spark, mode_directory).cache()
     judged = verdicts(spark, mode_directory, known, duration_s=duration_s, bound_s=bound_s).cache()
@@ -125,7 +125,7 @@ def reduce(
 
 
 def _counted(mode_directory: Path) -> dict[str, dict[str, Any]]:
-    """Return what servers and generator used, by kind; rows of one name, as of several processes, are added up."""
+    """Return the resources that servers and generator used, by kind; rows with the same name are added."""
     kinds = ("calls", "upkeep", "cpu_s", "memory_bytes", "audited")
     found: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
     for row in pq.read_table(mode_directory / "counters.parquet").to_pylist():
@@ -144,13 +144,13 @@ def _counted(mode_directory: Path) -> dict[str, dict[str, Any]]:
 
 
 def _histogram(spark: SparkSession, values: DataFrame) -> Histogram:
-    """Count the column `value_s`."""
+    """Return a histogram of the column `value_s`."""
     counts = spark.sql(_DISTRIBUTION, args={"most_s": float(MOST_S)}, values=values).toArrow()
     return Histogram(zip(counts["microseconds"].to_pylist(), counts["times"].to_pylist(), strict=True))
 
 
 def others(mode_directory: Path) -> OthersFigures | None:
-    """Return the figures of the table; None without a table."""
+    """Return the figures of the table `others`; None if it is missing."""
     file = mode_directory / OTHERS_FILE
     if not file.exists():
         return None
@@ -168,7 +168,7 @@ def others(mode_directory: Path) -> OthersFigures | None:
 
 
 def _mean(rows: list[dict[str, Any]], kind: str) -> float | None:
-    """Return the mean over all calls; None without any."""
+    """Return the mean time of this kind over all calls, in seconds; None without calls."""
     found = [row for row in rows if row["kind"] == kind]
     calls = sum(row["calls"] for row in found)
     return math.fsum(row["seconds"] * row["calls"] for row in found) / calls if calls else None

@@ -1,4 +1,4 @@
-"""Judge each reply by the states that its path went through.
+"""Judge each reply by the successive states of its path.
 
 The rules are in `bench/judge/__init__.py`: states, verdicts, open files.
 """
@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from nncache.bench.shared.tables import DENIED, FAILED
 
 SLACK_S: Final = 0.001
-"""By how much each time may be off beside the clock's error: what lies between a reply's last byte and the clock."""
+"""The error of each time in addition to the clock's: the delay from a reply's last byte to the reading of the clock."""
 
 _STATES: Final = """
 SELECT
@@ -32,7 +32,7 @@ SELECT
 FROM {polls}
 """
 
-# A path has few states and many polls: the states that say the same go to each poll as one list.
+# A path has few states and many polls: each poll is joined with one list of the states that say the same.
 _VERDICTS: Final = """
 WITH known AS (
     SELECT path_id, status, digest, collect_list(struct(number, sent_s, ended_s)) AS states
@@ -77,7 +77,7 @@ FROM judged
 
 
 def states(spark: SparkSession, mode_directory: Path) -> DataFrame:
-    """Return the states of all paths: `changes` with each one's number, from 1 for each path, and latest end."""
+    """Return the states of all paths: `changes` with each state's number, from 1 for each path, and latest end."""
     changes = spark.read.parquet(str(mode_directory / "changes.parquet"))
     return spark.sql(_STATES, args={"denied": DENIED}, changes=changes)
 
@@ -85,10 +85,10 @@ def states(spark: SparkSession, mode_directory: Path) -> DataFrame:
 def verdicts(
     spark: SparkSession, mode_directory: Path, known: DataFrame, *, duration_s: float, bound_s: float
 ) -> DataFrame:
-    """Return `polls` with what each is worth, given the states of all paths.
+    """Return `polls` with verdicts, given the states of all paths.
 
-    Columns beside those of `polls`: `is_measured`, `is_reply`, `shown` (number of the latest state that says the
-    same), `verdict` ('fresh', 'stale', 'wrong'; null if it is no reply) and `age_s`; `sent_s` is null if it never was.
+    Additional columns: `is_measured`, `is_reply`, `shown` (number of the latest state that says the same), `verdict`
+    ('fresh', 'stale', 'wrong'; null without a reply) and `age_s`; `sent_s` is null if the poll was never sent.
     """
     rows = spark.read.parquet(str(mode_directory / "polls.parquet"))
     polls = spark.sql(

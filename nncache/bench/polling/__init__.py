@@ -1,1 +1,1 @@
-"""The pollers: what runs inside Spark's tasks, and what the driver needs to start them and gather what they saw."""
+"""The pollers: the code that runs in Spark's tasks, and the driver's code that starts them and gathers their rows."""

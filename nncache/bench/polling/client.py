@@ -1,8 +1,8 @@
 """A poller's HTTP/1.1 client: one connection, one request at a time, little CPU.
 
-It behaves as ordinary clients do: a connection is kept; one that the server closed meanwhile is opened again for the
-next request; a GET whose connection broke before its reply was complete is repeated once on a new one
-(RFC 9110, section 9.2.2).
+It behaves as ordinary clients do. It keeps its connection, and reopens it for the next request if the server has closed
+it. It repeats a GET once on a new connection if the connection broke before the reply was complete (RFC 9110, section
+9.2.2).
 """
 
 import asyncio
@@ -14,14 +14,14 @@ from typing import Final, cast
 
 from nncache.bench.polling.replies import Reply, ReplyError, parse
 
-SPARE_FILES: Final = 100  # open files that a process needs beside its connections
+SPARE_FILES: Final = 100  # open files that a process needs in addition to its connections
 
 
 def allow_connections(count: int) -> None:
-    """Raise this process's limit of open files, and that of those which it starts, as far as it may.
+    """Raise the limit of open files of this process and its children to the hard limit.
 
     Raises:
-        OSError: that is not far enough.
+        OSError: the hard limit is too low.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     least = count + SPARE_FILES
@@ -34,7 +34,7 @@ def allow_connections(count: int) -> None:
 
 
 async def resolved(server: tuple[str, int]) -> tuple[str, int]:
-    """Return the IP address of a host, and the port."""
+    """Return the IP address and the port of a server."""
     ((*_, address), *_) = await asyncio.get_running_loop().getaddrinfo(*server, type=socket.SOCK_STREAM)
     return str(address[0]), int(address[1])
 
@@ -46,11 +46,11 @@ def request_of(path: str, host: str, fields: str = "", user: str = "joe") -> byt
 
 
 class Client:
-    """Asks one thing after the other over one connection.
+    """Sends requests in sequence over one connection.
 
     Invariants:
         C1  `tell` is called once for each `ask`, and never from within `ask`.
-        C2  Only the connection in `_connection` is listened to; any other was dropped.
+        C2  Only callbacks of the connection in `_connection` have an effect; any other connection was dropped.
     """
 
     __slots__ = ("_address", "_connection", "_is_again", "_opening", "_request", "_tasks", "_tell")
@@ -58,17 +58,17 @@ class Client:
     def __init__(
         self, address: tuple[str, int], tasks: asyncio.TaskGroup, tell: Callable[[Reply | str], None]
     ) -> None:
-        """Prepare to ask the server at this IP address; `tell` takes each reply, or what went wrong instead."""
+        """Prepare a client of the server at this IP address; `tell` takes each reply, or the error instead."""
         self._address = address
         self._tasks = tasks
         self._tell = tell
-        self._connection: _Connection | None = None  # open or being opened
+        self._connection: _Connection | None = None  # open or opening
         self._opening: asyncio.Task[None] | None = None
-        self._request = b""  # the one that is on its way; empty if none is
-        self._is_again = False  # whether it was repeated
+        self._request = b""  # the request in flight; empty if none
+        self._is_again = False  # whether it has been repeated
 
     def ask(self, request: bytes) -> None:
-        """Send a request; the one before must have ended."""
+        """Send a request; the previous one must have ended."""
         assert not self._request, "one at a time"
         self._request = request
         self._is_again = False
@@ -80,22 +80,22 @@ class Client:
             connection.transport.write(request)
 
     def give_up(self, error: str) -> None:
-        """Wait no longer for the reply, and tell so."""
+        """Fail the request in flight, if any, with this error."""
         if self._request:
             self._fail(error)
 
     def close(self) -> None:
-        """Drop the connection and whatever is on its way; no callback is called any more."""
+        """Drop the connection and the request in flight; no callback follows."""
         self._request = b""
         self._drop()
 
     def opened(self, connection: "_Connection") -> None:
-        """Send what the connection was opened for."""
+        """Send the request for which the connection was opened."""
         if connection is self._connection and connection.transport is not None:
             connection.transport.write(self._request)
 
     def replied(self, connection: "_Connection", reply: Reply) -> None:
-        """Take a reply."""
+        """Accept a reply."""
         if connection is not self._connection:
             return
         if not self._request:  # such as a 408 to a connection that was idle for too long
@@ -107,14 +107,14 @@ class Client:
         self._tell(reply)
 
     def broken(self, connection: "_Connection", error: str) -> None:
-        """Take what is no reply."""
+        """Fail the request: the server sent an invalid reply."""
         if connection is self._connection:
             self._drop()
             if self._request:
                 self._fail(error)
 
     def lost(self, connection: "_Connection", error: str) -> None:
-        """Go on without this connection."""
+        """Repeat or fail the request: its connection is closed."""
         if connection is not self._connection:
             return
         self._drop()
@@ -160,26 +160,26 @@ class _Connection(asyncio.Protocol):
     def __init__(self, client: Client) -> None:
         self.transport: asyncio.Transport | None = None  # None until it is open
         self._client = client
-        self._held = b""  # of a reply that is still to be completed
+        self._held = b""  # bytes of an incomplete reply
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's are of no common class
+        """Report the connection to the client."""
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's transports have no common base class
         self._client.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take the reply if it is complete."""
+        """Accept the reply if it is complete."""
         if self._held:
             data = self._held + data
         self._take(data, is_end=False)
 
     def eof_received(self) -> None:
-        """Take a reply that the end completes; the transport closes itself then."""
+        """Accept a reply that the end of the connection completes; the transport then closes itself."""
         if self._held:
             self._take(self._held, is_end=True)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Say so."""
+        """Report the loss to the client."""
         self._client.lost(self, "connection closed" if exc is None else f"connection lost: {exc}")
 
     def _take(self, data: bytes, *, is_end: bool) -> None:

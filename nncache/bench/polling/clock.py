@@ -1,6 +1,6 @@
-"""The clock of a run, and how far this host's is off against it.
+"""The clock of a run, and the offset of this host's clock.
 
-Source: RFC 5905, section 8 (offset and delay); of several samples the one with the shortest round trip is best.
+Source: RFC 5905, section 8 (offset and delay); the sample with the shortest round trip is the best one.
 """
 
 import socket
@@ -15,28 +15,28 @@ from typing import Final
 SAMPLES: Final = 20
 PATIENCE_S: Final = 10.0
 
-ASK: Final = b"clock\n"  # what the driver answers with its time
+ASK: Final = b"clock\n"  # the request that the driver answers with its time
 
 
 class ClockError(Exception):
-    """The driver does not answer with its time; the message names it."""
+    """The driver does not answer with its time; the message names its address."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
-    """How far a clock is off."""
+    """The offset of a clock."""
 
     offset_s: float  # this host's clock minus the driver's
-    error_s: float  # by how much that may be wrong, either way: half of the round trip
+    error_s: float  # the error of the offset, in both directions: half of the round trip
 
     def then(self, later: "ClockOffset") -> "ClockOffset":
-        """Return the offset with the error that holds from this measurement to a later one, drift included."""
+        """Return the offset with its error from this measurement to a later one, including the drift."""
         drift_s = abs(later.offset_s - self.offset_s)
         return ClockOffset(self.offset_s, max(self.error_s, drift_s + later.error_s))
 
 
 def boottime() -> float:
-    """Return the seconds since this host's boot, time in suspend included (CLOCK_BOOTTIME)."""
+    """Return the seconds since this host's boot, including suspended time (CLOCK_BOOTTIME)."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -47,10 +47,10 @@ def endpoint(address: str) -> tuple[str, int]:
 
 
 def measure(address: str, clock: Callable[[], float] = boottime) -> ClockOffset:
-    """Return how far a clock is off against the driver's.
+    """Return the offset of a clock from the driver's.
 
     Raises:
-        ClockError: that can't be reached, or answers with something else.
+        ClockError: the driver cannot be reached, or does not answer with its time.
     """
     try:
         with socket.create_connection(endpoint(address), timeout=PATIENCE_S) as connection:
@@ -74,7 +74,7 @@ class _Handler(socketserver.StreamRequestHandler):
     disable_nagle_algorithm = True
 
     def handle(self) -> None:
-        """Answer one connection until it ends, or asks for something else."""
+        """Answer one connection until it ends, or sends another request."""
         try:
             while self.rfile.readline(len(ASK) + 1) == ASK:
                 self.wfile.write(f"{boottime()!r}\n".encode("ascii"))

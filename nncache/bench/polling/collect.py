@@ -1,4 +1,4 @@
-"""The driver's part: send the tasks out, bring home what they saw, write it down."""
+"""The driver's part: start the tasks, collect their rows, write the tables."""
 
 import atexit
 import importlib
@@ -27,16 +27,16 @@ BENCH: Final = Path(nncache.bench.__file__).parent
 
 
 class ExecutorError(Exception):
-    """Spark's Python workers can't run a task; the message says what they lack."""
+    """Spark's Python workers cannot run a task; the message names the missing part."""
 
 
 def prepare(spark: SparkSession, tasks: int) -> None:
-    """Bring the code to the executors and start their Python workers, so that polling can begin soon after.
+    """Send the code to the executors and start their Python workers, so that polling can begin soon after.
 
-    Where the master is local they see the code where it lies, if only they start there; else it goes to them as a zip.
+    Workers of a local master usually import the code from its place; other workers get it as a zip.
 
     Raises:
-        ExecutorError: they can't import it.
+        ExecutorError: the workers cannot import the code.
     """
     context = spark.sparkContext
     is_local = (context.master or "local").partition("[")[0] == "local"
@@ -44,10 +44,10 @@ def prepare(spark: SparkSession, tasks: int) -> None:
         directory = Path(tempfile.mkdtemp(prefix="nncache-bench-"))
         atexit.register(
             shutil.rmtree, directory, ignore_errors=True
-        )  # executors fetch it from here when they like
+        )  # executors fetch it from here at any time
         own = list(sys.path)
         context.addPyFile(str(zip_code(directory)))
-        # Spark puts the zip first. This process, and those that it starts, have all of nncache without it.
+        # Spark puts the zip first in sys.path. This process and its children need no zip: they have all of nncache.
         sys.path[:] = own
         lacks = _lacks(spark, tasks)
         if lacks:
@@ -55,10 +55,10 @@ def prepare(spark: SparkSession, tasks: int) -> None:
 
 
 def collect(spark: SparkSession, orders: Orders, directory: Path) -> None:
-    """Let all tasks poll until the end; write polls.parquet and hosts.parquet into the directory of the mode.
+    """Run all polling tasks to the end; write polls.parquet and hosts.parquet to the directory of the mode.
 
-    Needs as many free slots as there are tasks, since all run at once (a barrier). Call `prepare` once before, and
-    leave a second or two from now to the beginning of the warm-up.
+    Needs a free slot for each task, since all run concurrently (a barrier). Call `prepare` once before, and start the
+    warm-up a second or two after the call.
     """
     numbers = spark.range(0, orders.tasks, 1, orders.tasks)
     seen = numbers.mapInArrow(make_task(orders), from_arrow_schema(SEEN), barrier=True).toArrow()
@@ -82,7 +82,7 @@ def zip_code(directory: Path) -> Path:
 
 
 def _lacks(spark: SparkSession, tasks: int) -> str:
-    """Return why workers can't import a task; empty if they can."""
+    """Return the reason why workers cannot import a task; empty if they can."""
 
     def attempt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:

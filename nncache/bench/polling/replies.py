@@ -1,6 +1,6 @@
-"""HTTP replies as a poller reads them: bytes in, values out, no socket.
+"""A parser of HTTP replies for pollers: bytes in, values out, no socket.
 
-Made for small replies that arrive in one piece: one search of the head for each field that matters.
+Optimized for small replies that arrive in one piece: one search of the head for each used field.
 Source: RFC 9112, sections 6 and 7.1 (length of a body, chunks); RFC 9211 (`Cache-Status`).
 """
 
@@ -20,22 +20,22 @@ _NO_BODY: Final = frozenset((204, 304))
 
 
 class ReplyError(Exception):
-    """The server sent what is no HTTP/1 reply."""
+    """The server sent something other than an HTTP/1 reply."""
 
 
 class Reply(NamedTuple):
-    """One whole reply."""
+    """One complete reply."""
 
     status: int
-    # how the server says that it came about: "hit", "miss", "bypass" and the like; "" if it says nothing
+    # the source of the reply, according to the server: "hit", "miss", "bypass" and so on; "" if not reported
     served: str
     body: bytes
-    keeps: bool  # whether the connection can take the next request
+    keeps: bool  # whether the connection stays usable for the next request
     head: bytes = b""  # its header fields, in lower case
 
     @property
     def tag(self) -> bytes:
-        """Its `ETag`, in lower case as nncache makes it; empty if it has none."""
+        """The `ETag`, in lower case as nncache generates it; empty if missing."""
         return _field(self.head, b"\r\netag:")
 
     @property
@@ -45,12 +45,12 @@ class Reply(NamedTuple):
 
 
 def parse(data: bytes, *, is_end: bool = False) -> Reply | None:
-    """Return the reply that the data since the request are, None while some of it is still to come.
+    """Return the reply in the data received since the request; None if it is incomplete.
 
-    At the end nothing will follow, since the server closed the connection.
+    With `is_end` no data will follow: the server closed the connection.
 
     Raises:
-        ReplyError: this is not a reply.
+        ReplyError: the data are not a reply.
     """
     if data[:7] != b"HTTP/1."[: len(data)]:
         raise ReplyError(f"no HTTP reply: {data[:20]!r}")
@@ -67,7 +67,7 @@ def parse(data: bytes, *, is_end: bool = False) -> Reply | None:
     if body is None:
         if rest is not None or not is_end:
             return None
-        body = data[end + 4 :]  # neither length nor chunks: the end of the connection is its end
+        body = data[end + 4 :]  # neither length nor chunks: the body ends with the connection
     connection = _field(head, b"\r\nconnection:")
     keeps = not rest and rest is not None and connection != b"close" and head[7:8] == b"1"
     cache_status = _field(head, b"\r\ncache-status:") or _field(head, b"\r\nx-cache-status:")
@@ -75,20 +75,20 @@ def parse(data: bytes, *, is_end: bool = False) -> Reply | None:
 
 
 def digest_of(status: int, body: bytes) -> int:
-    """Return what the column `digest` says of a reply."""
+    """Return the value of the column `digest` for a reply."""
     if status in {FAILED, DENIED}:
         return 0
     return int.from_bytes(blake2b(body, digest_size=8).digest(), signed=True)
 
 
 def file_id_of(body: bytes) -> int:
-    """Return the fileId that a FileStatus in JSON names, 0 if there is none."""
+    """Return the fileId in a FileStatus in JSON; 0 if there is none."""
     found = _FILE_ID.search(body)
     return 0 if found is None else int(found[1])
 
 
 def _field(head: bytes, name: bytes) -> bytes:
-    """Return a field of a head in lower case; empty if it is missing."""
+    """Return the value of a field in a lower-case head; empty if it is missing."""
     at = head.find(name)
     if at < 0:
         return b""
@@ -97,7 +97,7 @@ def _field(head: bytes, name: bytes) -> bytes:
 
 
 def _body(head: bytes, data: bytes, at: int, status: int) -> tuple[bytes | None, bytes | None]:
-    """Return body and what follows it; (None, b"") while it is incomplete, (None, None) if only the end ends it."""
+    """Return the body and the bytes after it; (None, b"") if incomplete, (None, None) if only the end completes it."""
     if status in _NO_BODY:
         return b"", data[at:]
     coding = _field(head, b"\r\ntransfer-encoding:")
@@ -141,7 +141,7 @@ def _after_trailers(body: bytes, data: bytes, at: int) -> tuple[bytes | None, by
 
 @lru_cache(maxsize=1024)
 def _served(cache_status: bytes) -> str:
-    """Return in short what a `Cache-Status` of RFC 9211 says (its last member: the nearest cache), or nginx's own."""
+    """Return a short form of an RFC 9211 `Cache-Status` (last member: the nearest cache), or nginx's own status."""
     if b";" not in cache_status:
         return cache_status.decode("latin-1")
     how, why = b"", b""

@@ -1,6 +1,6 @@
-"""What pollers saw, gathered in columns.
+"""The results of polls, in columns.
 
-Arrays of numbers, since one process gathers millions of polls: about 60 bytes each.
+Arrays of numbers, since one process collects millions of polls: about 60 bytes each.
 """
 
 from array import array
@@ -17,11 +17,11 @@ BATCH: Final = 50_000  # rows of one Arrow batch
 
 
 class Rows:
-    """One row for each poll, in the order in which they ended."""
+    """One row for each poll, in the order of completion."""
 
     def __init__(self) -> None:
-        self.polls = 0  # how many there are
-        # of `served` the numbers of the words in _words
+        self.polls = 0  # number of rows
+        # the column `served` holds numbers of words in _words
         self._columns: tuple[array[Any], ...] = tuple(array(kind) for kind in _KINDS)
         self._words: dict[str, int] = {"": 0}
         self._errors: dict[int, str] = {}  # by row
@@ -29,7 +29,7 @@ class Rows:
     def add_reply(
         self, poller: int, path_id: int, due_s: float, sent_s: float, replied_s: float, reply: Reply
     ) -> None:
-        """Add a poll that was answered."""
+        """Append an answered poll."""
         status, served, body = reply[:3]
         word = self._words.setdefault(served, len(self._words))
         times = due_s, sent_s, replied_s
@@ -38,7 +38,7 @@ class Rows:
     def add_failure(
         self, poller: int, path_id: int, due_s: float, sent_s: float, failed_s: float, error: str
     ) -> None:
-        """Add a poll that got no reply; `sent_s` is NaN of one that was due and never sent."""
+        """Append a poll without a reply; `sent_s` is NaN if it was never sent."""
         self._errors[self.polls] = error
         self._add(poller, path_id, due_s, sent_s, failed_s, FAILED, 0, 0, 0)
 

@@ -1,8 +1,8 @@
-"""When each poll is due, and what comes of it: an open loop.
+"""The due time and the result of each poll: an open loop.
 
-A poll is due at its time, however long the one before it takes; if that still awaits its reply, the next is sent as
-soon as it has come, and counts from when it was due all the same. So a server that stops for a second is seen to be
-late by all polls of that second, not by one for each poller.
+A poll's due time does not depend on the duration of the previous poll. If that one has no reply yet, the next is sent
+as soon as the reply arrives, but its latency counts from its due time. So when a server stops for a second, all polls
+of that second are late, not just one for each poller.
 Source: Gil Tene, "How NOT to Measure Latency" (coordinated omission).
 """
 
@@ -19,45 +19,45 @@ from nncache.bench.polling.rows import Rows
 from nncache.bench.shared.plan import Poller
 
 TICK_S: Final = 0.001
-"""The event loop's timers are no finer, and may ring early by so much."""
+"""The resolution of the event loop's timers, which may fire early by this."""
 
-REST_S: Final = 0.25  # the longest time between two looks at what has timed out
+REST_S: Final = 0.25  # the longest interval between two checks for timeouts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """Between which moments is polled."""
+    """The time limits of polling."""
 
-    begins_s: float  # from where the pollers' phases count
-    ends_s: float  # no poll is due from here on
-    timeout_s: float = 30.0  # after which, from when it was sent, a poll without a reply has failed
-    grace_s: float = 10.0  # how long after the end replies are awaited
+    begins_s: float  # the origin of the pollers' phases
+    ends_s: float  # no poll is due from this time on
+    timeout_s: float = 30.0  # of a poll's reply, from the time it was sent
+    grace_s: float = 10.0  # how long to wait for replies after the end
 
 
 class Polling:
-    """What one poller has sent, and what it sends next."""
+    """The state of one poller: its last poll, and its next one."""
 
     def __init__(self, poller: Poller, requests: tuple[bytes, ...], begins_s: float, period_s: float) -> None:
         self.poller = poller
-        self.client: Client  # its connection; set by the schedule, which it answers to
-        self.awaits = False  # a reply to a poll
-        self.is_held = False  # whether the next poll is due, but waits for that
-        self.path_id = 0  # of the poll that it awaits, like the next two
+        self.client: Client  # its connection; the schedule sets it and takes its replies
+        self.awaits = False  # whether a poll has no reply yet
+        self.is_held = False  # whether the next poll is due, but must wait for that reply
+        self.path_id = 0  # of the poll without a reply, like the next two
         self.due_s = 0.0
         self.sent_s = 0.0
         self._requests = requests  # one for each path
         self._step_s = period_s / len(poller.path_ids)
         self._first_s = begins_s + poller.phase_s
         self._count = 0  # polls that were due
-        self.next_s = self._first_s  # when the next one is due
+        self.next_s = self._first_s  # due time of the next poll
 
     def advance(self) -> bytes:
-        """Go on to the next poll and return its request."""
+        """Advance to the next poll and return its request."""
         place = self._count % len(self._requests)
         self.path_id = self.poller.path_ids[place]
         self.due_s = self.next_s
         self._count += 1
-        self.next_s = self._first_s + self._count * self._step_s  # no sum of steps, whose errors would grow
+        self.next_s = self._first_s + self._count * self._step_s  # a sum of steps would add up errors
         return self._requests[place]
 
 
@@ -65,8 +65,8 @@ class Schedule:
     """Runs all pollers of one process; all times are seconds on the clock that it is given.
 
     Invariants:
-        S1  Each poller that has polls left has a timer for the next one, or holds it until a reply has come.
-        S2  `_running` counts the pollers that await something or have a poll due before `_ends_s`.
+        S1  Each poller that has polls left has a timer for the next one, or holds it until a reply arrives.
+        S2  `_running` counts the pollers that await a reply or have a poll due before `_ends_s`.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Schedule:
         now: Callable[[], float],
         rows: Rows,
     ) -> None:
-        """Lay out the polls of these pollers, each with the requests for its paths, on the clock `now`."""
+        """Prepare the polls of these pollers, each with the requests for its paths, on the clock `now`."""
         self._times = times
         self._ends_s = times.ends_s
         self._now = now
@@ -86,7 +86,7 @@ class Schedule:
         self._polled = [Polling(poller, requests, times.begins_s, period_s) for poller, requests in pollers]
         self._running = 0
         self._finished = asyncio.Event()
-        self._bug: BaseException | None = None  # the first that a callback of the event loop met
+        self._bug: BaseException | None = None  # the first exception of an event loop callback
 
     async def run(self, server: tuple[str, int]) -> None:
         """Poll until the end and, for replies, a little longer. Polls due before now are left out."""
@@ -109,14 +109,14 @@ class Schedule:
             raise self._bug
 
     def stop(self) -> None:
-        """Let no poll be due any more: `run` ends when those on their way have ended."""
+        """Make no more polls due; `run` ends when the polls in flight have ended."""
         self._ends_s = self._now()
         for polling in self._polled:
             if not polling.awaits and polling.next_s >= self._ends_s:
                 self._end()
 
     async def _look_after(self) -> None:
-        """Wait a while for the end, then give up what has waited too long."""
+        """Wait up to REST_S for the end, then fail polls that have timed out."""
         with suppress(TimeoutError):
             async with asyncio.timeout(REST_S):
                 await self._finished.wait()
@@ -128,14 +128,14 @@ class Schedule:
             self._give_up()
 
     def _take_bug(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """End the run: what lost a callback would look like a server that does not answer."""
+        """End the run: a poll that lost its callback would look like a server that does not answer."""
         loop.default_exception_handler(context)
         if self._bug is None:
             self._bug = context.get("exception") or RuntimeError(context["message"])
         self._finished.set()
 
     def _give_up(self) -> None:
-        """Count what has not ended as failed."""
+        """Record all polls that have not ended as failed."""
         for polling in self._polled:
             polling.is_held = False
             if polling.awaits:
@@ -147,7 +147,7 @@ class Schedule:
         self._running = 0
 
     def _go_on(self, polling: Polling) -> None:
-        """Send a poller's next poll when it is due and, if the one before still awaits its reply, after that."""
+        """Send a poller's next poll when it is due, or after the reply to the previous one if that is later."""
         if polling.next_s >= self._ends_s:
             return
         left_s = polling.next_s - self._now()
@@ -166,7 +166,7 @@ class Schedule:
         self._go_on(polling)
 
     def _taker(self, polling: Polling) -> Callable[[Reply | str], None]:
-        """Return what takes the replies to a poller's polls."""
+        """Return the callback for the replies to a poller's polls."""
         number = polling.poller.number
         now, add_reply, add_failure = self._now, self._rows.add_reply, self._rows.add_failure
 

@@ -1,7 +1,7 @@
-"""One Spark task: its share of the pollers, from beginning to end.
+"""One Spark task: it runs its share of the pollers.
 
-Runs in a Python process of an executor, so it needs only the standard library, pyarrow and the bench package; with
-uvloop, if that is there, a poll costs about half the CPU.
+It runs in a Python process of an executor, so it needs only the standard library, pyarrow and the bench package. With
+uvloop, if installed, a poll costs about half the CPU.
 """
 
 import asyncio
@@ -31,33 +31,33 @@ else:
     new_event_loop = uvloop.new_event_loop
 
 HOST: Final = "host"
-"""A column beside those of `POLLS`: a task's last row has its row of `HOSTS` there, as JSON, and nothing else."""
+"""An additional column to `POLLS`: a task's last row holds only this, its row of `HOSTS` as JSON."""
 
 SEEN: Final = pa.schema([*(POLLS.field(name) for name in POLLS.names), pa.field(HOST, pa.string())])
-"""What a task yields."""
+"""The columns that a task yields."""
 
 
 class TaskError(Exception):
-    """A task can't poll; the message says what must be changed."""
+    """A task cannot poll; the message names the necessary change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
-    """What all tasks of one mode are given."""
+    """The parameters of all tasks of one mode."""
 
-    plan: Plan  # what is polled
-    tasks: int  # how many share the pollers; task n runs the pollers n, n + tasks, n + 2 tasks
-    server: str  # that is polled, "host:port"
-    clock: str  # the driver's, "host:port"
-    zero_s: float  # when the measured time begins, on the driver's clock
-    warm_up_s: float  # how long before that polling begins
+    plan: Plan
+    tasks: int  # number of tasks; task n runs the pollers n, n + tasks, n + 2 tasks and so on
+    server: str  # the polled server, "host:port"
+    clock: str  # the driver's clock, "host:port"
+    zero_s: float  # start of the measured time, on the driver's clock
+    warm_up_s: float  # duration of polling before the measured time
     duration_s: float  # of the measured time
-    # pollers wait for another answer in place of polling (`nncache.bench.polling.waiting`)
+    # pollers wait for a new answer instead of polling (`nncache.bench.polling.waiting`)
     is_waiting: bool = False
 
     @property
     def ends_s(self) -> float:
-        """When the measured time ends, on the driver's clock."""
+        """The end of the measured time, on the driver's clock."""
         return self.zero_s + self.duration_s
 
     def pollers(self, task: int) -> tuple[Poller, ...]:
@@ -66,13 +66,13 @@ class Orders:
         return tuple(self.plan.poller(number) for number in numbers)
 
     def requests(self, poller: Poller) -> tuple[bytes, ...]:
-        """Return what a poller sends, for each of its paths."""
+        """Return a poller's requests, one for each of its paths."""
         paths = map(self.plan.path, poller.path_ids)
         return tuple(request_of(path, self.server, user=poller.caller) for path in paths)
 
 
 def make_task(orders: Orders) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what `DataFrame.mapInArrow` runs on a table whose column `id` is the number of the task."""
+    """Return a function for `DataFrame.mapInArrow` on a table whose column `id` is the number of the task."""
 
     def poll(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         numbers = [number for batch in batches for number in batch.column("id").to_pylist()]
@@ -83,18 +83,18 @@ def make_task(orders: Orders) -> Callable[[Iterator[pa.RecordBatch]], Iterator[p
 
 
 def run(orders: Orders, task: int) -> Iterator[pa.RecordBatch]:
-    """Poll until the end, then yield what was seen, with the columns of `SEEN`.
+    """Poll until the end, then yield the results with the columns of `SEEN`.
 
     Raises:
         OSError: the host allows too few open files.
-        TaskError: the measured time has begun already.
-        ClockError: the driver's clock can't be reached.
+        TaskError: the measured time has already begun.
+        ClockError: the driver's clock cannot be reached.
     """
     pollers = orders.pollers(task)
     allow_connections(len(pollers))
     offset = measure(orders.clock)
     gc.collect()
-    gc.freeze()  # what lives as long as the task need not be looked through in the middle of it
+    gc.freeze()  # the collector need not scan objects that live as long as the task
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             rows, cpu_s = runner.run(_poll(orders, task, pollers, offset))
@@ -110,7 +110,7 @@ def run(orders: Orders, task: int) -> Iterator[pa.RecordBatch]:
 async def _poll(
     orders: Orders, task: int, pollers: tuple[Poller, ...], offset: ClockOffset
 ) -> tuple[Rows, float]:
-    """Return what was seen, and the CPU seconds of the measured time."""
+    """Return the rows, and the CPU seconds of the measured time."""
     zero_s = orders.zero_s + offset.offset_s  # on this host's clock
 
     def now() -> float:

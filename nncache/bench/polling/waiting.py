@@ -1,10 +1,10 @@
-"""Pollers that wait for another answer in place of polling: `Prefer: wait`.
+"""Pollers that wait for a new answer instead of polling: `Prefer: wait`.
 
-Each asks for its path's status, and then for another one than that, again and again: RFC 7240, section 4.3, with the
-`ETag` of the answer before. A wait that is not granted is asked for again after a pause.
+Each requests its path's status, and then repeatedly a status that differs from the last one: RFC 7240, section 4.3,
+with the last answer's `ETag`. If a wait is not granted, the poller requests it again after a pause.
 
-An answer to a wait that was granted speaks of the moment at which it was given, so in the rows it is a poll that was
-due, and sent, when it was answered. A 304 says what the answer before it said.
+The answer to a granted wait is valid at the time of the answer. So the rows record it as a poll that was due and sent
+at that time. A 304 has the same content as the previous answer.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
 from nncache.bench.shared.plan import Poller
 
-WAIT_S: Final = 20  # for which is waited at most in one request
-PAUSE_S: Final = 1.0  # before a wait that was not granted, or failed, is asked for again
-_LATE_S: Final = 10.0  # A wait whose answer is later than its end by more than this has failed
+WAIT_S: Final = 20  # the longest wait of one request
+PAUSE_S: Final = 1.0  # before a wait that failed or was not granted is repeated
+_LATE_S: Final = 10.0  # a wait has failed if its answer is later than its end by more than this
 
 _UNKNOWN_TAG: Final = b'"none"'
-"""That of no status: the first answer comes at once."""
+"""The tag of no status, so that the first answer is immediate."""
 
 
 @dataclass(eq=False)
@@ -32,12 +32,12 @@ class _Waiter:
     """One poller."""
 
     poller: Poller
-    head: bytes  # of its request, without the fields that say what it has and for how long it waits
+    head: bytes  # of its request, without the fields Prefer and If-None-Match
     client: Client = field(init=False)  # its connection
     tag: bytes = _UNKNOWN_TAG  # of the last answer
-    reply: Reply | None = None  # that answer
-    sent_s: float = 0.0  # when the request that is on its way was sent
-    gives_up: asyncio.TimerHandle | None = None  # ends that, if no answer comes
+    reply: Reply | None = None  # the last answer
+    sent_s: float = 0.0  # time at which the request in flight was sent
+    gives_up: asyncio.TimerHandle | None = None  # the timer of its timeout, or of the next request
 
 
 class Waiting:
@@ -52,8 +52,8 @@ class Waiting:
         rows: Rows,
         until_found: bool = False,
     ) -> None:
-        """Lay them out, each with its request (of several the first); `until_found`: only until its path exists."""
-        self.found: dict[int, float] = {}  # with `until_found`: when each poller was answered that it does
+        """Prepare the pollers, each with its first request; `until_found`: each stops once its path exists."""
+        self.found: dict[int, float] = {}  # with `until_found`: the time at which each poller saw its path
         self.all_found = asyncio.Event()
         self._until_found = until_found
         self._pollers = tuple(pollers)
@@ -62,7 +62,7 @@ class Waiting:
         self._rows = rows
 
     async def run(self, server: tuple[str, int]) -> None:
-        """Wait again and again until the end; what is on its way then is left."""
+        """Wait repeatedly until the end; requests in flight at the end are dropped."""
         address = await resolved(server)
         async with asyncio.TaskGroup() as tasks:
             waiters = list[_Waiter]()
@@ -78,7 +78,7 @@ class Waiting:
                 waiter.client.close()
 
     def _ask_at(self, waiter: _Waiter, at_s: float) -> None:
-        """Ask then; `gives_up` is the timer until it does."""
+        """Send the request at this time; until then `gives_up` is the timer for it."""
         loop = asyncio.get_running_loop()
         waiter.gives_up = loop.call_later(max(0.0, at_s - self._now()), self._ask, waiter)
 
@@ -91,7 +91,7 @@ class Waiting:
         waiter.client.ask(waiter.head + fields)
 
     def _taker(self, waiter: _Waiter) -> Callable[[Reply | str], None]:
-        """Return what takes the answers to one."""
+        """Return the callback for the answers to one waiter."""
         number, path_id = waiter.poller.number, waiter.poller.path_ids[0]
 
         def take(outcome: Reply | str) -> None:

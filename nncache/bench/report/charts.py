@@ -1,4 +1,4 @@
-"""The charts of a run: what reaches the NameNode, and what a cache saves it. Their style is in charts.mplstyle."""
+"""The charts of a run: the NameNode's load, and the savings of a cache. Their style is in charts.mplstyle."""
 
 import io
 import math
@@ -38,13 +38,13 @@ COLOURS: Final[Mapping[str, str]] = {
     Mode.NGINX: "#D55E00",
     Mode.UNPOLLED: "#999999",
 }
-"""By mode. Source: M. Okabe, K. Ito, "Color Universal Design", 2008."""
+"""The colour of each mode. Source: M. Okabe, K. Ito, "Color Universal Design", 2008."""
 
 OTHER: Final = "#CC79A7"
 """The colour of any other mode."""
 
 ASKED: Final[dict[str, Any]] = {"color": "#555555", "linestyle": "--"}
-"""Lines that show what was asked for, not what was measured."""
+"""The style of lines for requested values, as opposed to measured ones."""
 
 _LETTERS: Final = get_font(findfont("DejaVu Sans")).get_charmap().keys()
 
@@ -54,29 +54,29 @@ KINDS: Final[Mapping[str, str]] = {
     "getEditsFromTxid": "getEditsFromTxid:\nwhat has changed?",
     "": "all else, such as probes",
 }
-"""Calls by what they are for; the last is what is left. Each has a lighter shade than the one before."""
+"""Calls by purpose; the last covers all others. Each has a lighter shade than the previous one."""
 
 SHADES: Final = (1.0, 0.7, 0.4, 0.2)
 _OF_SERVERS: Final = {"the NameNode": 1.0, "what stands before it": 0.4}
 _SERVERS: Final = ("proxy", "publisher", "nginx")
 _ROOM: Final = 1.03
-"""Of the axis, for its longest bar."""
+"""The length of the axis, relative to its longest bar."""
 
-_BAR: Final = 0.34  # its height in a row of height 1: a line of text stands above it, and one below
-_LINE: Final = 90  # Letters of one line
+_BAR: Final = 0.34  # height of a bar in a row of height 1, with a line of text above and below it
+_LINE: Final = 90  # maximum letters in one line
 
 MEASURES: Final = ("of getFileInfo calls", "of all calls", "of the NameNode's\nCPU")
-"""What is saved of, in the order in which bars are drawn, the darkest first."""
+"""The quantities that a cache saves, in the order of their bars, the darkest first."""
 
 _SAVED_SHADES: Final = (1.0, 0.66, 0.4)
 _SAVED_BAR: Final = 0.27
-_LEAST: Final = -1.0  # twice the calls; a bar that is cut off there has its figure beside it
-_LAST: Final = 0.999  # what lies beyond is a poll or two of a short run, and not drawn
+_LEAST: Final = -1.0  # twice the calls; bars are cut off there, with their value next to them
+_LAST: Final = 0.999  # the share drawn: the rest may be a poll or two of a short run
 
 
 @rc_context(fname=STYLE)
 def main_chart(run: RunFigures) -> Figure:
-    """Return what reaches the NameNode, its CPU, and how late changes are seen, with the finding as its title."""
+    """Return the chart of the NameNode's calls, its CPU and the lateness of changes, with the finding as its title."""
     info, modes = run.info, run.modes
     rows = max(2, len(modes))
     figure = figure_of(run, load(info, modes), 7.2 + 1.75 * rows, ways(info, modes))
@@ -92,7 +92,7 @@ def main_chart(run: RunFigures) -> Figure:
 
 @rc_context(fname=STYLE)
 def savings_chart(run: RunFigures) -> Figure:
-    """Return the share of calls and CPU that each cache saves the NameNode, by poll period."""
+    """Return the chart of the shares of calls and CPU that each cache saves the NameNode, by poll period."""
     rows = [row for row in savings(run.modes, run.info, run.also) if not math.isnan(row.share_of_all)]
     title = "What a cache saves the NameNode, by how often each path is polled"
     figure = figure_of(run, title, 3.4 + 1.15 * max(1, len(rows)), SAVED)
@@ -101,7 +101,7 @@ def savings_chart(run: RunFigures) -> Figure:
 
 
 CHARTS: Final[Mapping[str, Callable[[RunFigures], Figure]]] = {"main": main_chart, "savings": savings_chart}
-"""By the name of their file."""
+"""The charts, by file name."""
 
 
 def _draw_lateness(axes: Axes, info: RunInfo, modes: list[ModeFigures]) -> None:
@@ -111,7 +111,7 @@ def _draw_lateness(axes: Axes, info: RunInfo, modes: list[ModeFigures]) -> None:
         return
     for above, mode in enumerate(modes):
         p50, p99 = duration(mode.lateness_s.p50), duration(mode.lateness_s.p99)
-        # What lies below others is broader, so that all are seen.
+        # Lines below others are wider, so that all are visible.
         style: dict[str, Any] = {"color": colour(mode.mode), "linewidth": 2.5 * (len(modes) - above)}
         wrong = counted(mode.wrong_count, "wrong answer")
         style["label"] = f"{plain(mode.mode)}\np50 {p50}, p99 {p99}\n{wrong}"
@@ -127,7 +127,7 @@ def _draw_lateness(axes: Axes, info: RunInfo, modes: list[ModeFigures]) -> None:
 
 
 def _draw_calls(axes: Axes, info: RunInfo, modes: Modes) -> None:
-    """Draw all calls that the NameNode answered, by what they are for, beside the polls that were asked for."""
+    """Draw all calls that the NameNode answered, by purpose, with the requested rate of polls."""
     asked = polls_asked_per_s(info, info.period_s)
     modes = tuple(mode for mode in modes if mode.mode != Mode.UNPOLLED)
     rates = [
@@ -154,7 +154,7 @@ def _draw_calls(axes: Axes, info: RunInfo, modes: Modes) -> None:
 
 
 def _draw_cpu(axes: Axes, modes: Modes) -> None:
-    """Draw the CPU of the NameNode and, lighter, that of the servers which stand before it."""
+    """Draw the CPU of the NameNode and, in a lighter shade, of the servers in front of it."""
     known = tuple(mode for mode in modes if "namenode" in mode.cpu_s)
     before = [{name: cores(mode, name) for name in _SERVERS if name in mode.cpu_s} for mode in known]
     own = [cores(mode) for mode in known]
@@ -184,7 +184,7 @@ def _head(amount: str, share: float) -> str:
 
 
 def _bars(axes: Axes, place: int, mode: ModeFigures, parts: Mapping[float, float]) -> None:
-    """Draw the parts, by their shades, one behind the other."""
+    """Draw the parts of a bar, by their shades, from left to right."""
     left = 0.0
     for shade, part in parts.items():
         axes.barh(place, part, left=left, height=_BAR, color=tinted(colour(mode.mode), shade))
@@ -193,7 +193,7 @@ def _bars(axes: Axes, place: int, mode: ModeFigures, parts: Mapping[float, float
 
 
 def _texts(axes: Axes, place: int, mode: ModeFigures, total: str, below: str) -> None:
-    """Name a bar and its total above it, its parts below."""
+    """Write the name and the total of a bar above it, and its parts below."""
     above, under = place - _BAR / 2 - 0.04, place + _BAR / 2 + 0.05
     head = plain(f"{plain(mode.mode, 12)}: {total}", _LINE)
     axes.text(0, above, head, color=colour(mode.mode), weight="bold", size=13, va="bottom")
@@ -230,11 +230,11 @@ def _named(row: Saving) -> str:
     return f"{plain(row.mode, 12)},\nevery {row.period_s:,g} s{how}"
 
 
-# ---- what all charts have in common ----------------------------------------------------------------------------------
+# ---- shared by all charts --------------------------------------------------------------------------------------------
 
 
 def figure_of(run: RunFigures, title: str, height: float, caption: str) -> Figure:
-    """Return a figure with its title, and below it a caption, which run it is of, and whether it was too slow."""
+    """Return a figure with a title and, at the bottom, a caption, the run, and a note if the generator was too slow."""
     figure = Figure(figsize=(12, height))
     kept_together = plain(title, 240).replace(" %", "\N{NO-BREAK SPACE}%")
     lines = textwrap.wrap(kept_together, 65, max_lines=4, placeholder=" …")
@@ -248,7 +248,7 @@ def figure_of(run: RunFigures, title: str, height: float, caption: str) -> Figur
 
 
 def plain(text: str, most: int = 16) -> str:
-    """Return the text on one line, cut to a length; letters that the font does not have are question marks."""
+    """Return the text on one line, cut to a length; letters that the font lacks become question marks."""
     known = "".join(letter if ord(letter) in _LETTERS else "?" for letter in " ".join(text.split()))
     return known if len(known) <= most else f"{known[: most - 1]}…"
 
@@ -259,20 +259,20 @@ def colour(mode: str) -> str:
 
 
 def tinted(name: str, shade: float) -> tuple[float, float, float]:
-    """Return a colour with so much of itself, the rest white: nothing shines through, as it would with alpha."""
+    """Return a colour mixed with white, of which `shade` is the colour's share; it is opaque, unlike one with alpha."""
     red, green, blue = (1 - shade * (1 - part) for part in to_rgb(name))
     return red, green, blue
 
 
 def legend_of(axes: Axes, names: Mapping[str, float], *more: Artist) -> None:
-    """Say to the right of the axes what the shades mean, by name, and what other things do."""
+    """Draw a legend to the right of the axes: the shades by name, and the other artists."""
     grey = [Patch(color=tinted("#333333", shade), label=name) for name, shade in names.items()]
     beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "labelspacing": 0.8}
     axes.legend(handles=[*grey, *more], labelcolor="#333333", **beside)
 
 
 def empty(axes: Axes, why: str) -> None:
-    """Write into the empty axes why they are."""
+    """Write into empty axes why they are empty."""
     axes.set(xticks=[], yticks=[])
     axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", size=14)
 

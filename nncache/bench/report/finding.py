@@ -1,4 +1,4 @@
-"""What a run found, in a sentence made from its figures."""
+"""The findings of a run, as sentences made from its figures."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ SAVED: Final = (
     "as much however often is polled, so the more often is polled, the larger is the share that it saves. Where "
     "a period was not run, or the generator could not keep its schedule, calls are computed from those at another one."
 )
-"""What must be known to read the chart of savings."""
+"""The explanation of the chart of savings."""
 
 
 OTHERS: Final = (
@@ -29,7 +29,7 @@ OTHERS: Final = (
     "NameNode's own means over all calls to its RPC port: through nncache, these are mostly the polls of the edits. "
     "Polls over WebHDFS do not wait in the queue of the RPC server; they share its lock and its cores."
 )
-"""What must be known to read the chart of other clients."""
+"""The explanation of the table of other clients."""
 
 _WAYS: Final[Mapping[str, str]] = {
     Mode.DIRECT: "directly",
@@ -50,7 +50,7 @@ def workload_name(info: RunInfo) -> str:
 
 
 def load(info: RunInfo, modes: Modes) -> str:
-    """Say in one sentence, without a full stop, how many calls of all kinds the NameNode answers, and its CPU."""
+    """Return one sentence, without a full stop, on the number of calls that the NameNode answers, and its CPU."""
     head = f"{pollers_of(info)}, {number(polls_asked_per_s(info, info.period_s))} polls/s"
     if not modes:
         return f"{head}: nothing was measured"
@@ -64,7 +64,7 @@ def load(info: RunInfo, modes: Modes) -> str:
 
 
 def verdict(modes: Modes) -> str:
-    """Say in one sentence, without a full stop, that nncache does not pay at this load; empty if it does."""
+    """Return one sentence, without a full stop, that nncache costs more calls than it saves; empty if it does not."""
     direct, through = ([mode for mode in modes if mode.mode == name] for name in (Mode.DIRECT, Mode.NNCACHE))
     if not direct or not through or all_calls_per_s(through[0]) <= all_calls_per_s(direct[0]):
         return ""
@@ -77,7 +77,7 @@ def verdict(modes: Modes) -> str:
 
 
 def meanwhile(modes: Modes) -> str:
-    """Say what else of nncache was seen at the NameNode during direct polls; empty if nothing was."""
+    """Return a sentence on nncache's calls to the NameNode during direct polls; empty if there were none."""
     upkeep = foreign_upkeep_per_s(modes)
     if not upkeep:
         return ""
@@ -88,7 +88,7 @@ def meanwhile(modes: Modes) -> str:
 
 
 def ways(info: RunInfo, modes: Modes) -> str:
-    """Say what the modes are to a reader who does not know them."""
+    """Return an explanation of the modes."""
     known: dict[str, str] = {
         Mode.DIRECT: "direct: it asks the NameNode itself.",
         Mode.NNCACHE: "nncache: through its proxy, which answers from memory and reads from the NameNode what changes.",
@@ -109,7 +109,7 @@ def ways(info: RunInfo, modes: Modes) -> str:
 
 
 def freshness(modes: Modes) -> str:
-    """Say in one sentence, without a full stop, how late changes are seen, and how many answers were wrong."""
+    """Return one sentence, without a full stop, on the lateness of changes and the number of wrong answers."""
     seen = [f"{duration(mode.lateness_s.p99)} {way(mode)}" for mode in modes if mode.lateness_s.count]
     late = f"99 % of pollers see a change within {', '.join(seen)}" if seen else "No change was seen"
     wrong = ", ".join(f"{mode.wrong_count:,} {way(mode)}" for mode in modes if mode.mode != Mode.UNPOLLED)
@@ -117,13 +117,13 @@ def freshness(modes: Modes) -> str:
 
 
 def schedule(modes: Modes) -> str:
-    """Name the modes whose generator fell behind; empty if none did."""
+    """Return a sentence that names the modes whose generator fell behind; empty if none did."""
     late = [mode.mode for mode in modes if not mode.kept_schedule]
     return f"The generator did not keep its schedule: {', '.join(late)}" if late else ""
 
 
 def late_periods(also: tuple[AtPeriod, ...]) -> tuple[str, ...]:
-    """Say for each further poll period how late the generator was, in a sentence; nothing if it was not."""
+    """Return a sentence for each further poll period at which the generator was late, with its lateness."""
     return tuple(
         f"At a poll period of {at.period_s:,g} s the generator was late: {'; '.join(late)}."
         for at in also
@@ -132,12 +132,12 @@ def late_periods(also: tuple[AtPeriod, ...]) -> tuple[str, ...]:
 
 
 def way(mode: ModeFigures) -> str:
-    """Return `directly`, or through what, or how."""
+    """Return the way of a mode's polls, such as `directly` or `through nncache`."""
     return _WAYS.get(mode.mode, f"through {mode.mode}")
 
 
 def _each(modes: Iterable[ModeFigures], value: Callable[[ModeFigures], float], unit: str) -> str:
-    """Return a value of each mode; the first has the unit."""
+    """Return the values of all modes as text; the first has the unit."""
     units = chain([f" {unit}"], repeat(""))
     return ", ".join(
         f"{number(value(mode))}{one} {way(mode)}" for mode, one in zip(modes, units, strict=False)

@@ -25,10 +25,10 @@ FIGURES: Final = "figures.json"
 WIDTH: Final = 120  # columns of a terminal
 
 PROOF: Final = "miss; no-grant"
-"""The reply to a caller whose right to see the path had to be proven first, by a call of its own."""
+"""The reply to a caller whose right to see the path had to be proven first, by a separate call."""
 
 TABLES: Final = ("polls", "changes", "counters", "hosts")
-"""The tables of each mode (bench/shared/tables.py), to which the report links."""
+"""The tables of each mode (bench/shared/tables.py) that the report links to."""
 
 _ESCAPES: Final = str.maketrans(
     {**{sign: f"\\{sign}" for sign in r"\`*_[]|#~"}, "&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -36,7 +36,7 @@ _ESCAPES: Final = str.maketrans(
 
 
 def write_report(directory: Path, run: RunFigures, checks: tuple[Figure, ...]) -> None:
-    """Write charts, page, README.md and figures.json into the directory, which is made if it is missing."""
+    """Write charts, page, README.md and figures.json to the directory, which is created if missing."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / FIGURES).write_bytes(msgspec.json.encode(run) + b"\n")
     charts = {name: as_png(draw(run)) for name, draw in CHARTS.items()}
@@ -49,19 +49,19 @@ def write_report(directory: Path, run: RunFigures, checks: tuple[Figure, ...]) -
 
 
 def page(title: str, source: str, charts: Mapping[str, bytes]) -> str:
-    """Return the report as one page of HTML that needs nothing beside it.
+    """Return the report as one self-contained HTML page.
 
-    HTML in its source is taken for text; the charts are PNG files by name, each of which the source shows as NAME.png.
+    HTML in the source is shown as text. `charts` are PNG files by name, which the source includes as NAME.png.
     """
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(source)
-    for name, png in charts.items():  # no text has that: in texts, a quotation mark is an entity
+    for name, png in charts.items():  # no text contains that: in texts, a quotation mark is an entity
         inline = f'src="data:image/png;base64,{base64.b64encode(png).decode()}"'
         body = body.replace(f'src="{name}.png"', inline)
     return _TEMPLATES.overlay(finalize=None).get_template("page.html.j2").render(title=title, body=body)
 
 
 def markdown(value: object) -> Markup:
-    """Return the text of a value so that Markdown shows it as it is, on one line; `Markup` stays as it is."""
+    """Return a value's text on one line, escaped for Markdown; `Markup` is returned unchanged."""
     return value if isinstance(value, Markup) else Markup(_printable(str(value)).translate(_ESCAPES))  # noqa: S704 - escaped
 
 
@@ -89,7 +89,7 @@ def as_markdown(run: RunFigures, checks: tuple[Figure, ...], *, is_brief: bool =
 
 
 def _printable(text: str) -> str:
-    """Return the text on one line, and without control characters."""
+    """Return the text on one line, without control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
@@ -102,7 +102,7 @@ def _ms(times: Quantiles, name: str) -> str:
 
 
 def _alarm(value: str, is_bad: object) -> str:
-    """Make bad news bold."""
+    """Return the value, in bold if it is bad."""
     return Markup(f"**{value}**") if is_bad else value  # noqa: S704 - a number or a word of ours
 
 

@@ -1,9 +1,9 @@
-"""Numbers as a reader wants them."""
+"""Numbers formatted for readers."""
 
 import math
 from typing import Final
 
-NONE: Final = "\N{EN DASH}"  # stands where there is no number
+NONE: Final = "\N{EN DASH}"  # shown instead of a missing number
 
 _WHOLE_FROM: Final = 99.95
 _LEAST_SHARE: Final = 0.0001
@@ -11,14 +11,14 @@ _IN_SECONDS_FROM: Final = 0.9995
 
 
 def number(value: float | None) -> str:
-    """Return three significant digits and, of greater numbers, all before the point; `NONE` for no number."""
+    """Return three significant digits, or all integer digits if there are more; `NONE` for no number."""
     if value is None or math.isnan(value):
         return NONE
     return f"{value:,.0f}" if not value or abs(value) >= _WHOLE_FROM else f"{value:#.3g}"
 
 
 def percent(share: float | None) -> str:
-    """Return a share as hundredths with two decimals; only all is "100 %", and only nothing is "0 %"."""
+    """Return a share as a percentage with two decimals; only 1 is "100 %", and only 0 is "0 %"."""
     if share is None or math.isnan(share):
         return NONE
     if share in (0, 1):

@@ -1,4 +1,4 @@
-"""The share of the NameNode's calls that a cache saves, measured and computed."""
+"""The share of the NameNode's calls that a cache saves, measured or computed."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ FORMULA: Final = (
     "This holds where calls come from changes and not from polls, so it says nothing of a cache with a time limit. "
     "CPU is not computed: it is given where it was measured and all polls were sent, even if some were late."
 )
-"""How the computed rows are computed."""
+"""The explanation of the computed rows."""
 
 
 _WITHOUT_UPKEEP: Final = (Mode.DIRECT, Mode.NGINX, Mode.UNPOLLED)
@@ -26,87 +26,87 @@ _WITHOUT_UPKEEP: Final = (Mode.DIRECT, Mode.NGINX, Mode.UNPOLLED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
-    """What one mode saves the NameNode at one poll period."""
+    """The savings of one mode for the NameNode at one poll period."""
 
     mode: str
     period_s: float
-    direct_calls_per_s: float  # getFileInfo calls a second if every poll goes to the NameNode
-    calls_per_s: float  # the same through this mode
-    direct_all_per_s: float  # calls of all kinds a second, if every poll goes to the NameNode
-    all_per_s: float  # the same through this mode: polls of the edits, probes and the like included
-    direct_cores: float  # that the NameNode uses if every poll goes to it; NaN if that was not measured
-    cores: float  # the same through this mode
-    # in this run, by a generator that kept its schedule; else computed by `FORMULA` from what was measured at
-    # the run's own period
+    direct_calls_per_s: float  # getFileInfo calls per second if every poll goes to the NameNode
+    calls_per_s: float  # getFileInfo calls per second with this mode
+    direct_all_per_s: float  # calls of all kinds per second if every poll goes to the NameNode
+    all_per_s: float  # calls of all kinds per second with this mode, including polls of the edits and probes
+    direct_cores: float  # the NameNode's cores if every poll goes to it; NaN if not measured
+    cores: float  # the NameNode's cores with this mode
+    # measured in this run, by a generator that kept its schedule; else computed by `FORMULA` from the figures at the
+    # run's own period
     is_measured: bool
 
     @property
     def share(self) -> float:
-        """Saved of the direct calls; below 0 if there were more; NaN if there is nothing to save."""
+        """The share saved of the direct calls; negative if calls increased; NaN without direct calls."""
         return 1 - ratio(self.calls_per_s, self.direct_calls_per_s)
 
     @property
     def share_of_all(self) -> float:
-        """The same of all calls."""
+        """The share saved of calls of all kinds; see `share`."""
         return 1 - ratio(self.all_per_s, self.direct_all_per_s)
 
     @property
     def share_of_cpu(self) -> float:
-        """The same of the NameNode's CPU."""
+        """The share saved of the NameNode's CPU; see `share`."""
         return 1 - ratio(self.cores, self.direct_cores)
 
 
 def calls_per_s(mode: ModeFigures) -> float:
-    """Return how many getFileInfo calls a second reached the NameNode."""
+    """Return the getFileInfo calls per second that reached the NameNode."""
     return ratio(mode.calls.get("getFileInfo", 0), mode.duration_s)
 
 
 def own_calls(mode: ModeFigures) -> dict[str, int]:
-    """Return by name the calls that the NameNode answered because of this mode, also those without any poll.
+    """Return the calls that the NameNode answered because of this mode, by name, including those without a poll.
 
-    Only nncache needs upkeep. What is seen of it beside the others is that of a publisher or a proxy of nncache that
-    runs all the time, in front of a cluster of one's own.
+    Only nncache needs upkeep. Upkeep during another mode comes from a permanent publisher or proxy of nncache in front
+    of an external cluster, and does not count.
     """
     upkeep = {} if mode.mode in _WITHOUT_UPKEEP else mode.upkeep
     return {name: mode.calls.get(name, 0) + upkeep.get(name, 0) for name in (*mode.calls, *upkeep)}
 
 
 def foreign_upkeep_per_s(modes: tuple[ModeFigures, ...]) -> float:
-    """Return how many calls of upkeep a second were seen while polls went straight to the NameNode; 0 of none."""
+    """Return the upkeep calls per second during polls that went directly to the NameNode."""
     direct = [mode for mode in modes if mode.mode == Mode.DIRECT]
     return sum(ratio(sum(mode.upkeep.values()), mode.duration_s) for mode in direct)
 
 
 def all_calls_per_s(mode: ModeFigures) -> float:
-    """Return how many calls a second the NameNode answered because of this mode."""
+    """Return the calls per second that the NameNode answered because of this mode."""
     return ratio(sum(own_calls(mode).values()), mode.duration_s)
 
 
 def cores(mode: ModeFigures, process: str = "namenode") -> float:
-    """Return the CPU seconds a second of a process; NaN if they were not measured."""
+    """Return the CPU seconds per second of a process; NaN if not measured."""
     return ratio(mode.cpu_s.get(process), mode.duration_s)
 
 
 def share_saved(
     measure: Callable[[ModeFigures], float], mode: ModeFigures, modes: tuple[ModeFigures, ...]
 ) -> float:
-    """Return the share that `mode` saves of what `measure` finds of `direct`; NaN for `direct`, or without it."""
+    """Return the share of `measure` that `mode` saves against `direct`; NaN without it, or for direct and unpolled."""
     direct = next((measure(each) for each in modes if each.mode == Mode.DIRECT), math.nan)
     return math.nan if mode.mode in {Mode.DIRECT, Mode.UNPOLLED} else 1 - ratio(measure(mode), direct)
 
 
 def cores_for_polls(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
-    """Return the NameNode's CPU seconds a second beyond those it takes without polls; NaN if these are not known."""
+    """Return the NameNode's CPU seconds per second minus those without polls; NaN if these are unknown."""
     return next((cores(mode) - cores(each) for each in modes if each.mode == Mode.UNPOLLED), math.nan)
 
 
 def share_of_poll_cpu_saved(mode: ModeFigures, modes: tuple[ModeFigures, ...]) -> float:
-    """Return the share that `mode` saves of the NameNode's CPU for polls; NaN if that is not known."""
+    """Return the share that `mode` saves of the NameNode's CPU for polls; NaN if unknown."""
     return share_saved(lambda each: cores_for_polls(each, modes), mode, modes)
 
 
 def polls_asked_per_s(info: RunInfo, period_s: float) -> float:
-    """Return how many polls a second the workload asks for at a poll period; NaN if it does not say."""
+    """Return the polls per second that the workload requests at a poll period; NaN if it does not define them."""
     pollers, paths = info.workload.get("pollers"), info.workload.get("paths_per_poller", 1)
     if not isinstance(pollers, int | float) or not isinstance(paths, int | float):
         return math.nan
@@ -119,9 +119,9 @@ def savings(
     also: tuple[AtPeriod, ...] = (),
     periods: tuple[float, ...] = PERIODS,
 ) -> tuple[Saving, ...]:
-    """Return what each cache saves at each of the periods and at those that were run, by period and mode.
+    """Return the savings of each cache at each of `periods` and at the periods that were run, by period and mode.
 
-    Caches with a time limit (nginx), and clients that wait and have no period, have measured rows only.
+    Caches with a time limit (nginx) and waiting clients, which have no period, have measured rows only.
     """
     run = {**{at.period_s: at.modes for at in also}, info.period_s: modes}
     others = {period for period in periods if not any(math.isclose(period, at) for at in run)}
@@ -155,5 +155,5 @@ def savings(
 
 
 def _cores_of_all(mode: ModeFigures | None) -> float:
-    """Return the NameNode's cores if all polls were sent; NaN else."""
+    """Return the NameNode's cores if all polls were sent, else NaN."""
     return math.nan if mode is None or mode.sent < mode.due else cores(mode)

@@ -1,1 +1,1 @@
-"""The servers that pollers are pointed at: the NameNode itself, nncache, nginx; and what they use up."""
+"""The servers that pollers ask (the NameNode itself, nncache, nginx), and their resource usage."""

@@ -1,6 +1,6 @@
-"""Caches with a time limit before the NameNode: what one would use without nncache.
+"""Caches with a time limit in front of the NameNode, the alternatives to nncache.
 
-Debian's packages; `apt-get install nginx-light haproxy`. (bench/servers/caches.py)
+They are Debian's packages; `apt-get install nginx-light haproxy`. (bench/servers/caches.py)
 """
 
 import os
@@ -28,9 +28,9 @@ _STATUS: Final = "/nginx_status"
 def nginx(
     namenode: str, *, valid_s: int | None, certificate: Certificate | None = None
 ) -> AbstractContextManager[Running]:
-    """Run one before a NameNode ("host:port") that keeps every 200 and 404 for `valid_s` seconds; None: nothing.
+    """Run nginx in front of a NameNode ("host:port"). It caches each 200 and 404 for `valid_s` seconds; None: no cache.
 
-    With a certificate it speaks TLS.
+    With a certificate it serves TLS.
     """
     program = find_program("nginx")
 
@@ -52,7 +52,7 @@ def nginx(
 
 
 def haproxy(namenode: str) -> AbstractContextManager[Running]:
-    """Run one before a NameNode ("host:port") that keeps every 200 for an hour."""
+    """Run HAProxy in front of a NameNode ("host:port"). It caches each 200 for an hour."""
     program = find_program("haproxy")
 
     def command(place: Path, address: str) -> tuple[str, ...]:
@@ -63,14 +63,14 @@ def haproxy(namenode: str) -> AbstractContextManager[Running]:
 
 
 def _written(name: str, directory: Path, **values: object) -> str:
-    """Write a configuration, of which NAME.j2 is the template, into a directory; return its path."""
+    """Render the template NAME.j2 to a configuration file in a directory; return its path."""
     text = _CONFIGURATIONS.get_template(f"{name}.j2").render(values)
     (directory / name).write_text(text, encoding="utf-8")
     return str(directory / name)
 
 
 def progress_of(page: str) -> Progress:
-    """Read the page of nginx's ngx_http_stub_status_module.
+    """Parse the page of nginx's ngx_http_stub_status_module.
 
     `Active connections: 1 server accepts handled requests 7 7 9 Reading: 0 Writing: 1 Waiting: 0`
     """

@@ -1,4 +1,4 @@
-"""What servers use up, by their own word and the operating system's."""
+"""The resource usage of servers, as they and the operating system report it."""
 
 import json
 import time
@@ -12,8 +12,8 @@ from typing import Any, Final
 import psutil
 
 TIMEOUT_S: Final = 60.0
-"""For a page: a NameNode that is overloaded is slow, and a proxy's waits behind some laps round all connections."""
-_AGE_S: Final = 2.0  # what the NameNode says of its calls is not older than that (seen: 1 s)
+"""Timeout of a page: an overloaded NameNode is slow, and a proxy serves its page only between rounds of connections."""
+_AGE_S: Final = 2.0  # maximum age of the NameNode's call counters (seen: 1 s)
 _NAMENODE_ACTIVITY: Final = "Hadoop:service=NameNode,name=NameNodeActivity"
 _RPC_ACTIVITY: Final = "Hadoop:service=NameNode,name=RpcDetailedActivityForPort"
 _RPC_METHODS: Final = {
@@ -22,17 +22,17 @@ _RPC_METHODS: Final = {
     "RollEditLogNumOps": "upkeep:rollEditLog",
     "MsyncNumOps": "upkeep:msync",
 }
-"""Of RpcDetailedActivity (Hadoop 3.5.0, RpcDetailedMetrics); what was never called is not there."""
+"""Counters of RpcDetailedActivity (Hadoop 3.5.0, RpcDetailedMetrics); it omits methods that were never called."""
 
 _ACTIVITY: Final = {"FileInfoOps": "getFileInfo", "GetListingOps": "upkeep:getListing"}
-"""Of NameNodeActivity (Hadoop 3.5.0, NameNodeMetrics); WebHDFS calls are counted like RPC calls."""
+"""Counters of NameNodeActivity (Hadoop 3.5.0, NameNodeMetrics), which count WebHDFS calls like RPC calls."""
 
 
-Sample = dict[tuple[str, str, str], float]  # what has been counted so far: by (source, name, unit)
+Sample = dict[tuple[str, str, str], float]  # values since start, by (source, name, unit)
 
 
 def added(before: Sample, after: Sample) -> list[dict[str, object]]:
-    """Return the rows of the table `counters`: what was added between two samples; of memory, what there is."""
+    """Return the rows of the table `counters`: the increase between two samples; for memory, the later value."""
     since = (
         (key, value if key[2] == "bytes" else value - before.get(key, 0.0)) for key, value in after.items()
     )
@@ -44,20 +44,20 @@ def added(before: Sample, after: Sample) -> list[dict[str, object]]:
 
 @dataclass(frozen=True, slots=True)
 class NameNodeAt:
-    """A NameNode whose use is counted."""
+    """A NameNode whose resource usage is measured."""
 
     http: str  # "host:port" of its WebHDFS and JMX
     superuser: str  # may change all files
-    pid: int | None = None  # its process, if it is one of this host; else what it says of itself counts
-    rpc: str = ""  # "host:port" of its RPC server; empty if that is not known
+    pid: int | None = None  # its process, if on this host; else its own figures count
+    rpc: str = ""  # "host:port" of its RPC server; empty if unknown
 
 
 def sample(
     namenode: NameNodeAt, processes: Mapping[str, int], upkeep: Callable[[], Mapping[str, float]]
 ) -> Sample:
-    """Look at all counters now: by JMX, and the CPU and memory of these processes with their children, by source.
+    """Read all counters: those in JMX, and CPU and memory of the processes with their children, by source.
 
-    `upkeep` returns the calls to the NameNode that it does not count itself, by name: probes over JMX.
+    `upkeep` returns the calls that the NameNode does not count itself, by name: probes over JMX.
     """
     calls = {**calls_of(namenode.http), **upkeep()}
     values: Sample = {("namenode", name, "calls"): count for name, count in calls.items()}
@@ -72,7 +72,7 @@ def sample(
 
 
 def use_of(pid: int) -> tuple[float, int]:
-    """Return the CPU seconds (user and system) so far and resident bytes of a process and its children."""
+    """Return the CPU seconds (user and system) since start and the resident bytes of a process and its children."""
     process = psutil.Process(pid)
     cpu_s, resident = _own_use_of(process)
     for child in process.children(recursive=True):
@@ -88,7 +88,7 @@ def _own_use_of(process: psutil.Process) -> tuple[float, int]:
 
 
 def calls_of(http: str) -> dict[str, float]:
-    """Return how often a NameNode was called, by name."""
+    """Return a NameNode's call counters since its start, by name."""
     found = beans(http, "Hadoop:service=NameNode,name=*")
     rpc, activity = _rpc_calls(found), (bean for bean in found if bean["name"] == _NAMENODE_ACTIVITY)
     calls = {name: float(rpc[key]) for key, name in _RPC_METHODS.items() if key in rpc}
@@ -102,28 +102,28 @@ def _rpc_calls(found: Iterable[Mapping[str, Any]]) -> Counter[str]:
             for name, count in bean.items():
                 if name.endswith("NumOps") and not name.startswith(
                     "Overall"
-                ):  # the same calls, timed otherwise
+                ):  # the same calls, timed differently
                     calls[name] += int(count)
     return calls
 
 
 def page_of(address: str, path: str) -> str:
-    """Return a page of a server, which is slow if it has much to do."""
+    """Return a page of a server, which may be slow under load."""
     with urllib.request.urlopen(f"http://{address}{path}", timeout=TIMEOUT_S) as reply:
         return str(reply.read().decode())
 
 
 def beans(http: str, query: str) -> list[dict[str, Any]]:
-    """Return what a NameNode says of itself over JMX."""
+    """Return a NameNode's JMX beans for a query."""
     found: list[dict[str, Any]] = json.loads(page_of(http, f"/jmx?qry={query}"))["beans"]
     return found
 
 
 def settled_calls(http: str) -> Counter[str]:
-    """Return what a NameNode has counted, once that is not older than this call.
+    """Wait until a NameNode's counters include all calls before this one, and return them.
 
-    By method over RPC, at any port (RpcDetailedMetrics: GetXAttrsNumOps), and operations of files over RPC or WebHDFS
-    (TotalFileOps): a listing of many directories is one; reading attributes does not count.
+    They count RPC calls by method, at any port (RpcDetailedMetrics: GetXAttrsNumOps), and file operations over RPC or
+    WebHDFS (TotalFileOps). In the latter a listing of many directories counts once, and reading attributes not at all.
     """
     time.sleep(_AGE_S)
     found = beans(http, "Hadoop:service=NameNode,name=*")

@@ -1,8 +1,8 @@
-"""The least that Python can do: one answer for one head, by a dict, on uvloop.
+"""The least work that Python can do: a dict lookup of a head's reply, on uvloop.
 
     python -m nncache.bench.servers.floor ADDRESS NAMENODE
 
-Asks the NameNode once for each head that it has not seen, and keeps the reply for ever.
+Forwards each new head to the NameNode once, and caches the reply without a time limit.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _PROGRESS_START: Final = f"GET {_PROGRESS} ".encode()
 
 @dataclass(slots=True)
 class State:
-    """What all connections share: replies by their heads, and counts."""
+    """The state that all connections share: replies by their heads, and counters."""
 
     namenode: str
     known: dict[bytes, bytes] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class State:
     connections: int = 0
 
     def reply(self, head: bytes) -> bytes:
-        """Return the reply to a head that is not known: once for each, while nothing is measured yet."""
+        """Return the reply to an unknown head. It blocks, but only once for each head, before the measurement."""
         if head.startswith(_PROGRESS_START):
             counts = f"{self.answered} {self.connections}"
             return f"HTTP/1.1 200 OK\r\nContent-Length: {len(counts)}\r\n\r\n{counts}".encode()
@@ -50,16 +50,16 @@ class Floor(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take note."""
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no instance of it
+        """Count the connection."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's transport is not an instance of it
         self._state.connections += 1
 
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - asyncio's port
-        """Count one less."""
+        """Uncount the connection."""
         self._state.connections -= 1
 
     def data_received(self, data: bytes) -> None:
-        """Answer."""
+        """Send the reply; each chunk of data is taken as one head."""
         assert self._transport is not None
         state = self._state
         state.answered += 1
@@ -67,7 +67,7 @@ class Floor(asyncio.Protocol):
 
 
 def ask(head: bytes, namenode: str) -> bytes:
-    """Return the NameNode's reply with a length, in place of chunks or of an end of the connection (Hadoop 3.4.1)."""
+    """Return the NameNode's reply with a Content-Length, not in chunks or up to the connection's end (Hadoop 3.4.1)."""
     with Asker(namenode) as asker:
         reply = asker.ask("GET", head.split(b" ", 2)[1].decode())
     framing = "connection", "content-length", "transfer-encoding"
@@ -81,7 +81,7 @@ def ask(head: bytes, namenode: str) -> bytes:
 
 
 async def serve(address: str, namenode: str) -> None:
-    """Serve for ever."""
+    """Serve without end."""
     state = State(namenode)
     loop = asyncio.get_running_loop()
     listener = await loop.create_server(lambda: Floor(state), *endpoint(address), backlog=4096)
@@ -89,7 +89,7 @@ async def serve(address: str, namenode: str) -> None:
 
 
 def floor(namenode: str) -> AbstractContextManager[Running]:
-    """Run it before a NameNode ("host:port"), in a process of its own."""
+    """Run the floor in front of a NameNode ("host:port"), in a separate process."""
 
     def command(_place: Path, address: str) -> tuple[str, ...]:
         return sys.executable, "-m", "nncache.bench.servers.floor", address, namenode

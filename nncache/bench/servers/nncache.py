@@ -1,4 +1,4 @@
-"""nncache as its operators run it: filters, publisher and proxy, each a process."""
+"""nncache as operators run it: filters, a publisher process and a proxy process."""
 
 import asyncio
 import uuid
@@ -18,11 +18,11 @@ from nncache.testbed import Cluster, NameNode
 from nncache.testbed.daemon import Daemon, Proxy, Publisher
 
 AUDITING: Final = ("--audit-share", "0.05")
-"""Hits of a measured proxy that it compares with the NameNode's own answers: at most one for 100 forwarded calls."""
+"""The share of a measured proxy's hits that it compares with the NameNode: at most one for 100 forwarded calls."""
 
 
 class Channel(StrEnum):
-    """How changes come to the proxy."""
+    """How changes reach the proxy."""
 
     ZOOKEEPER = "zookeeper"  # a publisher reads the edits, ZooKeeper carries them
     DIRECT = "direct"  # the proxy reads the edits itself
@@ -37,10 +37,10 @@ def nncache(
     *,
     edits_flags: Sequence[str] = (),
 ) -> Iterator[Running]:
-    """Run a proxy whose cache is open for these globs; what it takes is removed at the end.
+    """Run a proxy that caches these globs, with its gate open; stop all its daemons at the end.
 
-    With ZooKeeper as its channel it is registered there, and found by name. `edits_flags` are further arguments of the
-    one that reads edits: the publisher, or else the proxy.
+    With the ZooKeeper channel, the proxy is registered there and found by name. `edits_flags` are further flags of the
+    daemon that reads edits: the publisher, or else the proxy.
     """
     common, name = cluster.flags, uuid.uuid4().hex[:12]
     filters_path, registry_root = f"/filters-{name}", f"/registry-{name}"
@@ -93,6 +93,6 @@ def _probes(daemons: Mapping[str, Daemon], namenode: NameNode) -> dict[str, floa
 
 
 def audited(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Return how many answers it has compared with the NameNode's own, by outcome; empty for a server that does not."""
+    """Return the number of answers compared with the NameNode's own, by outcome; empty without an auditor."""
     names = {str(each): f'nncache_audit_total{{outcome="{each}"}}' for each in AuditOutcome}
     return {outcome: metrics[name] for outcome, name in names.items() if name in metrics}

@@ -1,4 +1,4 @@
-"""A server that is loaded, as long as it runs, and what it has answered so far by its own count."""
+"""A running server under load, and its own count of answers."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,34 +14,33 @@ from nncache.testbed.readiness import accepts
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One look at a server."""
+    """A reading of a server's counters."""
 
-    answered: int = 0  # requests since its start; of nncache those from memory alone
-    connections: int = 0  # that are open
-    entries: int = 0  # replies that it holds; 0 where it does not say
+    answered: int = 0  # requests since start (counter); for nncache, those from memory only
+    connections: int = 0  # open connections
+    entries: int = 0  # cached replies; 0 if not reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """What the run needs to know of it."""
+    """A running server: its address, its processes and its counters."""
 
-    address: str  # "host:port" that is polled
-    # whose CPU and memory count, by source (bench/shared/tables.py, COUNTERS), without the NameNode's
+    address: str  # the polled "host:port"
+    # the pids whose CPU and memory count, by source (bench/shared/tables.py, COUNTERS), without the NameNode's
     processes: Mapping[str, int] = field(default_factory=dict)
-    # calls that it makes to the NameNode without any poll and that the NameNode does not count, by name
-    # ("upkeep:..."); so far, since it began
+    # the server's own calls to the NameNode since start, if no poll caused them and the NameNode does not count them,
+    # by name ("upkeep:...")
     upkeep: Callable[[], Mapping[str, float]] = dict
-    progress: Callable[[], Progress] = Progress  # looks at what it has answered; 0 if it does not count that
-    # its own figures, by name (`nncache.testbed.daemon.Daemon.metrics`); empty for a server that is not
-    # nncache
+    progress: Callable[[], Progress] = Progress  # reads the counters; 0 if the server does not report them
+    # reads the metrics, by name (`nncache.testbed.daemon.Daemon.metrics`); empty for a server other than nncache
     metrics: Callable[[], Mapping[str, float]] = dict
 
     def cpu_s(self) -> float:
-        """Return the CPU seconds that its processes have used so far."""
+        """Return the CPU seconds of its processes since start."""
         return sum(use_of(pid)[0] for pid in self.processes.values())
 
     def resident(self) -> int:
-        """Return the bytes of memory that they take."""
+        """Return the resident bytes of its processes."""
         return sum(use_of(pid)[1] for pid in self.processes.values())
 
 
@@ -53,7 +52,8 @@ def server(
 ) -> Iterator[Running]:
     """Run a program of one process, perhaps with children, until the end of the block.
 
-    Its command is made of a directory of its own and the address that it is to listen on, where `progress` looks at it.
+    `command` gets a new directory and the address to listen on, and returns the command line. `progress` gets the
+    address, and reads the counters there.
     """
     with ExitStack() as close:
         place = Path(close.enter_context(tempfile.TemporaryDirectory(prefix=f"nncache-{name}-")))

@@ -1,1 +1,1 @@
-"""What several benchmarks have in common: limits and figures, clusters, workloads, and the tables of a run."""
+"""The shared parts of benchmarks: limits and figures, clusters, workloads, and the tables of a run."""

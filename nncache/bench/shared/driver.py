@@ -1,7 +1,7 @@
-"""What all benchmarks share: figures with their limits, the command, a cluster, and processes that make load.
+"""The shared parts of all benchmarks: figures with limits, the command, a cluster, and processes that generate load.
 
-A benchmark is a function that measures and returns a `Result`; `benchmark` makes a command of it, which prints the
-figures, leaves them with rounds and chart in a directory, and exits with 1 when a figure is outside its limits.
+A benchmark is a function that measures and returns a `Result`. `benchmark` turns it into a command, which prints the
+figures, writes them with rounds and chart to a directory, and exits with 1 if a figure is outside its limits.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from nncache.testbed.spec import FULL_SPEED_JVM
 
 AT_ONCE: Final = 32
 DEPTH: Final = 20
-"""Directories that one call makes, each an edit: so one process makes thousands of edits a second."""
+"""Directories that one call creates, one edit each: so one process makes thousands of edits per second."""
 SHORTFALL: Final = 1
 _RPC_TIMEOUT_S: Final = 60.0
 _WHOLE_FROM: Final = 1_000
@@ -41,40 +41,40 @@ _WHOLE_FROM: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of a run; without limits it is shown and not judged."""
+    """One figure of a run; without limits it is shown but not judged."""
 
-    what: str  # it is of
+    what: str  # the measured quantity
     value: float
-    unit: str = ""  # "" of a count or a ratio
+    unit: str = ""  # "" for a count or a ratio
     most: float = math.inf  # the limits
     least: float = -math.inf
 
     @property
     def is_met(self) -> bool:
-        """Whether it is within its limits; a figure that is not a number is not."""
+        """Whether the value is within the limits; NaN is not."""
         return self.least <= self.value <= self.most
 
     @property
     def limits(self) -> str:
-        """The limits for people; empty without any."""
+        """The limits as text; empty without any."""
         bounds = [f"at most {_number(self.most)}"] if self.most < math.inf else []
         bounds += [f"at least {_number(self.least)}"] if self.least > -math.inf else []
         return ", ".join(bounds)
 
     @property
     def shown(self) -> str:
-        """The value for people, with its unit."""
+        """The value as text, with its unit."""
         return f"{_number(self.value)} {self.unit}".rstrip()
 
     @property
     def line(self) -> str:
-        """The figure for people."""
+        """The figure as a line of text, with verdict and limits."""
         verdict = ("met  " if self.is_met else "SHORT") if self.limits else "     "
         return f"{verdict} {self.what}: {self.shown}{f' ({self.limits})' if self.limits else ''}"
 
 
 def none_of(what: str, count: float) -> Figure:
-    """Return the count of what must not happen."""
+    """Return a count whose limit is 0."""
     return Figure(what, count, most=0)
 
 
@@ -84,16 +84,16 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a benchmark measured."""
+    """The results of a benchmark."""
 
     figures: Sequence[Figure]
-    table: Sequence[str] = ()  # lines that are printed before the figures
+    table: Sequence[str] = ()  # lines to print before the figures
     rounds: Sequence[Any] = field(default=())  # dataclasses, each a row of rounds.json
     chart: Chart | None = None
 
 
 def benchmark(name: str) -> Callable[[Callable[..., Result]], click.Command]:
-    """Return a decorator that makes a command of a function; its results go to build/NAME, or to `--out`."""
+    """Return a decorator that turns a function into a command; it writes the results to build/NAME or `--out`."""
 
     def decorate(measure: Callable[..., Result]) -> click.Command:
         @functools.wraps(measure)
@@ -116,7 +116,7 @@ def benchmark(name: str) -> Callable[[Callable[..., Result]], click.Command]:
 
 
 def write(result: Result, out: Path) -> None:
-    """Leave figures, rounds and chart in a directory, which is made if it is missing."""
+    """Write figures, rounds and chart to a directory, which is created if missing."""
     out.mkdir(parents=True, exist_ok=True)
     for name, rows in (("figures", result.figures), ("rounds", result.rounds)):
         (out / f"{name}.json").write_text(
@@ -134,36 +134,36 @@ def cluster(*, with_zookeeper: bool = False, ha: bool = False) -> AbstractContex
 
 
 def with_journalnodes(spec: ClusterSpec) -> ClusterSpec:
-    """Return the same cluster as an HA pair with three JournalNodes that show their edits at once."""
+    """Return the spec as an HA pair with three JournalNodes that serve in-progress edits."""
     overrides = {**spec.overrides, "dfs.ha.tail-edits.in-progress": "true"}
     return replace(spec, ha=True, journalnodes=3, overrides=overrides)
 
 
 def edits_of_journalnodes(of: Cluster) -> tuple[str, ...]:
-    """Return the arguments with which a publisher or a proxy reads them."""
+    """Return the flags with which a publisher or a proxy reads edits from the JournalNodes."""
     return ("--edits-source", JOURNALNODES, "--shared-edits-dir", of.shared_edits_dir)
 
 
 def hdfs_of(of: Cluster) -> WebHdfs:
-    """Return HDFS as its superuser, whichever NameNode is active."""
+    """Return a client of HDFS as its superuser, which finds the active NameNode."""
     first, *others = (f"http://{namenode.http}" for namenode in of.namenodes)
     return WebHdfs(first, of.superuser, others=others)
 
 
 @asynccontextmanager
 async def changing(hdfs: WebHdfs, user: str) -> AsyncIterator[NamespaceCalls]:
-    """Give many calls of the namespace, at its NameNode's RPC port: they cost little here."""
+    """Yield namespace calls over the NameNode's RPC port, which use little CPU in this process."""
     async with hdfs, calls_over_rpc(hdfs, user, timeout_s=_RPC_TIMEOUT_S) as calls:
         yield calls
 
 
 def deep(place: str) -> str:
-    """Return a directory so far below another one that making them is DEPTH edits."""
+    """Return a path at `place` and DEPTH - 1 levels below, so that creating it takes DEPTH edits."""
     return "/".join((place, *(f"d{level:02}" for level in range(DEPTH - 1))))
 
 
 async def add_filters(of: Cluster, path: str, filters: Iterable[Filter]) -> None:
-    """Add filters, of which there are none yet, to this directory in HDFS."""
+    """Add new filters to this directory in HDFS."""
     async with hdfs_of(of) as hdfs, quick(hdfs, of.superuser, timeout_s=_RPC_TIMEOUT_S) as quicker:
         store = FilterStore(quicker, path)
         await store.prepare()
@@ -171,7 +171,7 @@ async def add_filters(of: Cluster, path: str, filters: Iterable[Filter]) -> None
 
 
 async def at_once(work: Iterable[Coroutine[Any, Any, object]], number: int = AT_ONCE) -> None:
-    """Await all, so many at a time; the first error ends it."""
+    """Await all coroutines, `number` of them concurrently; the first error cancels the others."""
     waiting = iter(work)
 
     async def go_on() -> None:
@@ -184,7 +184,7 @@ async def at_once(work: Iterable[Coroutine[Any, Any, object]], number: int = AT_
 
 
 def make_directories(of: Cluster, paths: Iterable[str]) -> None:
-    """Make these directories in HDFS."""
+    """Create these directories in HDFS."""
 
     async def make() -> None:
         async with hdfs_of(of) as hdfs:
@@ -197,9 +197,9 @@ def make_directories(of: Cluster, paths: Iterable[str]) -> None:
 def apart(
     run: Callable[..., None], *arguments: object, ready_s: float | None = 60.0, **named: object
 ) -> Iterator[Connection]:
-    """Run a function in a process of its own until the end of the block, with the other end of this pipe first.
+    """Run a function in a separate process until the end of the block; its first argument is the yielded pipe's end.
 
-    The block begins when it has sent that it is ready, within so many seconds; at once if that is None.
+    The block begins when the function sends its first message, within `ready_s` seconds; None: immediately.
 
     Raises:
         OSError: as `next_of`.
@@ -221,10 +221,10 @@ def apart(
 
 
 def next_of(pipe: Connection, timeout_s: float) -> Any:  # noqa: ANN401 - what the other end sends
-    """Return what the process at the other end sends next.
+    """Return the next message of the process at the other end.
 
     Raises:
-        OSError: it ended, or sent nothing in time.
+        OSError: the process ended, or sent no message in time.
     """
     if not pipe.poll(timeout_s):
         raise TimeoutError("a process that makes load hangs")
@@ -235,19 +235,19 @@ def next_of(pipe: Connection, timeout_s: float) -> Any:  # noqa: ANN401 - what t
 
 
 def answer_of(pipe: Connection, order: object, timeout_s: float) -> Any:  # noqa: ANN401 - what the other end sends
-    """Send an order to the process at the other end, and return its answer, as `next_of` does."""
+    """Send an order to the process at the other end, and return its answer; raises as `next_of` does."""
     pipe.send(order)
     return next_of(pipe, timeout_s)
 
 
 def quantile(values: Iterable[float], share: float) -> float:
-    """Return the smallest of the values that this share of them does not exceed; infinity of none."""
+    """Return the smallest value that this share of the values does not exceed; infinity if there are no values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.inf
 
 
 def grown(metric: str, before: Mapping[str, float], after: Mapping[str, float]) -> float:
-    """Return by how much a daemon's metric has grown between two looks, over all values of its labels."""
+    """Return the increase of a daemon's metric between two readings, summed over all its labels."""
     names = [name for name in after if name.partition("{")[0] == f"nncache_{metric}"]
     assert names, f"there is no metric {metric}"
     return sum(after[name] - before.get(name, 0.0) for name in names)

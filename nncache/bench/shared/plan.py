@@ -1,7 +1,7 @@
-"""What each poller and the changer do, worked out from a workload and a seed.
+"""The actions of each poller and of the changer, computed from a workload and a seed.
 
-Pure and quick, so that each process works it out alone: driver, executors and changer see the same plan.
-Needs nothing but the standard library: Spark's executors import it.
+Pure and fast, so that each process computes it: driver, executors and changer get the same plan.
+Uses only the standard library: Spark's executors import it.
 """
 
 import random
@@ -16,31 +16,31 @@ ROOT: Final = "/bench"
 
 @dataclass(frozen=True, slots=True)
 class Poller:
-    """What one poller does: it asks for its paths one after the other, each once in a period."""
+    """One poller: it requests the status of each of its paths once in a period, in sequence."""
 
     number: int
     caller: str  # its `user.name`
-    path_ids: tuple[int, ...]  # whose statuses it asks for
-    phase_s: float  # when in the period it asks for the first; the others follow evenly
+    path_ids: tuple[int, ...]  # the polled paths
+    phase_s: float  # offset of the first poll in the period; the others follow evenly
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change to come."""
+    """One planned change."""
 
-    # when it is due, in seconds from the beginning of the measured time; less than 0 while warming up
+    # due time in seconds from the start of the measured time; negative in the warm-up
     at_s: float
     kind: ChangeKind
     path_id: int
 
 
 class Plan:
-    """The paths of a workload, and who asks for which."""
+    """The paths of a workload, their pollers and their changes."""
 
     def __init__(self, workload: Workload, seed: int, root: str = ROOT) -> None:
-        self.workload = workload  # what it was made of
-        self.seed = seed  # of all that is drawn
-        self.root = root  # the directory that all paths are below, so that runs don't meet
+        self.workload = workload  # the source of the plan
+        self.seed = seed  # of all random choices
+        self.root = root  # the directory above all paths, so that runs do not interfere
 
     @property
     def globs(self) -> tuple[str, ...]:
@@ -54,37 +54,37 @@ class Plan:
         return f"{self.directory(path_id)}/{self.name(path_id)}"
 
     def name(self, path_id: int) -> str:
-        """Return its last name."""
+        """Return the path's last component."""
         number = path_id // self.workload.globs % self.workload.paths_per_directory
         return f"_SUCCESS-{number}" if number else "_SUCCESS"
 
     def directory(self, path_id: int) -> str:
-        """Return its parent."""
+        """Return the path's parent."""
         number = path_id // self.workload.globs // self.workload.paths_per_directory
         return f"{self.root}/{self._user(path_id % self.workload.globs)}/workflow/d{number:04}"
 
     def in_directory(self, path_id: int) -> tuple[int, ...]:
-        """Return all paths of the same directory, which rename and mode of their parent change together."""
+        """Return all paths of the same directory: a rename or mode change of the directory changes all of them."""
         globs = self.workload.globs
         per_directory = self.workload.paths_per_directory
         first = path_id % globs + path_id // globs // per_directory * per_directory * globs
         return tuple(range(first, min(first + globs * per_directory, self.workload.paths), globs))
 
     def touched(self, kind: ChangeKind, path_id: int) -> tuple[int, ...]:
-        """Return the paths that may be another thing after a change of this one."""
+        """Return the paths that a change of this path may affect."""
         return self.in_directory(path_id) if kind in OF_A_DIRECTORY else (path_id,)
 
     def caller_of(self, path_id: int) -> str:
-        """Return one of those who poll this path or might; all see the same of it."""
+        """Return a user who may poll this path; all such users get the same answers."""
         return self._user(path_id % self.workload.globs)
 
     def poller(self, number: int) -> Poller:
-        """Return what a poller does."""
+        """Return the poller with this number."""
         workload = self.workload
         chance = random.Random(f"{self.seed}:poller:{number}")
         count = min(workload.paths_per_poller, workload.paths)
         glob = number % workload.globs
-        if workload.callers is Callers.PER_GLOB:  # its paths are all of one glob, whose user it is
+        if workload.callers is Callers.PER_GLOB:  # all its paths match one glob, and it is that glob's user
             of_glob = range(glob, workload.paths, workload.globs)
             first = number // workload.globs
             path_ids = tuple(
@@ -97,7 +97,7 @@ class Plan:
         return Poller(number, caller, path_ids, chance.random() * workload.period_s)
 
     def existing(self) -> frozenset[int]:
-        """Return the paths that exist at the start; of a directory all or none, as it may come and go as a whole."""
+        """Return the paths that exist at the start: all or none of a directory, since a change may move it whole."""
         chance = random.Random(f"{self.seed}:existing")
         there: set[int] = set()
         for path_id in range(self.workload.paths):
@@ -106,7 +106,7 @@ class Plan:
         return frozenset(there)
 
     def changes(self, existing: frozenset[int], from_s: float, duration_s: float) -> Iterator[Change]:
-        """Yield what changes from `from_s` (0: the measured time begins; less: the warm-up) to `duration_s`, in order.
+        """Yield the changes from `from_s` (0: start of the measured time; negative: warm-up) to `duration_s`, in order.
 
         `existing` are the paths that exist at `from_s`.
         """
@@ -141,7 +141,7 @@ class Plan:
 
 
 class _State:
-    """Which paths exist and which directories are closed to others, as the changes go on."""
+    """The paths that exist and the directories closed to others, during the sequence of changes."""
 
     def __init__(self, plan: Plan, existing: frozenset[int]) -> None:
         self._plan = plan
@@ -149,7 +149,7 @@ class _State:
         self._closed: set[str] = set()
 
     def fits(self, kind: ChangeKind, path_id: int) -> bool:
-        """Whether this can happen now."""
+        """Return whether this change is possible now."""
         directory = self._plan.directory(path_id)
         match kind:
             case ChangeKind.FORBID:
@@ -162,7 +162,7 @@ class _State:
                 return (path_id in self._there) is NEEDS[kind]
 
     def take(self, kind: ChangeKind, path_id: int) -> bool:
-        """Let it happen; False if it can't."""
+        """Apply the change; return False if it is not possible."""
         if not self.fits(kind, path_id):
             return False
         match kind:

@@ -1,17 +1,17 @@
-"""The tables that a run leaves behind, as Parquet: their columns and units.
+"""The Parquet tables that a run writes: their columns and units.
 
-The files say the same: each column has its meaning as metadata (`description`), which pyarrow shows; pandas and Spark
-read the tables as they are. A run is a directory:
+The files hold the same descriptions: each column has its meaning as metadata (`description`), which pyarrow shows.
+pandas and Spark can read the tables. A run is a directory:
 
-    run.json            what was run: workload, seed, modes, machine, versions
+    run.json            the parameters: workload, seed, modes, machine, versions
     MODE/polls.parquet      one row for each poll that was due
-    MODE/changes.parquet    one row for each state of each path, the first ones included
-    MODE/counters.parquet   what the servers and the generator used
-    MODE/hosts.parquet      the hosts that polled, and how far their clocks were off
-    MODE/others.parquet     what a client that does not poll, and the RPC server, measured meanwhile; not of every run
+    MODE/changes.parquet    one row for each state of each path, including the first ones
+    MODE/counters.parquet   the resources used by the servers and the generator
+    MODE/hosts.parquet      the hosts that polled, and their clock offsets
+    MODE/others.parquet     measurements of a client that does not poll and of the RPC server; not in every run
 
-All times are seconds on the driver's clock (CLOCK_BOOTTIME) from the beginning of the mode's measured time; what came
-before, the warm-up, has times below 0.
+All times are seconds on the driver's clock (CLOCK_BOOTTIME) from the start of the mode's measured time; times in the
+warm-up are negative.
 """
 
 from pathlib import Path
@@ -23,9 +23,9 @@ import pyarrow.parquet as pq
 FAILED: Final = 0  # the status of a poll that got no reply
 
 AUDITED: Final = "answers audited"
-"""The unit of answers that a proxy compared with the NameNode's own, by outcome; warm-up included."""
+"""The unit of answers that a proxy compared with the NameNode's own, by outcome, including the warm-up."""
 
-DENIED: Final = 403  # its digest and file id are 0: what a refusal says names the caller
+DENIED: Final = 403  # its digest and file id are 0: the text of a refusal names the caller
 
 
 def _table(**columns: tuple[pa.DataType, str]) -> pa.Schema:

@@ -1,4 +1,4 @@
-"""Workloads as files: read, checked, listed."""
+"""Workload files: read them, check them, list them."""
 
 import tomllib
 from pathlib import Path
@@ -12,19 +12,19 @@ READY: Final = Path(__file__).parents[1] / "workloads"
 
 
 class WorkloadError(Exception):
-    """A workload can't be read, or asks for what makes no sense; the message names file and key."""
+    """A workload cannot be read, or has an invalid value; the message names file and key."""
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the ready workloads."""
+    """Return the names of the ready-made workloads."""
     return tuple(sorted(path.stem for path in READY.glob("*.toml")))
 
 
 def load(name_or_path: str) -> Workload:
-    """Return a ready workload by its name, or one from a file of one's own.
+    """Return a ready-made workload by its name, or the workload in a file.
 
     Raises:
-        WorkloadError: there is no such file, or it is wrong.
+        WorkloadError: the file is missing or invalid.
     """
     path = READY / f"{name_or_path}.toml" if name_or_path in names() else Path(name_or_path)
     try:
@@ -46,7 +46,7 @@ def load(name_or_path: str) -> Workload:
 
 
 def _wrong(workload: Workload) -> list[tuple[str, str]]:
-    """Say what makes no sense, by key."""
+    """Return the invalid keys, with the reasons."""
     positive = ("pollers", "period_s", "globs", "paths", "paths_per_poller", "paths_per_directory")
     wrong = [(key, f"{it} is not above 0") for key in positive if (it := getattr(workload, key)) <= 0]
     if wrong:
