@@ -94,8 +94,8 @@ PROXY_ROWS: tuple[Metric, ...] = (
     counter(
         "cache.forgotten",
         "cache_forgotten",
-        "places",
-        "Paths at which a change made cached data stale.",
+        "removals",
+        "Removals of an entry, a grant, a whole subtree or a caller's rights.",
     ),
     counter("cache.flushes", "cache_flushes", "flushes", "Flushes of the whole cache."),
     counter(
