@@ -15,7 +15,7 @@ from nncache.spnego.stats import TICKETS
 
 CONCLUSIONS: Final[Mapping[str, str]] = {
     Conclusion.STORED.value: "kept, and shared with those who waited for it",
-    Conclusion.CONFIRMED.value: "equal to what is kept, which is fresh again",
+    Conclusion.CONFIRMED.value: "equal to the kept reply, which is fresh again",
     Conclusion.UNCHANGED.value: "equal to a file's status that is kept; only the right was renewed",
     Conclusion.SPOILED.value: "not kept: a change came while it was on its way",
     Conclusion.NOT_KEPT.value: "not kept: refused, failed, an open file, or not fresh enough",
@@ -42,7 +42,10 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "Memory counted against max_cache_bytes: entries, grants, directories, prepared answers, requests in flight.",
     ),
     gauge(
-        "cache.windows", "cache_two_step_windows", "paths", "Two-step writes (CREATE, APPEND) in progress."
+        "cache.windows",
+        "cache_two_step_windows",
+        "paths",
+        "Paths with a two-step write (CREATE, APPEND) in progress.",
     ),
     gauge(
         "cache.is_open",
@@ -75,7 +78,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "cache.decisions",
         "cache_asked",
         "lookups",
-        "Lookups that went to the NameNode.",
+        "Lookups sent to the NameNode, by reason.",
         "reason",
         {reason: REASONS[reason].meaning for reason in Reason},
     ),
@@ -83,15 +86,18 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "cache.conclusions",
         "cache_conclusions",
         "replies",
-        "Replies fetched, by what became of them.",
+        "Replies fetched, by outcome.",
         "outcome",
         CONCLUSIONS,
     ),
     counter("cache.changes", "cache_changes", "changes", "Changes applied, from the stream and from writes."),
     counter(
-        "cache.forgotten", "cache_forgotten", "places", "Paths at which a change made cached data stale."
+        "cache.forgotten",
+        "cache_forgotten",
+        "removals",
+        "Removals of an entry, a grant, a whole subtree or a caller's rights.",
     ),
-    counter("cache.flushes", "cache_flushes", "flushes", "Times the whole cache was dropped."),
+    counter("cache.flushes", "cache_flushes", "flushes", "Flushes of the whole cache."),
     counter(
         "cache.evictions",
         "cache_evictions",
@@ -113,51 +119,51 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "server.requests_in_progress",
         "server_requests_in_progress",
         "requests",
-        "Requests being answered now.",
+        "Requests in progress.",
     ),
     counter("server.bugs", "server_bugs", "requests", "Requests that met an internal error; each is logged."),
     counter(
         "balancers.headers",
         "proxy_protocol_headers",
         "connections",
-        "Connections of real_ip_from that began with a header of the PROXY protocol.",
+        "Connections from real_ip_from that began with a PROXY protocol header.",
     ),
     counter(
         "balancers.headers_refused",
         "proxy_protocol_headers_refused",
         "connections",
-        "Connections of real_ip_from closed because no valid header of the PROXY protocol came in time.",
+        "Connections from real_ip_from closed because no valid PROXY protocol header arrived in time.",
     ),
-    counter("tls.handshakes", "tls_handshakes", "handshakes", "TLS handshakes of clients."),
+    counter("tls.handshakes", "tls_handshakes", "handshakes", "Completed TLS handshakes with clients."),
     counter(
         "tls.handshakes_failed",
         "tls_handshakes_failed",
         "handshakes",
-        "TLS handshakes that failed: certificate not trusted, none of the client, plain HTTP, or silence.",
+        "Failed TLS handshakes: certificate not trusted, no client certificate, plain HTTP, or timeout.",
     ),
     counter(
         "tls.handshakes_refused",
         "tls_handshakes_refused",
         "connections",
-        "Connections closed at once because too many TLS handshakes of their address were in progress.",
+        "Connections closed at once because too many TLS handshakes from their address were in progress.",
     ),
     gauge(
         "tls.certificate_ends_at",
         "tls_certificate_end_timestamp_seconds",
-        "Unix time",
-        "When the certificate of tls_listen expires; 0 without one.",
+        "Unix seconds",
+        "Expiry time of the certificate of tls_listen; 0 without one.",
     ),
     counter(
         "tls.certificate_reloads_failed",
         "tls_certificate_reloads_failed",
         "reloads",
-        "Reloads of the certificate of tls_listen that failed; the previous one stays in use, the log says why.",
+        "Failed reloads of the certificate of tls_listen; the previous one stays in use, the log says why.",
     ),
     counter(
         "fast_path.hits",
         "fast_path_hits",
         "requests",
-        "Requests answered by the fast path: the same bytes as an earlier request.",
+        "Requests answered by the fast path: byte for byte equal to an earlier request.",
     ),
     gauge(
         "fast_path.heads",
@@ -169,7 +175,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "fast_path.bytes_held",
         "fast_path_held_bytes",
         "bytes",
-        "Memory of max_cache_bytes that prepared answers of the fast path take.",
+        "Memory for prepared answers of the fast path, counted against max_cache_bytes.",
     ),
     counter(
         "fast_path.evicted",
@@ -199,13 +205,13 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "reason",
         {reason.value: explained.meaning for reason, explained in REASONS.items()},
     ),
-    gauge("front_end.flights", "flights", "questions", "Reads in flight to the NameNode."),
-    counter("front_end.closed_queries", "closed_queries", "questions", "isFileClosed calls to the NameNode."),
+    gauge("front_end.flights", "flights", "reads", "Reads in flight to the NameNode."),
+    counter("front_end.closed_queries", "closed_queries", "calls", "isFileClosed calls to the NameNode."),
     counter(
         "front_end.settled",
         "writes_settled",
         "calls",
-        "Calls whose changes were applied before they were answered.",
+        "Calls answered after their changes were applied.",
     ),
     counter(
         "front_end.unknown_outcomes",
@@ -217,7 +223,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "front_end.left_to_events",
         "writes_left_to_events",
         "calls",
-        "Calls answered only after the NameNode's events had shown what they changed.",
+        "Calls answered only after the NameNode's events had shown their changes.",
     ),
     counter(
         "front_end.windows_opened",
@@ -228,20 +234,20 @@ PROXY_ROWS: tuple[Metric, ...] = (
     counter(
         "front_end.query_failures",
         "query_failures",
-        "questions",
-        "Calls of the proxy itself to the NameNode that failed.",
+        "calls",
+        "Failed calls to the NameNode that the proxy made for itself.",
     ),
     counter(
         "front_end.cache_errors",
         "cache_errors",
         "errors",
-        "Internal errors of the cache; the call was forwarded.",
+        "Internal errors of the cache; the calls were forwarded.",
     ),
     counter(
         "front_end.calls_refused",
         "calls_refused",
         "calls",
-        "Calls answered 503 or 429 because a limit was reached.",
+        "Calls answered with 503 or 429 because a limit was reached.",
         "limit",
         {each: f"the setting {each}" for each in CALL_LIMITS},
     ),
@@ -269,7 +275,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
     ),
     # ---- proxy: calls to the NameNodes
     counter("forward.calls", "upstream_calls", "calls", "Calls sent to the NameNodes."),
-    counter("forward.repeated", "upstream_repeated", "attempts", "Attempts after the first of a call."),
+    counter("forward.repeated", "upstream_repeated", "attempts", "Second and later attempts of calls."),
     counter(
         "forward.not_sent", "upstream_not_sent", "attempts", "Attempts for which no connection could be made."
     ),
@@ -297,7 +303,12 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "calls",
         "Calls that were sent and got no reply.",
     ),
-    counter("forward.broken_replies", "upstream_broken_replies", "calls", "Replies that broke off midway."),
+    counter(
+        "forward.broken_replies",
+        "upstream_broken_replies",
+        "replies",
+        "Replies cut off after their first bytes were sent to the client.",
+    ),
     gauge(
         "forward.connections_in_use",
         "upstream_connections_in_use",
@@ -314,7 +325,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "forward.waiting_for_connection",
         "upstream_waiting",
         "calls",
-        "Calls that wait for one of upstream_connections.",
+        "Calls waiting for a connection (upstream_connections).",
     ),
     counter(
         "forward.clients_cut",
@@ -329,29 +340,32 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "Set-Cookie fields with Secure that were removed from replies to clients without TLS.",
     ),
     # ---- invalidation: the stream of changes
-    gauge("stream.is_open", "stream_open", "0 or 1", "Whether the NameNode's changes are being read."),
+    gauge("stream.is_open", "stream_open", "0 or 1", "Whether a stream of the NameNode's changes is open."),
     counter(
-        "stream.streams_opened", "stream_opened", "streams", "Streams begun; each starts with an empty cache."
+        "stream.streams_opened",
+        "stream_opened",
+        "streams",
+        "Streams of changes opened; each starts with an empty cache.",
     ),
-    counter(
-        "stream.streams_lost", "stream_lost", "streams", "Streams ended by a gap in the changes (GapFlush)."
-    ),
+    counter("stream.streams_lost", "stream_lost", "streams", "Streams of changes ended by a gap (GapFlush)."),
     counter(
         "stream.streams_failed",
         "stream_failed",
         "streams",
-        "Streams of changes, or attempts to open one, that ended for another reason than a gap.",
+        "Streams of changes, and attempts to open one, ended by anything but a gap.",
     ),
     counter("stream.events", "stream_events", "events", "Events applied."),
     gauge("stream.applied_txid", "stream_applied_txid", "transaction id", "Last transaction applied."),
-    moment("stream.fresh_as_of", "stream_covered", "As of when all changes are known to be applied."),
+    moment("stream.fresh_as_of", "stream_covered", "Time up to which all changes are known to be applied."),
     # ---- invalidation: the records of a publisher; all zero without one
-    gauge("records.filters", "channel_filters", "filters", "Filters in force, as the publisher has them."),
+    gauge(
+        "records.filters", "channel_filters", "filters", "Filters in force, as last read from the publisher."
+    ),
     counter(
         "records.resumes",
         "channel_resumes",
-        "times",
-        "Times reading resumed over another connection to ZooKeeper without losing a change.",
+        "resumes",
+        "Resumes of reading over another connection to ZooKeeper without a lost change.",
     ),
     counter(
         "records.corrupt_znodes",
@@ -370,7 +384,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "audit.outcomes",
         "audit",
         "answers",
-        "Answers from memory that were compared with the NameNode's own (audit_share).",
+        "Answers from memory compared with the NameNode's own (audit_share), by outcome.",
         "outcome",
         AUDIT_OUTCOMES,
     ),
@@ -379,7 +393,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "request_logs.lost",
         "request_log_lines_lost",
         "lines",
-        "Lines that were not written because the disk or the reader was too slow, or the disk was full.",
+        "Lines not written because the disk or the reader was too slow, or the disk was full.",
         "log",
         REQUEST_LOGS,
     ),
@@ -388,18 +402,20 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "tenants.requests",
         "tenant_requests",
         "requests",
-        "Requests by tenant (tenants_by), hits sampled and weighted.",
+        "Requests by tenant (tenants_by); hits are sampled and weighted.",
         "tenant",
     ),
     counter(
         "tenants.hits",
         "tenant_hits",
         "requests",
-        "Those without a NameNode call of their own.",
+        "Requests by tenant without a NameNode call of their own.",
         "tenant",
     ),
-    counter("tenants.calls", "tenant_calls", "requests", "Those that a NameNode answered.", "tenant"),
-    gauge("tenants.bytes", "tenants_bytes", "bytes", "Memory for these."),
+    counter(
+        "tenants.calls", "tenant_calls", "requests", "Requests by tenant answered by a NameNode.", "tenant"
+    ),
+    gauge("tenants.bytes", "tenants_bytes", "bytes", "Memory for the tenants' counters."),
 )
 
 
@@ -408,7 +424,7 @@ AUTHENTICATION_ROWS: tuple[Metric, ...] = (
         "termination.tickets",
         "spnego_tickets",
         "tickets",
-        "Tickets of clients (SPNEGO) that came to the proxy itself (spnego_principal).",
+        "SPNEGO tickets that clients sent to the proxy itself (spnego_principal).",
         "outcome",
         {each.value: meaning for each, meaning in TICKETS.items()},
     ),
@@ -416,32 +432,32 @@ AUTHENTICATION_ROWS: tuple[Metric, ...] = (
         "termination.challenges",
         "spnego_challenges",
         "requests",
-        "Requests without a ticket or a good cookie, answered with 401 (spnego_principal).",
+        "Requests without a ticket or a valid cookie, answered with 401 (spnego_principal).",
     ),
     counter(
         "termination.doas_refused",
         "doas_refused",
         "requests",
-        "Requests with doas that the proxy-user rules do not allow, answered with 403 (spnego_principal).",
+        "Requests whose doas the proxy-user rules do not allow, answered with 403 (spnego_principal).",
     ),
     counter(
         "termination.login_failures",
         "service_login_failures",
         "logins",
-        "Logins of the service at the WebHDFS of a NameNode that failed; calls for clients are answered with 503.",
+        "Failed logins of the service at a NameNode's WebHDFS; clients' calls are answered with 503.",
     ),
 )
 
 
 EVENT_ROWS: tuple[Metric, ...] = (
-    gauge("events.streams", "event_streams", "streams", "Streams of GET /v1/events that are open."),
-    gauge("events.followed", "event_filters", "filters", "Filters whose events are streamed."),
-    counter("events.sent", "events_streamed", "events", "Events sent to streams."),
+    gauge("events.streams", "event_streams", "streams", "Open event streams (`GET /v1/events`)."),
+    gauge("events.followed", "event_filters", "filters", "Filters of the open event streams."),
+    counter("events.sent", "events_streamed", "events", "Events sent to event streams."),
     counter(
         "events.ended",
         "event_streams_ended",
         "streams",
-        "Event streams that have ended, by reason.",
+        "Ended event streams, by reason.",
         "end",
         STREAM_ENDS,
     ),
@@ -449,7 +465,7 @@ EVENT_ROWS: tuple[Metric, ...] = (
         "events.not_admitted",
         "event_streams_not_admitted",
         "requests",
-        "Requests for an event stream answered 503 (beyond max_event_streams) or 429 (after too many refusals).",
+        "Requests for an event stream answered with 503 (beyond max_event_streams) or 429 (after too many refusals).",
     ),
 )
 
@@ -465,13 +481,16 @@ REGISTRY_ROWS: tuple[Metric, ...] = (
         REGISTRY_ANSWERS,
     ),
     gauge(
-        "registry.waiters", "registry_waiters", "requests", "Requests held until what they ask for changes."
+        "registry.waiters",
+        "registry_waiters",
+        "requests",
+        "Registry requests held until the requested entries change.",
     ),
     counter(
         "registry.waits",
         "registry_waits",
         "requests",
-        "Requests about the registry that were held, by how their wait ended.",
+        "Registry requests that were held, by how the wait ended.",
         "end",
         WAIT_ENDS,
     ),
@@ -479,13 +498,13 @@ REGISTRY_ROWS: tuple[Metric, ...] = (
         "registry.waits_not_admitted",
         "registry_waits_not_admitted",
         "requests",
-        "Requests with `Prefer: wait` answered at once, since too many were held.",
+        "Registry requests with `Prefer: wait` answered at once because too many were held.",
     ),
     counter(
         "registry.gaps",
         "registry_gaps",
         "gaps",
-        "Connections to ZooKeeper lost, after which all entries were read again.",
+        "Lost connections to ZooKeeper after which all entries were read again.",
     ),
     # ---- proxy and publisher: their own entry
     gauge(
@@ -498,18 +517,18 @@ REGISTRY_ROWS: tuple[Metric, ...] = (
         "registration.is_registered",
         "registered",
         "0 or 1",
-        "Whether the daemon's entry was in the service registry when it was last looked for.",
+        "Whether the daemon's entry was in the service registry at the last check.",
     ),
     gauge(
         "registration.is_connected",
         "registration_zookeeper_connected",
         "0 or 1",
-        "Whether the session with ZooKeeper that holds the registry has a connection.",
+        "Whether the ZooKeeper session for the service registry is connected.",
     ),
     counter(
         "registration.failures",
         "registration_failures",
         "attempts",
-        "Attempts to register, or to look for the entry, that failed.",
+        "Failed attempts to register or to check the entry.",
     ),
 )

@@ -29,13 +29,13 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "admin.certificate_ends_at",
         "admin_tls_certificate_end_timestamp_seconds",
         "Unix seconds",
-        "When the certificate of the admin port ends; 0 without one.",
+        "Expiry time of the certificate of the admin port; 0 without one.",
     ),
     counter(
         "admin.certificate_reloads_failed",
         "admin_tls_certificate_reloads_failed",
         "reloads",
-        "Certificates of the admin port that could not be used when their files changed.",
+        "Failed reloads of the certificate of the admin port after its files changed.",
     ),
     # ---- hadoop: the pool of NameNodes
     gauge("pool.namenodes", "namenodes", "NameNodes", "NameNodes configured."),
@@ -50,13 +50,13 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "pool.is_login_failing",
         "namenode_login_failing",
         "0 or 1",
-        "Whether NameNodes answer, but not the service's own Kerberos identity; clients' calls are forwarded.",
+        "Whether NameNodes answer, but not to the service's own Kerberos identity; clients' calls are forwarded.",
     ),
     gauge(
         "pool.is_rpc_login_failing",
         "namenode_rpc_login_failing",
         "0 or 1",
-        "Whether the last attempt to log in at a NameNode over RPC failed.",
+        "Whether the last RPC login at a NameNode failed.",
     ),
     gauge(
         "pool.tickets.is_failing",
@@ -67,39 +67,44 @@ SHARED_ROWS: tuple[Metric, ...] = (
     moment(
         "pool.tickets.starts_at",
         "kerberos_ticket_start",
-        "When the service last got a Kerberos ticket; 0 without an identity.",
+        "Time when the service last got a Kerberos ticket; 0 without an identity.",
     ),
     moment(
         "pool.tickets.ends_at",
         "kerberos_ticket_end",
-        "When the service's Kerberos ticket ends; 0 without an identity.",
+        "Expiry time of the service's Kerberos ticket; 0 without an identity.",
     ),
-    gauge("pool.term", "namenode_term", "term", "Counts up with each other, or restarted, active NameNode."),
+    gauge(
+        "pool.term",
+        "namenode_term",
+        "term",
+        "Term; increases when another, or a restarted, NameNode becomes active.",
+    ),
     Metric(
         name="nncache_namenode_probes_total",
         kind="counter",
         unit="probes",
         source="pool.probes",
-        meaning="Probes of the HA state of each NameNode.",
+        meaning="Probes of the HA state, by NameNode.",
         labels=("namenode",),
     ),
     counter(
         "pool.failed_probes",
         "namenode_probes_failed",
         "probes",
-        "Probes of the HA state of NameNodes that failed.",
+        "Failed probes of the HA state.",
     ),
     counter(
         "pool.contradictions",
         "namenode_contradictions",
-        "answers",
-        "Replies in which a standby's edit log was ahead of the active NameNode's.",
+        "probes",
+        "Probes in which a standby's edit log was ahead of the active NameNode's.",
     ),
     # ---- invalidation: reading the edits, and its cost for the NameNode
-    counter("polling.polls", "channel_polls", "polls", "Polls of the edits answered."),
+    counter("polling.polls", "channel_polls", "polls", "Answered polls of the edits."),
     counter("polling.polls_failed", "channel_polls_failed", "polls", "Polls of the edits without an answer."),
     counter(
-        "polling.poll_s", "channel_poll_seconds", "seconds", "Time that answered polls of the edits took."
+        "polling.poll_s", "channel_poll_seconds", "seconds", "Total time of answered polls of the edits."
     ),
     counter(
         "polling.poll_charged_s",
@@ -113,19 +118,19 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "seconds",
         "Polling budget left (poll_budget_share); may be negative.",
     ),
-    counter("polling.rolls", "channel_rolls", "calls", "Calls of rollEdits that succeeded."),
+    counter("polling.rolls", "channel_rolls", "calls", "Successful calls of rollEdits."),
     counter(
         "polling.rolls_failed",
         "channel_rolls_failed",
         "calls",
-        "Calls of rollEdits refused or failed.",
+        "Refused or failed calls of rollEdits.",
     ),
     Metric(
         name="nncache_edits_source",
         kind="gauge",
         unit="1",
         source="polling.source",
-        meaning="The source of edits that is read, or was last (edits_source).",
+        meaning="Source of edits that is read, or was read last (edits_source).",
         labels=("source",),
     ),
     Metric(
@@ -133,23 +138,23 @@ SHARED_ROWS: tuple[Metric, ...] = (
         kind="gauge",
         unit="1",
         source="polling.passed_over",
-        meaning="Each source that is better than the one read, and cannot be read; the status page says why.",
+        meaning="Unreadable sources of edits that are better than the one read; the status page says why.",
         labels=("source",),
     ),
     counter(
         "journal.polls",
         "journal_polls",
         "polls",
-        "Polls of JournalNodes answered, where edits_source reads them.",
+        "Answered polls of JournalNodes, where edits_source reads them.",
     ),
     counter(
         "journal.polls_failed",
         "journal_polls_failed",
         "polls",
-        "Polls of JournalNodes without an answer that counts.",
+        "Polls of JournalNodes without a valid answer.",
     ),
     counter(
-        "journal.poll_s", "journal_poll_seconds", "seconds", "Time that answered polls of JournalNodes took."
+        "journal.poll_s", "journal_poll_seconds", "seconds", "Total time of answered polls of JournalNodes."
     ),
     gauge(
         "journal.epoch", "journal_epoch", "epoch", "Epoch of the journal that is followed; 0 while none is."
@@ -158,7 +163,7 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "journal.discarded",
         "journal_discarded",
         "transactions",
-        "Transactions that a JournalNode showed, and whose id has another content in the log.",
+        "Discarded transactions of JournalNodes: the log has other content under their id.",
     ),
     Metric(
         name="nncache_journalnode_counted",
@@ -173,7 +178,7 @@ SHARED_ROWS: tuple[Metric, ...] = (
         kind="gauge",
         unit="transactions",
         source="journal.behind_txids",
-        meaning="Transactions that another JournalNode has shown, and this one not; absent before it shows any.",
+        meaning="Transactions that another JournalNode has shown and this one has not; absent before it shows any.",
         labels=("journalnode",),
     ),
     # ---- nncache: the event loop
@@ -181,13 +186,13 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "loop.stalls",
         "event_loop_stalls",
         "stalls",
-        "Times a single callback blocked the event loop for more than 0.1 s.",
+        "Stalls of the event loop: one callback blocked it for more than 0.1 s.",
     ),
     counter(
         "loop.stalled_s",
         "event_loop_stalled_seconds",
         "seconds",
-        "Total duration of stalls of the event loop.",
+        "Total time of stalls of the event loop.",
     ),
     gauge("loop.lag_s", "event_loop_lag_seconds", "seconds", "Lag of the event loop behind its timers."),
     gauge(
@@ -201,7 +206,7 @@ SHARED_ROWS: tuple[Metric, ...] = (
         "zookeeper.is_connected",
         "zookeeper_connected",
         "0 or 1",
-        "Whether there is a connection to ZooKeeper.",
+        "Whether the daemon is connected to ZooKeeper.",
     ),
     gauge(
         "zookeeper.is_login_failing",
@@ -243,12 +248,17 @@ RCODES: Final = {
 """The meaning of each response code."""
 
 DNS_ROWS: tuple[Metric, ...] = (
-    gauge("dns.is_loaded", "dns_loaded", "0 or 1", "Whether the registry has been read; 0: SERVFAIL."),
+    gauge(
+        "dns.is_loaded",
+        "dns_loaded",
+        "0 or 1",
+        "Whether the registry has been read; if not, answers are SERVFAIL.",
+    ),
     gauge(
         "dns.is_current",
         "dns_current",
         "0 or 1",
-        "Whether the registry is followed; 0: answers are those of what was last known.",
+        "Whether the registry is followed; if not, answers are from its last known state.",
     ),
     gauge("dns.names", "dns_names", "names", "Names in the DNS zone."),
     counter(

@@ -14,10 +14,10 @@ class TicketOutcome(StrEnum):
 
 
 TICKETS = {
-    TicketOutcome.ACCEPTED: "shows who the client is",
-    TicketOutcome.REFUSED: "shows nothing of anybody: forged, replayed, expired, or for another service",
-    TicketOutcome.OVERLOADED: "was not looked at: max_handshakes, the share of its address, or too long a wait",
-    TicketOutcome.FAILED: "could not be judged: the keytab cannot be used, or no answer in time",
+    TicketOutcome.ACCEPTED: "proves the client's identity",
+    TicketOutcome.REFUSED: "proves no identity: forged, replayed, expired, or for another service",
+    TicketOutcome.OVERLOADED: "not checked: max_handshakes, the share of its address, or too long a wait",
+    TicketOutcome.FAILED: "could not be checked: the keytab cannot be used, or no answer in time",
 }
 """The meaning of each outcome, for the documentation."""
 

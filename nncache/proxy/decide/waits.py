@@ -59,9 +59,9 @@ class WaitEnd(StrEnum):
 
 WAIT_ENDS: Final[Mapping[str, str]] = {
     WaitEnd.CHANGED: "the answer had changed",
-    WaitEnd.UNCHANGED: "the time was over",
-    WaitEnd.CUT_SHORT: "the proxy could no longer tell whether the answer changes",
-    WaitEnd.EXPIRED: "the cookie or token by which the proxy knew the client had ended",
+    WaitEnd.UNCHANGED: "the wait time was over",
+    WaitEnd.CUT_SHORT: "the proxy could no longer detect changes of the answer",
+    WaitEnd.EXPIRED: "the cookie or token that authenticated the client had ended",
     WaitEnd.ABANDONED: "the client left",
 }
 """The meaning of each end, for the documentation."""
