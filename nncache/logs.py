@@ -22,8 +22,8 @@ class LogSettings:
     log_format: LogFormat = field(
         default="text",
         metadata={
-            "help": "Form of a log message: text, or a JSON object with time, level, logger, message and, where there "
-            "is one, exception. One line either way."
+            "help": "Format of a log message: text, or a JSON object with time, level, logger, message and, if there "
+            "is one, exception. Each message is one line."
         },
     )
 

@@ -21,40 +21,40 @@ class AdminSettings:
     admin_token_file: str = field(
         default="",
         metadata={
-            "help": "File with the tokens that the pages with paths and users (/status, /explain, /sample, /filters) "
-            "and /purge ask for, as `Authorization: Bearer TOKEN`, or as the password that a browser asks for. A line "
-            "each, `TOKEN` or `NAME TOKEN`; the audit log has the name. Without a file they answer clients on this "
-            "host only. Mode 0400 or 0600.",
+            "help": "File with the tokens for /purge and the pages that show paths and users (/status, /explain, "
+            "/sample, /filters). A client sends one as `Authorization: Bearer TOKEN`, or as the password that a "
+            "browser asks for. Each line is `TOKEN` or `NAME TOKEN`; the audit log has the name. Without a file, these "
+            "pages answer only clients on this host. Mode 0400 or 0600.",
             "default": "none",
         },
     )
     admin_reader_token_file: str = field(
         default="",
         metadata={
-            "help": "File of the same form with the tokens of those who may see these pages and change nothing.",
+            "help": "File in the same format with tokens that may read these pages and change nothing.",
             "default": "none",
         },
     )
     admin_hosts: tuple[str, ...] = field(
         default=(),
         metadata={
-            "help": "Names in a Host header under which these pages answer without a token, beside the "
-            "admin address and localhost. Others are refused, which stops DNS rebinding."
+            "help": "Names in a Host header for which these pages answer without a token, besides the admin address "
+            "and localhost. Others are refused, which prevents DNS rebinding."
         },
     )
     admin_tls_certificate: str = field(
         default="",
         metadata={
-            "help": "PEM file of the certificate with which the admin port is served over TLS, its chain behind it; "
-            "the one of tls_certificate will do. Then the port speaks no plain HTTP. When it is replaced, like "
-            "admin_tls_key, the new one is taken up within 10 seconds. Empty: plain HTTP.",
+            "help": "PEM file with the certificate for TLS on the admin port, followed by its intermediate "
+            "certificates; it may be that of tls_certificate. The port then serves no plain HTTP. A change of this "
+            "file or admin_tls_key takes effect within 10 seconds. Empty: plain HTTP.",
             "default": "none",
         },
     )
     admin_tls_key: str = field(
         default="",
         metadata={
-            "help": "PEM file of that certificate's private key, mode 0400 or 0600.",
+            "help": "PEM file with that certificate's private key, mode 0400 or 0600.",
             "default": "none",
         },
     )
@@ -77,21 +77,21 @@ class ExplainSettings:
     admin: str = field(
         default="127.0.0.1:9872",
         metadata={
-            "help": "host:port of the proxy's admin pages; https://host:port where admin_tls_certificate is set."
+            "help": "host:port of the proxy's admin pages; https://host:port if admin_tls_certificate is set."
         },
     )
     admin_ca: str = field(
         default="",
         metadata={
-            "help": "PEM file of the authorities that are trusted with the admin port's certificate, which must name "
-            "the host of admin. Empty: those of the operating system.",
+            "help": "PEM file with the CA certificates trusted for the admin port, whose certificate must match the "
+            "host of admin. Empty: those of the operating system.",
             "default": "none",
         },
     )
     admin_token_file: str = field(
         default="",
         metadata={
-            "help": "File with a token of the proxy's, if it has any; of several lines the first counts.",
+            "help": "File with one of the proxy's tokens, if it has any; the first line is used.",
             "default": "none",
         },
     )
@@ -128,14 +128,14 @@ class FleetSettings:
     admin_ca: str = field(
         default="",
         metadata={
-            "help": "PEM file of the authorities that are trusted with the admin ports' certificates.",
+            "help": "PEM file with the CA certificates trusted for the admin ports.",
             "default": "none",
         },
     )
     admin_token_file: str = field(
         default="",
         metadata={
-            "help": "File with a token of all proxies; it is sent over TLS alone, to certificates of admin_ca.",
+            "help": "File with a token that all proxies accept; it is sent only over TLS, to certificates of admin_ca.",
             "default": "none",
         },
     )

@@ -16,8 +16,8 @@ class CacheSettings:
     glob: tuple[str, ...] = field(
         default=(),
         metadata={
-            "help": "Hadoop glob of the paths whose status may be answered from memory; repeatable. "
-            "With channel zookeeper the filters in HDFS say that instead."
+            "help": "Hadoop glob of the paths whose status may be answered from memory; repeatable. With channel "
+            "zookeeper, the filters in HDFS apply instead."
         },
     )
     max_staleness_s: float = field(
@@ -27,52 +27,54 @@ class CacheSettings:
     max_entry_age_s: float = field(
         default=3600.0,
         metadata={
-            "help": "Seconds after which a cached entry is fetched again even if no event named it; "
-            "bounds what HDFS announces by no event (storage policy, erasure coding of sub-directories)."
+            "help": "Seconds after which a cached entry is fetched again even if no event named it. This bounds how "
+            "long a change for which HDFS sends no event (storage policy, erasure coding of sub-directories) stays "
+            "unseen."
         },
     )
     grant_ttl_s: float = field(
         default=300.0,
         metadata={
-            "help": "Seconds for which the proof that a caller may traverse a directory is valid; the NameNode "
-            "itself caches group membership as long (hadoop.security.groups.cache.secs = 300)."
+            "help": "Seconds for which the proof that a caller may traverse a directory is valid. The NameNode caches "
+            "group membership for the same time (hadoop.security.groups.cache.secs = 300)."
         },
     )
     grants: GrantScope = field(
         default="per_directory",
         metadata={
-            "help": "per_directory: a right holds for all paths of a directory, as in HDFS itself; "
-            "per_path: the status of a directory is proven for each caller and path, for clusters "
-            "with an attribute provider such as Ranger."
+            "help": "per_directory: a grant holds for all paths of a directory, as in HDFS itself. per_path: the "
+            "status of a directory is proven for each caller and path, for clusters with an attribute provider such as "
+            "Ranger."
         },
     )
     max_cache_bytes: int = field(
         default=1024 * 1024 * 1024,
         metadata={
-            "help": "Bytes that the cache may use: entries, grants, directories, prepared answers and "
-            "requests in flight. About 1,100 bytes hold one status with its answer (docs/sizing.md)."
+            "help": "Maximum bytes that the cache uses for entries, grants, directories, prepared answers and requests "
+            "in flight. One status with its answer takes about 1,100 bytes (docs/sizing.md)."
         },
     )
     max_cache_entries: int = field(
         default=2_000_000,
         metadata={
-            "help": "Number of entries and grants that the cache may hold; a second bound, reached before "
-            "max_cache_bytes where few requests are repeated."
+            "help": "Maximum number of entries and grants in the cache; a second limit, reached before max_cache_bytes "
+            "if few requests are repeated."
         },
     )
     two_step_window_s: float = field(
         default=600.0,
         metadata={
-            "help": "Seconds for which a path is forwarded after a redirected CREATE or APPEND, "
-            "unless its CLOSE is seen before."
+            "help": "Seconds for which a path is forwarded after a redirected CREATE or APPEND, unless its CLOSE is "
+            "seen first."
         },
     )
     max_two_step_windows: int = field(
         default=10_000,
         metadata={
-            "help": "Two-step writes (CREATE, APPEND) tracked at once, until their file is closed or "
-            "`two_step_window_s` is over. One caller, and one client address, may have a sixteenth of them: beyond "
-            "that the directory in which most of these write is forwarded. When all are in use, all calls are."
+            "help": "Maximum number of two-step writes (CREATE, APPEND) tracked at once, until their file is closed or "
+            "`two_step_window_s` has passed. One caller, and one client address, gets at most a sixteenth of them; "
+            "beyond that, the directory with most of its writes is forwarded. When all are in use, all calls are "
+            "forwarded."
         },
     )
 

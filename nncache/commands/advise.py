@@ -33,26 +33,26 @@ def _zone(_: click.Context, __: click.Parameter, value: str) -> ZoneInfo:
     "--out",
     type=click.Path(path_type=Path),
     default=Path("advice"),
-    help="Folder of the report.",
+    help="Directory of the report.",
     show_default=True,
 )
 @click.option(
     "--master",
-    help="Of Spark: yarn, k8s://…, spark://…, local[4]. Without it that of spark-submit, or local[*].",
+    help="Spark master: yarn, k8s://…, spark://…, local[4].  [default: that of spark-submit, or local[*]]",
 )
 @click.option(
     "--events",
-    help="Where the parsed events are written; executors must reach it. Without it OUT/events.parquet.",
+    help="Path to which the parsed events are written; executors must reach it.  [default: OUT/events.parquet]",
 )
 @click.option(
     "--time-zone",
     default="UTC",
     callback=_zone,
-    help="Of the NameNode: its log names none.",
+    help="Time zone of the NameNode; its log does not name one.",
     show_default=True,
 )
-@click.option("--since", type=click.DateTime(), help="Leave out what is earlier, in that time zone.")
-@click.option("--until", type=click.DateTime(), help="Leave out what is later.")
+@click.option("--since", type=click.DateTime(), help="Ignore earlier lines, in that time zone.")
+@click.option("--until", type=click.DateTime(), help="Ignore later lines.")
 @click.option(
     "--sample",
     type=click.FloatRange(0, 1, min_open=True),
@@ -64,27 +64,29 @@ def _zone(_: click.Context, __: click.Parameter, value: str) -> ZoneInfo:
     "--warm-up",
     type=click.FloatRange(min=0),
     default=300.0,
-    help="Seconds at the beginning that fill the cache and are not counted.",
+    help="Seconds at the start of the log that fill the cache and are not counted.",
     show_default=True,
 )
-@click.option("--most", type=click.IntRange(min=1), default=1_000, help="Filters at most.", show_default=True)
+@click.option(
+    "--most", type=click.IntRange(min=1), default=1_000, help="Maximum number of filters.", show_default=True
+)
 @click.option(
     "--min-wildcard-level",
     type=click.IntRange(min=1),
     default=_DEFAULTS.min_wildcard_level,
-    help="The publisher's setting of that name.",
+    help="The publisher's min_wildcard_level.",
     show_default=True,
 )
 @click.option(
     "--pseudonymize",
     is_flag=True,
-    help="Digests in place of users and names of paths, with a key that is not kept; no filters.toml.",
+    help="Replace users and names of paths by digests, with a key that is not kept. Writes no filters.toml.",
 )
 @click.option(
     "--generate",
     type=click.IntRange(min=1_000),
     metavar="LINES",
-    help="Make a log with planted pollers, and compare with what is known of it.",
+    help="Generate a log with planted pollers, and compare the advice with what is known of it.",
 )
 def advise(  # noqa: PLR0913 - one for each option
     *,

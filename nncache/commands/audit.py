@@ -34,16 +34,14 @@ _EPILOG = (
 @with_settings(AUDIT.keys.values())
 @click.command(epilog=_EPILOG)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option(
-    "--filter", "filter_", metavar="NAME|GLOB", help="Choose among the paths that this filter matches."
-)
+@click.option("--filter", "filter_", metavar="NAME|GLOB", help="Choose only paths that this filter matches.")
 @click.option(
     "--rate",
     type=click.FloatRange(min=0, min_open=True),
     default=5.0,
     show_default=True,
     metavar="NUMBER",
-    help="Questions a second; each is one call to the NameNode.",
+    help="Comparisons a second; each is one call to the NameNode.",
 )
 @click.option(
     "--seconds",
@@ -51,13 +49,13 @@ _EPILOG = (
     default=30.0,
     show_default=True,
     metavar="NUMBER",
-    help="How long to go on.",
+    help="Duration of the audit, in seconds.",
 )
 @click.option(
     "--proxy",
     "proxy_at",
     metavar="TEXT",
-    help="host:port at which the proxy serves clients.  [default: as the proxy says]",
+    help="host:port on which the proxy serves clients.  [default: reported by the proxy]",
 )
 @with_json
 def audit(

@@ -35,7 +35,7 @@ _EPILOG = (
     "Exit codes: 0, nothing failed; 1, something failed (with --strict, or a warning); 2, an option, a key or a value "
     "is wrong, as at the start of the daemon."
 )
-_with_strict = click.option("--strict", is_flag=True, help="Let warnings fail, too.")
+_with_strict = click.option("--strict", is_flag=True, help="Treat warnings as failures.")
 
 
 @click.group(epilog=_EPILOG)

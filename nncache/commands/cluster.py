@@ -42,13 +42,15 @@ def cluster(context: click.Context, arguments: tuple[str, ...]) -> None:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.option("--light", is_flag=True, required=True, expose_value=False, help="Without Java: this command.")
-@click.option("--port", type=_PORT, default=0, help="Port of WebHDFS on 127.0.0.1 [default: a free one].")
-@click.option("--rpc-port", type=_PORT, default=0, help="Port of its RPC on 127.0.0.1 [default: a free one].")
+@click.option(
+    "--light", is_flag=True, required=True, expose_value=False, help="Run without Java: this command."
+)
+@click.option("--port", type=_PORT, default=0, help="WebHDFS port on 127.0.0.1 [default: a free one].")
+@click.option("--rpc-port", type=_PORT, default=0, help="RPC port on 127.0.0.1 [default: a free one].")
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where everything is kept for the next start [default: nothing is kept].",
+    help="Directory that keeps all state for the next start [default: nothing is kept].",
 )
 def light_command(*, port: int, rpc_port: int, directory: Path | None) -> None:
     """Start a WebHDFS in one process, for tests and first experiments.

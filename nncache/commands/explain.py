@@ -19,7 +19,7 @@ from nncache.settings.commands import EXPLAIN
 @with_settings(EXPLAIN.keys.values())
 @click.command()
 @click.argument("path")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer unchanged.")
 def explain(path: str, *, as_json: bool, config: Path | None, **flags: object) -> None:
     """Show what a running proxy knows of PATH, why it is or is not cached, and since which transaction."""
     answer = admin_port(EXPLAIN, config, flags).ask(target_of(path))

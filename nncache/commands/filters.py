@@ -40,7 +40,7 @@ from nncache.settings.commands import FILTERS
 
 _with_surroundings = with_settings(FILTERS.keys.values())
 _with_yes = click.option(
-    "--yes", is_flag=True, help="Take a glob that matches less than it seems to, such as /user/**."
+    "--yes", is_flag=True, help="Accept a glob that matches less than it seems to, such as /user/**."
 )
 _with_name = click.argument("name")
 _with_users = click.argument("users", metavar="USER[,USER]...", nargs=-1, required=True)
@@ -60,10 +60,12 @@ for _command in (apply_, diff, estimate, export):
 
 @_with_surroundings
 @filters.command(cls=GlobCommand)
-@click.option("--name", required=True, help="Its name: letters, digits and ._- only.")
-@click.option("--glob", required=True, help="Which paths, in the syntax of hdfs dfs -ls.")
-@click.option("--owner", metavar="USER", help="Who says who may subscribe.  [default: the --user]")
-@click.option("--allow", multiple=True, metavar="USER[,USER]...", help="Who may subscribe.")
+@click.option("--name", required=True, help="Name of the filter: letters, digits and ._- only.")
+@click.option("--glob", required=True, help="Paths to match, in the syntax of hdfs dfs -ls.")
+@click.option(
+    "--owner", metavar="USER", help="User who decides who may subscribe.  [default: that of --user]"
+)
+@click.option("--allow", multiple=True, metavar="USER[,USER]...", help="Users who may subscribe.")
 @_with_yes
 def add(
     name: str,
@@ -134,8 +136,8 @@ def show(name: str, *, as_json: bool, config: Path | None, **flags: object) -> N
 @_with_surroundings
 @filters.command(cls=GlobCommand)
 @_with_name
-@click.option("--glob", help="Which paths from now on, in the syntax of hdfs dfs -ls.")
-@click.option("--owner", metavar="USER", help="Who says from now on who may subscribe.")
+@click.option("--glob", help="New glob, in the syntax of hdfs dfs -ls.")
+@click.option("--owner", metavar="USER", help="New owner, who decides who may subscribe.")
 @_with_yes
 def modify(
     name: str, glob: str | None, owner: str | None, *, yes: bool, config: Path | None, **flags: object

@@ -30,20 +30,20 @@ WHO_MAY: Final = "only a superuser of HDFS may read the edits, as the publisher 
 
 @with_settings(FILTERS.keys.values())
 @click.command(cls=GlobCommand)
-@click.option("--glob", required=True, help="Which paths, in the syntax of hdfs dfs -ls.")
+@click.option("--glob", required=True, help="Paths to match, in the syntax of hdfs dfs -ls.")
 @click.option(
     "--transactions",
     type=click.IntRange(1, 10_000_000),
     default=100_000,
     show_default=True,
-    help="Of the edit log, the last so many.",
+    help="Number of the latest transactions of the edit log to read.",
 )
 @click.option(
     "--max-seconds",
     type=click.FloatRange(0, min_open=True),
     default=30.0,
     show_default=True,
-    help="How long to read.",
+    help="Maximum seconds to read.",
 )
 @click.option(
     "--limit",

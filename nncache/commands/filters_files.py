@@ -48,15 +48,17 @@ STANDARD: Final = "-"
 
 _with_surroundings = with_settings(FILTERS.keys.values())
 _with_file = click.argument("file")
-_with_prune = click.option("--prune", is_flag=True, help="Remove the filters that are not in FILE, too.")
+_with_prune = click.option("--prune", is_flag=True, help="Also remove filters that are not in FILE.")
 
 
 @_with_surroundings
 @click.command("apply")
 @_with_file
 @_with_prune
-@click.option("--dry-run", is_flag=True, help="Only say what would be done, as diff does.")
-@click.option("--yes", is_flag=True, help="Take a glob that matches less than it seems to, such as /user/**.")
+@click.option("--dry-run", is_flag=True, help="Only print the changes, as diff does.")
+@click.option(
+    "--yes", is_flag=True, help="Accept a glob that matches less than it seems to, such as /user/**."
+)
 @with_json
 def apply_(
     file: str,

@@ -43,7 +43,7 @@ _with_timeout = click.option(
     default=WITHIN_S,
     show_default=True,
     metavar="SECONDS",
-    help="For the answer of each proxy; all are asked at once.",
+    help="Timeout for the answer of each proxy; all are asked at once.",
 )
 
 
@@ -77,9 +77,16 @@ def status(*, as_json: bool, within_s: float, config: Path | None, **flags: obje
 
 @_with_settings
 @fleet.command()
-@click.option("--once", is_flag=True, help="Print one table and end; the same if the output is no terminal.")
 @click.option(
-    "-n", "rows", type=click.IntRange(1, 20), default=ROWS, show_default=True, help="Rows of each kind."
+    "--once", is_flag=True, help="Print one table and exit; the default if the output is not a terminal."
+)
+@click.option(
+    "-n",
+    "rows",
+    type=click.IntRange(1, 20),
+    default=ROWS,
+    show_default=True,
+    help="Number of rows of each kind.",
 )
 @with_json
 @_with_timeout

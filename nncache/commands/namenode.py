@@ -36,18 +36,20 @@ from nncache.net.setting_error import SettingError
 
 _PORT: Final = click.IntRange(0, 65_535)
 _ZOOKEEPER: Final = click.option(
-    "--zookeeper", required=True, help="Servers of ZooKeeper, HOST:PORT,HOST:PORT,..."
+    "--zookeeper", required=True, help="ZooKeeper servers, HOST:PORT,HOST:PORT,..."
 )
 _ROOT: Final = click.option(
-    "--zookeeper-root", default=DEFAULT_ROOT, show_default=True, help="Znode below which the namespace is."
+    "--zookeeper-root", default=DEFAULT_ROOT, show_default=True, help="Root znode of the namespace."
 )
 _HOST: Final = click.option(
-    "--host", default=HOST, show_default=True, help="Address to listen at, by which others reach it."
+    "--host", default=HOST, show_default=True, help="Address on which to listen, by which others reach it."
 )
 
 
 _ADMIN: Final = click.option(
-    "--admin", default="", help="host:port of its pages: health, readiness, metrics, status [default: none]."
+    "--admin",
+    default="",
+    help="host:port of the health, readiness, metrics and status pages [default: none].",
 )
 
 _REFUSALS: Final = (DoubledError, ForeignNamespaceError, NotASnapshotError)
@@ -59,14 +61,14 @@ _REFUSALS: Final = (DoubledError, ForeignNamespaceError, NotASnapshotError)
 @_ROOT
 @_HOST
 @_ADMIN
-@click.option("--port", type=_PORT, default=0, help="Port of WebHDFS [default: a free one].")
-@click.option("--rpc-port", type=_PORT, default=0, help="Port of its RPC [default: a free one].")
+@click.option("--port", type=_PORT, default=0, help="WebHDFS port [default: a free one].")
+@click.option("--rpc-port", type=_PORT, default=0, help="RPC port [default: a free one].")
 @click.option(
     "--datanode-dead-s",
     type=click.FloatRange(min=0),
     default=DEAD_AFTER_S,
     show_default=True,
-    help="Seconds without a heartbeat after which a DataNode's replicas are made elsewhere. "
+    help="Seconds without a heartbeat after which a DataNode's replicas are created elsewhere. "
     "A smaller value moves more data when a DataNode is restarted.",
 )
 def namenode(
@@ -103,11 +105,11 @@ def namenode(
     "--directory",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where its blocks are, and its id.",
+    help="Directory of the DataNode's blocks and id.",
 )
 @_HOST
 @_ADMIN
-@click.option("--port", type=_PORT, default=0, help="Port of its WebHDFS [default: a free one].")
+@click.option("--port", type=_PORT, default=0, help="WebHDFS port [default: a free one].")
 def datanode(
     *, zookeeper: str, zookeeper_root: str, directory: Path, host: str, admin: str, port: int
 ) -> None:
@@ -128,7 +130,7 @@ class NotCheckedError(StartError):
 @click.command()
 @_ZOOKEEPER
 @_ROOT
-@click.option("--repair", is_flag=True, help="Repair what can safely be repaired.")
+@click.option("--repair", is_flag=True, help="Repair findings that can be repaired safely.")
 def fsck(*, zookeeper: str, zookeeper_root: str, repair: bool) -> None:
     """Audit a namespace in ZooKeeper while it is served: its tree, blocks, leases and queues.
 

@@ -114,7 +114,7 @@ def with_settings(keys: Iterable[Key]) -> Callable[[click.Command], click.Comman
                 ["--config"],
                 type=file,
                 envvar=f"{ENVIRONMENT}CONFIG",
-                help="TOML file of settings; flags and variables (NNCACHE_KEY) win over it.",
+                help="TOML file of settings; flags and environment variables (NNCACHE_KEY) take precedence.",
             )
         )
         command.params.extend(option_of(key) for key in ours)

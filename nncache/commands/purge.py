@@ -26,7 +26,7 @@ def with_what(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--subtree",
             is_flag=True,
-            help="Forget everything below PATH, too, and the callers' rights there.",
+            help="Also forget everything below PATH, and the callers' rights there.",
         ),
         click.argument("path", required=False),
     ):
@@ -51,7 +51,7 @@ def target_of(path: str | None, filter_: str | None, *, subtree: bool) -> str:
 @with_settings(PURGE.keys.values())
 @click.command()
 @with_what
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer unchanged.")
 def purge(
     path: str | None,
     filter_: str | None,

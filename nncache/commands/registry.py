@@ -34,7 +34,7 @@ from nncache.settings.commands import REAPER, REGISTRY, load_settings
 _with_surroundings = with_settings(REGISTRY.keys.values())
 _with_path = click.argument("path")
 _with_top = click.argument("path", default="/")
-_with_recursive = click.option("--recursive", "-r", is_flag=True, help="All below it, too.")
+_with_recursive = click.option("--recursive", "-r", is_flag=True, help="Include all entries below it.")
 
 
 @click.group()
@@ -76,7 +76,7 @@ def list_(path: str, *, recursive: bool, as_json: bool, config: Path | None, **f
 @_with_surroundings
 @registry.command()
 @_with_path
-@click.option("--raw", is_flag=True, help="Print the record's bytes as they are.")
+@click.option("--raw", is_flag=True, help="Print the record's bytes unchanged.")
 def resolve(path: str, *, raw: bool, config: Path | None, **flags: object) -> None:
     """Print the service record at PATH, as JSON."""
 
@@ -90,7 +90,7 @@ def resolve(path: str, *, raw: bool, config: Path | None, **flags: object) -> No
 @_with_surroundings
 @registry.command()
 @_with_path
-@click.option("--parents", "-p", is_flag=True, help="The entries above it, too.")
+@click.option("--parents", "-p", is_flag=True, help="Also create missing entries above it.")
 def mknode(path: str, *, parents: bool, config: Path | None, **flags: object) -> None:
     """Create an entry without a record.
 
@@ -107,7 +107,7 @@ def mknode(path: str, *, parents: bool, config: Path | None, **flags: object) ->
 @registry.command()
 @_with_path
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--overwrite", is_flag=True, help="Replace the record of an entry that is there.")
+@click.option("--overwrite", is_flag=True, help="Replace the record of an existing entry.")
 @click.option(
     "--version", type=click.IntRange(0), help="Replace the record only if it has this version (ls --json)."
 )
@@ -158,12 +158,12 @@ def remove(path: str, *, recursive: bool, config: Path | None, **flags: object) 
     "query",
     required=True,
     metavar="FIELD=VALUE",
-    help="api, protocol or addressType, and its value; one that ends in * is how it begins.",
+    help="api, protocol or addressType, and its value; a value that ends in * is a prefix.",
 )
 @_with_top
-@click.option("--limit", type=click.IntRange(1), help="Print so many at most.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of records to print.")
 @click.option(
-    "--after", default="", metavar="PATH", help="Begin behind this path: that of the last one printed."
+    "--after", default="", metavar="PATH", help="Start after this path: that of the last one printed."
 )
 @with_json
 def find(
@@ -245,15 +245,17 @@ def check(path: str, *, as_json: bool, config: Path | None, **flags: object) -> 
 
 @_with_surroundings
 @registry.command(short_help="Delete the records below PATH of an application or id.")
-@click.option("--id", "yarn_id", required=True, help="The yarn:id of what has ended.")
+@click.option(
+    "--id", "yarn_id", required=True, help="yarn:id of the application, attempt or container that has ended."
+)
 @click.option(
     "--policy",
     required=True,
     type=click.Choice(["application", "application-attempt", "container"]),
-    help="The yarn:persistence of the records that go with it.",
+    help="yarn:persistence of the records to delete.",
 )
 @_with_top
-@click.option("--yes", is_flag=True, help="Delete them; else it is only printed what would be deleted.")
+@click.option("--yes", is_flag=True, help="Delete the records. Without it, only print what would be deleted.")
 def purge(yarn_id: str, policy: str, path: str, *, yes: bool, config: Path | None, **flags: object) -> None:
     """Delete the records below PATH that belong to an application, an attempt or a container that has ended.
 
@@ -278,13 +280,13 @@ def purge(yarn_id: str, policy: str, path: str, *, yes: bool, config: Path | Non
 @with_settings(REAPER.keys.values())
 @registry.command(short_help="Delete the records of YARN applications that have ended.")
 @_with_top
-@click.option("--yes", is_flag=True, help="Delete them; else it is only printed what would be deleted.")
+@click.option("--yes", is_flag=True, help="Delete the records. Without it, only print what would be deleted.")
 @click.option(
     "--every",
     "every_s",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="With --yes: look again and again, until SIGTERM or SIGINT.",
+    help="With --yes: repeat until SIGTERM or SIGINT.",
 )
 @with_json
 def reaper(

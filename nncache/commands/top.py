@@ -25,11 +25,16 @@ ROWS: Final = 10
 @with_settings(TOP.keys.values())
 @click.command()
 @click.option(
-    "--once", is_flag=True, help="Print one table and end; so it is, too, when the output is no terminal."
+    "--once", is_flag=True, help="Print one table and exit; the default if the output is not a terminal."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print /status as it came, once.")
+@click.option("--json", "as_json", is_flag=True, help="Print /status unchanged, once.")
 @click.option(
-    "-n", "rows", type=click.IntRange(1, 20), default=ROWS, show_default=True, help="Rows of each kind."
+    "-n",
+    "rows",
+    type=click.IntRange(1, 20),
+    default=ROWS,
+    show_default=True,
+    help="Number of rows of each kind.",
 )
 def top(*, rows: int, once: bool, as_json: bool, config: Path | None, **flags: object) -> None:
     """Show the load of a running proxy: hottest paths, callers, addresses, and why the NameNode was asked."""

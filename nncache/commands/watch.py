@@ -36,9 +36,9 @@ from nncache.settings.commands import WATCH, load_settings
     "from_txid",
     metavar="TXID",
     type=click.IntRange(min=0),
-    help="Begin behind this transaction.  [default: behind the last one published]",
+    help="Start after this transaction.  [default: after the last one published]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
 def watch(
     filter_name: str, from_txid: int | None, *, as_json: bool, config: Path | None, **flags: object
 ) -> None:

@@ -22,56 +22,52 @@ class ZooKeeperSettings:
     )
     zookeeper_root: str = field(
         default="/HDFSInotifyRoot",
-        metadata={"help": "Znode below which the nameservices are; publishers and readers must agree on it."},
+        metadata={"help": "Root znode of the nameservices; publishers and readers must use the same."},
     )
     zookeeper_session_timeout_s: float = field(
         default=6.0,
         metadata={
-            "help": "ZooKeeper session timeout in seconds; the server may grant another "
-            "(at least two of its ticks)."
+            "help": "ZooKeeper session timeout in seconds. The server may grant another value (at least two of its "
+            "ticks)."
         },
     )
 
     zookeeper_tls: bool = field(
         default=False,
         metadata={
-            "help": "Whether zookeeper are secure ports (secureClientPort): TLS 1.2 or 1.3. A certificate must name "
-            "the host as zookeeper does."
+            "help": "Whether zookeeper lists secure ports (secureClientPort): TLS 1.2 or 1.3. A certificate must match "
+            "the host in zookeeper."
         },
     )
     zookeeper_ca: str = field(
         default="",
         metadata={
-            "help": "PEM file of the certificate authorities that vouch for the servers of ZooKeeper, as their "
-            "ssl.trustStore holds; one that is replaced is read when the next connection is made. Empty: those of the "
-            "operating system."
+            "help": "PEM file with the CA certificates trusted for the ZooKeeper servers, as in their ssl.trustStore. "
+            "A replaced file is read at the next connection. Empty: those of the operating system."
         },
     )
     zookeeper_certificate: str = field(
         default="",
         metadata={
-            "help": "PEM file of the certificate that is shown to ZooKeeper, with its chain, where the servers' "
-            "ssl.clientAuth wants one; in ACLs it is x509:SUBJECT. A file that is replaced is read when the next "
-            "connection is made."
+            "help": "PEM file with the client certificate for ZooKeeper, with its chain, if the servers' "
+            "ssl.clientAuth asks for one; in ACLs it is x509:SUBJECT. A replaced file is read at the next connection."
         },
     )
     zookeeper_key: str = field(
         default="",
-        metadata={"help": "PEM file of the key of zookeeper_certificate, without a password, mode 0400."},
+        metadata={"help": "PEM file with the key of zookeeper_certificate, without a password, mode 0400."},
     )
 
     zookeeper_sasl: Literal["none", "kerberos", "digest"] = field(
         default="none",
         metadata={
-            "help": "How to log in at ZooKeeper: kerberos, as principal, to servers that are zookeeper/HOST with "
-            "HOST as zookeeper names it; digest, with zookeeper_sasl_user and zookeeper_password_file; none."
+            "help": "Login at ZooKeeper. kerberos: as principal, to servers whose principal is zookeeper/HOST with the "
+            "HOST in zookeeper. digest: with zookeeper_sasl_user and zookeeper_password_file. none: no login."
         },
     )
     zookeeper_sasl_user: str = field(
         default="nncache",
-        metadata={
-            "help": "User to log in as with zookeeper_sasl digest; user_NAME in the servers' JAAS file."
-        },
+        metadata={"help": "User name for zookeeper_sasl digest; user_NAME in the servers' JAAS file."},
     )
     zookeeper_password_file: str = field(
         default="", metadata={"help": "File with the password of zookeeper_sasl_user, mode 0400."}

@@ -22,7 +22,7 @@ class CorsSettings:
         default=(),
         metadata={
             "help": "Origins (https://ui.example.com) whose pages may read WebHDFS, events and the registry in a "
-            "browser (CORS), with the user's cookies. They get Access-Control-Allow-Origin on GET, and the proxy "
+            "browser (CORS), with the user's cookies. The proxy sends them Access-Control-Allow-Origin on GET and "
             "answers their preflights. Empty: none."
         },
     )

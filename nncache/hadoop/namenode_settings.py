@@ -18,8 +18,8 @@ _NAMESERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 _ABOUT_NAMESERVICE = {"help": "Name of the nameservice, as in the cluster's dfs.nameservices."}
 _ABOUT_HTTP = {
-    "help": "host:port of the HTTP (WebHDFS) address of each NameNode, all of an HA group; with namenode_tls of the "
-    "HTTPS address."
+    "help": "HTTP (WebHDFS) address, host:port, of each NameNode, all of an HA group; with namenode_tls, the HTTPS "
+    "address."
 }
 _OWN_USER = "$HADOOP_USER_NAME, else the operating system's user"
 
@@ -45,11 +45,11 @@ class HadoopConfSettings:
     hadoop_conf_dir: str = field(
         default_factory=_environments_directory,
         metadata={
-            "help": "Directory of the cluster's core-site.xml and hdfs-site.xml: what they say of the nameservice and "
-            "its NameNodes holds, unless namenode_http or namenode_rpc is given. With several nameservices, "
-            "nameservice says which; else it is the one of fs.defaultFS. What core-site.xml and yarn-site.xml say of "
-            "the service registry (hadoop.registry.*) holds where its keys are not given. A "
-            "directory without these files is an error where they are needed. Empty: none.",
+            "help": "Directory of the cluster's core-site.xml and hdfs-site.xml. The nameservice and its NameNodes are "
+            "read from them, unless namenode_http or namenode_rpc is given. With several nameservices, nameservice "
+            "selects one; without it, fs.defaultFS does. The service registry's properties (hadoop.registry.*) in "
+            "core-site.xml and yarn-site.xml apply where their keys are not given. A directory without these files is "
+            "an error where they are needed. Empty: none.",
             "default": "$HADOOP_CONF_DIR",
         },
     )
@@ -63,12 +63,12 @@ class NameNodeSettings:
     namenode_http: tuple[str, ...] = field(default=("127.0.0.1:9870",), metadata=_ABOUT_HTTP)
     namenode_rpc: tuple[str, ...] = field(
         default=("127.0.0.1:8020",),
-        metadata={"help": "host:port of the RPC address of each NameNode, in the order of namenode_http."},
+        metadata={"help": "RPC address, host:port, of each NameNode, in the order of namenode_http."},
     )
     user: str = field(
         default_factory=_own_user,
         metadata={
-            "help": "HDFS user of the service itself; reading the edits needs an HDFS superuser.",
+            "help": "HDFS user of the service itself; only an HDFS superuser can read the edits.",
             "default": _OWN_USER,
         },
     )
@@ -82,7 +82,8 @@ class NameNodeSettings:
         },
     )
     rpc_timeout_s: float = field(
-        default=5.0, metadata={"help": "Timeout in seconds of a Hadoop RPC call, connecting included."}
+        default=5.0,
+        metadata={"help": "Timeout in seconds of a Hadoop RPC call, including the time to connect."},
     )
 
     def __post_init__(self) -> None:
@@ -114,17 +115,17 @@ class NameNodeTlsSettings:
     namenode_tls: bool = field(
         default=False,
         metadata={
-            "help": "Whether namenode_http names HTTPS addresses (dfs.namenode.https-address, port 9871 by default). "
-            "Calls are forwarded over TLS 1.2 or 1.3 then, and the certificate must name the host as namenode_http "
-            "does. Read from hadoop_conf_dir: true where dfs.http.policy is HTTPS_ONLY."
+            "help": "Whether namenode_http lists HTTPS addresses (dfs.namenode.https-address, port 9871 by default). "
+            "If so, calls are forwarded over TLS 1.2 or 1.3, and the certificate must match the host in namenode_http. "
+            "Read from hadoop_conf_dir: true if dfs.http.policy is HTTPS_ONLY."
         },
     )
     namenode_ca: str = field(
         default="",
         metadata={
-            "help": "PEM file of the certificate authorities that are believed about NameNodes, and about DataNodes to "
-            "which they send this service. A file that changes is read again, without a restart or a signal. "
-            "Empty: those of the operating system."
+            "help": "PEM file with the CA certificates trusted for NameNodes, and for DataNodes to which they redirect "
+            "this service. The file is read again when it changes, without a restart or a signal. Empty: those of the "
+            "operating system."
         },
     )
 

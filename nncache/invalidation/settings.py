@@ -38,22 +38,22 @@ class EditsSettings:
     edits_source: str = field(
         default=INOTIFY,
         metadata={
-            "help": f"Where edits come from: {INOTIFY} (getEditsFromTxid is polled), {JOURNALNODES} "
+            "help": f"Source of the edits: {INOTIFY} (getEditsFromTxid is polled), {JOURNALNODES} "
             f"(shared_edits_dir), {DIRECTORY} (edits_dir), {AUTO} (the best that can be read); for a publisher also "
-            f"{FEED} (what nncache namenode writes to ZooKeeper). For a proxy with channel {DIRECT}."
+            f"{FEED} (what nncache namenode writes to ZooKeeper). A proxy uses it with channel {DIRECT}."
         },
     )
     shared_edits_dir: str = field(
         default="",
         metadata={
-            "help": "The JournalNodes and the journal as in dfs.namenode.shared.edits.dir, all of them: "
+            "help": "All JournalNodes and the journal, as in dfs.namenode.shared.edits.dir: "
             "qjournal://host:8485;host:8485;host:8485/JOURNAL. Read from hadoop_conf_dir."
         },
     )
     edits_dir: str = field(
         default="",
         metadata={
-            "help": "Where the NameNode on this host keeps its edits: `current` in one of dfs.namenode.edits.dir."
+            "help": "Directory of the edits of the NameNode on this host: `current` in one of dfs.namenode.edits.dir."
         },
     )
 
@@ -96,9 +96,7 @@ class FeedSettings:
 
     feed_root: str = field(
         default=DEFAULT_ROOT,
-        metadata={
-            "help": "Znode below which a namespace in ZooKeeper is: zookeeper_root of nncache namenode."
-        },
+        metadata={"help": "Root znode of a namespace in ZooKeeper: zookeeper_root of nncache namenode."},
     )
 
     def __post_init__(self) -> None:
@@ -115,9 +113,9 @@ class ChannelSettings:
     channel: str = field(
         default="",
         metadata={
-            "help": "Where changes come from: zookeeper (from a publisher), direct (the proxy reads the NameNode's "
-            "edits itself), feed (the proxy follows by watches what nncache namenode writes to ZooKeeper), or "
-            "package.module:Class, an InotifyEventInputStream.",
+            "help": "Source of changes: zookeeper (from a publisher), direct (the proxy reads the NameNode's edits "
+            "itself), feed (the proxy watches what nncache namenode writes to ZooKeeper), or package.module:Class, an "
+            "InotifyEventInputStream.",
             "default": f"{ZOOKEEPER} if `zookeeper` is given, else {DIRECT}",
         },
     )
@@ -129,11 +127,11 @@ class PollingSettings:
 
     poll_interval_s: float = field(
         default=0.01,
-        metadata={"help": "Seconds between two polls of the edits while nothing happens."},
+        metadata={"help": "Seconds between two polls of the edits while no new ones arrive."},
     )
     poll_budget_share: float = field(
         default=0.05,
-        metadata={"help": "Share of one NameNode core that polling may use in the long run, from 0 to 1."},
+        metadata={"help": "Share, 0 to 1, of one NameNode core that polling may use in the long run."},
     )
     poll_budget_burst_s: float = field(
         default=4.0,
@@ -142,14 +140,14 @@ class PollingSettings:
     roll_after_txids: int = field(
         default=10_000,
         metadata={
-            "help": "Number of transactions in the NameNode's open edit segment after which rollEdits is "
-            "asked for (a tenth of it while polling uses up its budget): each poll that finds something "
-            "reads that segment from its start."
+            "help": "Number of transactions in the NameNode's open edit segment after which rollEdits is called (a "
+            "tenth of it while polling uses up its budget). Each poll that finds something reads that segment from its "
+            "start."
         },
     )
     roll_interval_s: float = field(
         default=3.0,
-        metadata={"help": "Seconds between two calls of rollEdits at least; 0 never calls it."},
+        metadata={"help": "Minimum seconds between two calls of rollEdits. 0: it is never called."},
     )
 
     def __post_init__(self) -> None:

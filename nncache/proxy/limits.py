@@ -27,30 +27,29 @@ class LimitSettings:
     max_connections: int = field(
         default=16_384,
         metadata={
-            "help": "Client connections open at once; those beyond it are answered 503, "
-            "or closed at once where there are many of them. One client address gets seven eighths of them "
-            "at most, several get equal shares."
+            "help": "Maximum number of open client connections; further ones get 503, or are closed at once if there "
+            "are many of them. One client address gets at most seven eighths of them; several get equal shares."
         },
     )
     backlog: int = field(
         default=4_096,
         metadata={
-            "help": "Connections that the kernel may hold before they are accepted (it caps this itself)."
+            "help": "Connections that the kernel may queue before they are accepted; the kernel caps this value."
         },
     )
     max_head_bytes: int = field(
         default=65_536,
         metadata={
-            "help": "Bytes of a request's line and header fields; beyond it 414 or 431. "
-            "The NameNode's own limit (hadoop.http.max.request.header.size) is 65536."
+            "help": "Maximum bytes of a request's line and header fields; a larger head gets 414 or 431. The "
+            "NameNode's own limit (hadoop.http.max.request.header.size) is 65536."
         },
     )
     max_header_fields: int = field(
-        default=128, metadata={"help": "Header fields of one request; beyond it 431."}
+        default=128, metadata={"help": "Maximum number of header fields in a request; more get 431."}
     )
     head_timeout_s: float = field(
         default=10.0,
-        metadata={"help": "Seconds from a head's first byte to its last; then 408."},
+        metadata={"help": "Seconds from a head's first byte to its last; a slower one gets 408."},
     )
     idle_timeout_s: float = field(
         default=75.0,
@@ -59,64 +58,64 @@ class LimitSettings:
     body_timeout_s: float = field(
         default=20.0,
         metadata={
-            "help": "Seconds for which the proxy waits in all for a slow body, or for a slow reader of a "
-            "reply, beyond what min_body_rate_bytes_s earns; then 408, or the connection is cut."
+            "help": "Total seconds for which the proxy waits for a slow body, or for a slow reader of a reply, beyond "
+            "the time that min_body_rate_bytes_s allows. After that, the client gets 408, or the connection is closed."
         },
     )
     min_body_rate_bytes_s: int = field(
         default=1_024,
-        metadata={"help": "Bytes a second that a body must make on average once body_timeout_s is used up."},
+        metadata={"help": "Minimum average bytes a second of a body once body_timeout_s is used up."},
     )
     upstream_connections: int = field(
         default=256,
         metadata={
-            "help": "Connections to one NameNode open at once; further calls wait for one to be free. One "
-            "client address gets seven eighths of them at most, several get equal shares."
+            "help": "Maximum number of open connections to one NameNode; further calls wait for a free one. One client "
+            "address gets at most seven eighths of them; several get equal shares."
         },
     )
     max_calls: int = field(
         default=8_192,
         metadata={
-            "help": "Calls to the NameNodes in flight at once, waiting ones included; beyond it 503. "
-            "One client address, and one caller, gets seven eighths of them at most, several get equal shares."
+            "help": "Maximum number of calls to the NameNodes in flight, including those that wait; further ones get "
+            "503. One client address, and one caller, gets at most seven eighths of them; several get equal shares."
         },
     )
     max_calls_per_s_per_address: float = field(
         default=0.0,
         metadata={
-            "help": "Calls a second that one client address may have forwarded; beyond it 429. Answers from memory "
-            "don't count. 0: no limit."
+            "help": "Maximum calls a second that are forwarded for one client address; further ones get 429. Answers "
+            "from memory don't count. 0: no limit."
         },
     )
     max_calls_per_s_per_caller: float = field(
         default=0.0,
-        metadata={"help": "The same for one caller, as it names itself (user.name, doas). 0: no limit."},
+        metadata={"help": "The same for one caller, as named by user.name or doas. 0: no limit."},
     )
     call_burst_s: float = field(
         default=10.0,
-        metadata={"help": "Burst after a quiet time, in seconds' worth of these limits."},
+        metadata={"help": "Burst that these limits allow after a quiet time, in seconds of their rate."},
     )
     upstream_connect_timeout_s: float = field(
         default=3.0,
-        metadata={"help": "Seconds to connect to a NameNode."},
+        metadata={"help": "Timeout in seconds for connecting to a NameNode."},
     )
     upstream_timeout_s: float = field(
         default=60.0,
         metadata={
-            "help": "Seconds to wait for a NameNode's reply; then 504. "
-            "A call waits as long for one of upstream_connections to be free; then 503."
+            "help": "Timeout in seconds for a NameNode's reply; after that, the client gets 504. A call waits as long "
+            "for a free connection of upstream_connections; after that, it gets 503."
         },
     )
     upstream_idle_s: float = field(
         default=30.0,
         metadata={
-            "help": "Seconds for which an idle connection to a NameNode is kept; the NameNode itself "
-            "closes after 60."
+            "help": "Seconds for which an idle connection to a NameNode is kept open; the NameNode itself closes it "
+            "after 60."
         },
     )
     failover_wait_s: float = field(
         default=15.0,
-        metadata={"help": "Seconds for which a call waits for a NameNode to become active; then 503."},
+        metadata={"help": "Seconds for which a call waits for an active NameNode; it then gets 503."},
     )
     drain_timeout_s: float = field(
         default=30.0,

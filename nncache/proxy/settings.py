@@ -30,32 +30,32 @@ class ProxySettings:
     tls_listen: str = field(
         default="",
         metadata={
-            "help": "host:port on which WebHDFS clients are served over TLS, beside listen. Needs tls_certificate and "
-            "tls_key. Empty: none."
+            "help": "host:port on which WebHDFS clients are served over TLS, in addition to listen. Requires "
+            "tls_certificate and tls_key. Empty: no TLS."
         },
     )
     tls_certificate: str = field(
         default="",
         metadata={
-            "help": "PEM file of the certificate of tls_listen, with its chain behind it. When it is replaced, like "
-            "tls_key and tls_client_ca, the new one is taken up within 10 seconds."
+            "help": "PEM file with the certificate for tls_listen, followed by its intermediate certificates. A change "
+            "of this file, tls_key or tls_client_ca takes effect within 10 seconds."
         },
     )
     tls_key: str = field(
-        default="", metadata={"help": "PEM file of the certificate's private key, mode 0400 or 0600."}
+        default="", metadata={"help": "PEM file with the certificate's private key, mode 0400 or 0600."}
     )
     tls_client_ca: str = field(
         default="",
         metadata={
-            "help": "PEM file of the authorities by whose certificates clients are let in on tls_listen. Empty: "
-            "clients need no certificate."
+            "help": "PEM file with the trusted CA certificates that verify client certificates on tls_listen. Each "
+            "client must then present one. Empty: clients need no certificate."
         },
     )
     lame_duck_s: float = field(
         default=0.0,
         metadata={
-            "help": "Seconds for which clients are still served after SIGTERM while /ready says 503, so that a load "
-            "balancer notices before the port is closed."
+            "help": "Seconds for which the proxy still serves clients after SIGTERM while /ready returns 503, so that "
+            "a load balancer notices before the port is closed."
         },
     )
     join_wait_s: float = field(
@@ -65,49 +65,49 @@ class ProxySettings:
     namenode_query_timeout_s: float = field(
         default=1.0,
         metadata={
-            "help": "Timeout in seconds of the proxy's own calls to the NameNode (isFileClosed, the last "
-            "transaction id); without an answer the reply is not cached."
+            "help": "Timeout in seconds of the proxy's own calls to the NameNode (isFileClosed, the last transaction "
+            "id). Without an answer, the reply is not cached."
         },
     )
     two_step_query_timeout_s: float = field(
         default=10.0,
         metadata={
-            "help": "Seconds for which the redirect of a CREATE or APPEND waits at most for a slow NameNode to say "
-            "what the second step can make. Without an answer, reads of all that may be missing there are forwarded "
-            "until it is known, and the next redirects wait namenode_query_timeout_s only, until one is answered."
+            "help": "Maximum seconds for which the redirect of a CREATE or APPEND waits for a slow NameNode to report "
+            "what the second step can create. Without an answer, the proxy forwards reads of all paths that may be "
+            "missing there until it is known; the next redirects wait only namenode_query_timeout_s, until one is "
+            "answered."
         },
     )
     max_wait_s: int = field(
         default=50,
         metadata={
-            "help": "Seconds for which a GETFILESTATUS with `Prefer: wait` is held at most until its answer changes; "
-            "a longer wait is cut to this. Keep it below the timeout of a gateway in front of the proxy, 60 seconds "
-            "for many. 0: none is held."
+            "help": "Maximum seconds for which a GETFILESTATUS with `Prefer: wait` is held until its answer changes; "
+            "longer waits are cut to this value. Keep it below the timeout of a gateway in front of the proxy, often "
+            "60 seconds. 0: no request is held."
         },
     )
     max_waiters: int = field(
         default=16_384,
         metadata={
-            "help": "Requests held at once for `Prefer: wait`; those beyond it are answered at once. One client "
-            "address gets seven eighths of them at most, several get equal shares. Each holds a connection of "
-            "max_connections, and up to 8 KiB of memory for its head (about 4 KiB as sent): one with a larger "
+            "help": "Maximum number of requests held at once for `Prefer: wait`; further ones are answered at once. "
+            "One client address gets at most seven eighths of them; several get equal shares. Each takes a connection "
+            "of max_connections, and up to 8 KiB of memory for its head (about 4 KiB as sent); a request with a larger "
             "head is not held."
         },
     )
     max_event_streams: int = field(
         default=1_024,
         metadata={
-            "help": "Streams of GET /v1/events open at once; those beyond it are answered 503. One client address gets "
-            "seven eighths of them at most, several get equal shares. Each holds a connection of max_connections, and "
-            "up to 1 MiB is kept for each filter that is followed. 0: no events are served."
+            "help": "Maximum number of open GET /v1/events streams; further ones get 503. One client address gets at "
+            "most seven eighths of them; several get equal shares. Each takes a connection of max_connections, and "
+            "each filter that is followed takes up to 1 MiB. 0: no events are served."
         },
     )
     audit_share: float = field(
         default=0.0,
         metadata={
-            "help": "Share of the answers from memory, 0 to 1, about which the NameNode is asked again in the "
-            "background, to compare (nncache_audit_total); at most one for each 100 calls that are forwarded anyway. "
-            "0: none."
+            "help": "Share, 0 to 1, of the answers from memory that the proxy compares with the NameNode's answer in "
+            "the background (nncache_audit_total), at most one for each 100 calls that are forwarded anyway. 0: none."
         },
     )
 

@@ -19,38 +19,37 @@ class DnsSettings:
     domain: str = field(
         default="",
         metadata={
-            "help": "Domain below which the entries of the registry have their names, such as registry.example "
-            "(hadoop.registry.dns.domain-name).",
+            "help": "Domain of the registry's entries, such as registry.example (hadoop.registry.dns.domain-name).",
             "default": "none; must be given",
         },
     )
     dns_listen: str = field(
         default="127.0.0.1:5335",
         metadata={
-            "help": "host:port of UDP and TCP (hadoop.registry.dns.bind-address and bind-port). Give the address by "
-            "which clients reach it: a host with several answers from the one that it listens on."
+            "help": "host:port for UDP and TCP (hadoop.registry.dns.bind-address and bind-port). Give the address by "
+            "which clients reach it: a host with several answers from the one on which it listens."
         },
     )
     dns_ttl_s: int = field(
         default=1,
         metadata={
-            "help": "Seconds for which clients and resolvers may cache an answer, negative ones included "
-            "(hadoop.registry.dns.dns-ttl). A larger value saves questions; what is gone stays visible longer."
+            "help": "Seconds for which clients and resolvers may cache an answer, including negative ones "
+            "(hadoop.registry.dns.dns-ttl). A larger value saves queries, but a removed entry stays visible longer."
         },
     )
     dns_name_server: str = field(
         default="",
         metadata={
-            "help": "Host name of this server, for the zone's NS and SOA. Empty: this machine's name.",
+            "help": "Host name of this server in the zone's NS and SOA records. Empty: this machine's name.",
             "default": "none",
         },
     )
     dns_queries_per_s: float = field(
         default=200.0,
         metadata={
-            "help": "Messages a second that one address (of IPv6 one network of 64 bits) may send in the long run, "
-            "over UDP and over TCP; five times as many at once. An answer of more than 512 bytes counts as several. "
-            "What comes beyond that is dropped. Raise it for a resolver that asks for many clients."
+            "help": "Maximum messages a second from one address (for IPv6, from one network of 64 bits) in the long "
+            "run, over UDP and over TCP; five times as many at once. An answer of more than 512 bytes counts as "
+            "several. Messages beyond that are dropped. Raise it for a resolver that asks on behalf of many clients."
         },
     )
     admin: str = field(

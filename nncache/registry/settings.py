@@ -22,22 +22,20 @@ class RegistrySettings:
 
     registry_root: str = field(
         default="/registry",
-        metadata={
-            "help": "Znode below which the service registry is; Hadoop's clients call it hadoop.registry.zk.root."
-        },
+        metadata={"help": "Root znode of the service registry; hadoop.registry.zk.root in Hadoop's clients."},
     )
     registry_secure: bool = field(
         default=False,
         metadata={
-            "help": "Whether entries are made with the ACLs of a secure registry (hadoop.registry.secure): readable "
-            "by all, changed by registry_system_accounts and their maker. Needs a login at ZooKeeper."
+            "help": "Whether entries are created with the ACLs of a secure registry (hadoop.registry.secure): all may "
+            "read them, registry_system_accounts and their creator may change them. Requires a login at ZooKeeper."
         },
     )
     registry_system_accounts: tuple[str, ...] = field(
         default=("sasl:yarn@", "sasl:mapred@", "sasl:hdfs@", "sasl:hadoop@"),
         metadata={
-            "help": "Identities of ZooKeeper with all rights to all entries that are made, scheme:id each "
-            "(hadoop.registry.system.accounts); one that ends in @ gets registry_realm."
+            "help": "ZooKeeper identities, scheme:id each, with all rights to all created entries "
+            "(hadoop.registry.system.accounts); registry_realm is appended to one that ends in @."
         },
     )
     registry_realm: str = field(
@@ -74,8 +72,8 @@ class UpdateSettings:
     registry_updates_per_s: float = field(
         default=100.0,
         metadata={
-            "help": "Changes of the registry that this client makes in each second at most, after a burst of ten "
-            "seconds' worth; further ones wait. A larger value costs all other users of ZooKeeper."
+            "help": "Maximum registry changes a second by this client, after a burst of ten seconds' worth; further "
+            "ones wait. A larger value costs all other users of ZooKeeper."
         },
     )
 
@@ -98,16 +96,16 @@ class RegistrationSettings:
     registry: bool = field(
         default=False,
         metadata={
-            "help": "Whether to register in the service registry of zookeeper, below /services/nncache/components, "
-            "for as long as it serves; a proxy also serves GET /v1/registry then."
+            "help": "Whether to register in the service registry of zookeeper, below /services/nncache/components, for "
+            "as long as the daemon serves. A proxy then also serves GET /v1/registry."
         },
     )
     registry_host: str = field(
         default="",
         metadata={
-            "help": "Host name or address to register, by which clients reach this daemon. Empty: the host that it "
-            "listens on, or this machine's name where that is every address. Without a port: those that it listens on "
-            "are registered."
+            "help": "Host name or address to register, by which clients reach this daemon, without a port: the ports "
+            "on which it listens are registered. Empty: the host on which it listens, or this machine's name if it "
+            "listens on every address."
         },
     )
 
@@ -128,36 +126,37 @@ class ReaperSettings:
     yarn_rm: tuple[str, ...] = field(
         default=(),
         metadata={
-            "help": "URLs of the ResourceManagers' web pages, such as http://rm1.example.com:8088, one for each of a "
-            "cluster; the active one is asked."
+            "help": "URLs of the web pages of the cluster's ResourceManagers, such as http://rm1.example.com:8088, one "
+            "for each; the active one is asked."
         },
     )
     yarn_user: str = field(
         default="",
         metadata={
-            "help": "User name sent to a ResourceManager with simple authentication; this user must be able to "
-            "view all applications where yarn.acl.enable is set. Empty: its default user."
+            "help": "User name sent to a ResourceManager with simple authentication. If yarn.acl.enable is set, this "
+            "user must be able to view all applications. Empty: the ResourceManager's default user."
         },
     )
     yarn_ca: str = field(
         default="",
         metadata={
-            "help": "PEM file of the certificate authorities that are believed for https. Empty: those of the system."
+            "help": "PEM file with the CA certificates trusted for https. Empty: those of the operating system."
         },
     )
     yarn_forgotten: tuple[str, ...] = field(
         default=(),
         metadata={
-            "help": "Timestamps T of ids application_T_N that are this cluster's: of these, an application that the "
-            "ResourceManager does not know has ended. Of all others nothing is deleted then."
+            "help": "Timestamps T of this cluster's ids, application_T_N. An application with such an id that the "
+            "ResourceManager does not know counts as ended; the records of other unknown ones are kept."
         },
     )
     yarn_settle_s: float = field(
         default=600.0,
         metadata={
             "help": "Seconds for which a ResourceManager must have been active before a container or an application "
-            "that it does not know has ended for this reason: after a failover NodeManagers report containers again, "
-            "for yarn.nm.liveness-monitor.expiry-interval-ms at most. Less may be wrong about a container that runs."
+            "that it does not know counts as ended. After a failover, NodeManagers report containers again, for at "
+            "most yarn.nm.liveness-monitor.expiry-interval-ms. With a smaller value, a running container may count as "
+            "ended."
         },
     )
 

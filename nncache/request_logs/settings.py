@@ -20,30 +20,30 @@ class RequestLogSettings:
     access_log: str = field(
         default="",
         metadata={
-            "help": "File to which a line is appended for each request, `-` for standard output. SIGHUP opens it "
-            "again, for logrotate. Lines that the disk is too slow or too full for are dropped and counted.",
+            "help": "File to which a line is appended for each request; `-` is standard output. SIGHUP reopens it, for "
+            "logrotate. If the disk is too slow or full, lines are dropped and counted.",
             "default": "none",
         },
     )
     access_log_format: AccessLogFormat = field(
         default="combined",
         metadata={
-            "help": "Form of these lines: combined as Apache and nginx write it (no protocol, referrer and agent), "
-            "followed by result, operation, forward reason, seconds, weight and request id; or a JSON object."
+            "help": "Format of these lines. combined: as in Apache and nginx (without protocol, referrer and agent), "
+            "followed by result, operation, forward reason, seconds, weight and request id. json: a JSON object."
         },
     )
     access_log_sample: int = field(
         default=1,
         metadata={
-            "help": "One of so many hits is logged, with this number as its weight; all other requests always are. "
-            "1 logs all hits, which may double what each costs in CPU time."
+            "help": "One hit in this number is logged, with the number as its weight; all other requests always are. 1 "
+            "logs all hits, which may double the CPU time of each."
         },
     )
     audit_log: str = field(
         default="",
         metadata={
-            "help": "File to which a JSON object is appended for each refused request, each call of an operators' "
-            "page, each reload, start and stop; `-` for standard output.",
+            "help": "File to which a JSON object is appended for each refused request, call of an operators' page, "
+            "reload, start and stop; `-` is standard output.",
             "default": "none",
         },
     )

@@ -30,8 +30,8 @@ class NamespaceSettings:
     namespace: str = field(
         default="",
         metadata={
-            "help": "Which namespace is meant where the settings file has several, [namespaces.NAME]: its name, or a "
-            "path that it holds, such as /data/x. Empty: all of them for nncache proxy; the only one elsewhere."
+            "help": "Namespace to use if the settings file has several, [namespaces.NAME]: its name, or a path that it "
+            "holds, such as /data/x. Empty: all of them for nncache proxy; the only one elsewhere."
         },
     )
 

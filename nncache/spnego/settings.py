@@ -20,39 +20,40 @@ class TerminationSettings:
         default=(),
         metadata={
             "help": "Kerberos principals of the proxy's own web server, such as HTTP/_HOST@EXAMPLE.COM, one for each "
-            "name by which clients call it. With it the proxy accepts its clients' tickets (SPNEGO) itself, gives "
-            "them a cookie of its own, and asks the NameNodes as principal, with doas: that needs "
-            "hadoop.proxyuser.NAME.hosts and .users or .groups there. Needs spnego_keytab, cookie_secret_file, "
-            "principal and keytab. Empty: the NameNodes authenticate."
+            "name by which clients call it. The proxy then accepts its clients' tickets (SPNEGO) itself, sets its own "
+            "cookie, and calls the NameNodes as principal, with doas, which requires hadoop.proxyuser.NAME.hosts and "
+            ".users or .groups there. Requires spnego_keytab, cookie_secret_file, principal and keytab. Empty: the "
+            "NameNodes authenticate clients."
         },
     )
     spnego_keytab: str = field(
         default="",
         metadata={
-            "help": "File with the keys of spnego_principal, mode 0400; read for each ticket, so that one that is "
-            "replaced needs no restart."
+            "help": "File with the keys of spnego_principal, mode 0400. It is read for each ticket: a replaced file "
+            "needs no restart."
         },
     )
     cookie_secret_file: str = field(
         default="",
         metadata={
-            "help": "File with the secrets that sign the proxy's cookies, mode 0400, one a line: the first signs, each "
-            "is good for what it has signed. The same for all proxies behind one name; a change is taken up within 5 "
-            "seconds."
+            "help": "File with the secrets that sign the proxy's cookies, mode 0400, one on each line. The first signs "
+            "new cookies; each verifies those that it has signed. All proxies behind one name need the same secrets. A "
+            "change takes effect within 5 seconds."
         },
     )
     cookie_validity_s: int = field(
         default=36_000,
         metadata={
-            "help": "Seconds for which such a cookie is good (hadoop.http.authentication.token.validity). A larger "
-            "value means fewer tickets, and a stolen cookie that is good for longer."
+            "help": "Seconds for which such a cookie is valid (hadoop.http.authentication.token.validity). A larger "
+            "value requires fewer tickets, but a stolen cookie is valid for longer."
         },
     )
     max_handshakes: int = field(
         default=1024,
         metadata={
-            "help": "Tickets that are judged, or wait for it, at a time; of those each client address has its share, "
-            "seven eighths if it is alone. 32 are judged at once; one that has waited for 5 s is refused with 503."
+            "help": "Maximum number of tickets that are verified, or wait for it, at a time. Each client address gets "
+            "its share of them, seven eighths if it is alone. 32 are verified at once; a ticket that has waited for 5 "
+            "s gets 503."
         },
     )
 

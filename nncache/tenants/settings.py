@@ -18,18 +18,20 @@ class TenantSettings:
     tenants_by: TenantKind = field(
         default="none",
         metadata={
-            "help": "Whether /metrics, which any client may read, counts requests, hits and calls by user or network."
+            "help": "Whether /metrics counts requests, hits and calls by user or network. Any client may read "
+            "/metrics."
         },
     )
     tenants_shown: int = field(
         default=20,
         metadata={
-            "help": "Tenants with series of their own; the rest is `(other)`. At most one a minute is replaced."
+            "help": "Tenants with series of their own; the others are counted as `(other)`. At most one a minute is "
+            "replaced."
         },
     )
     tenants_prefix_bits: int = field(
         default=24,
-        metadata={"help": "Leading bits of an IPv4 address that name a network; of IPv6 64."},
+        metadata={"help": "Leading bits of an IPv4 address that identify a network; of an IPv6 address, 64."},
     )
 
     def __post_init__(self) -> None:

@@ -38,36 +38,36 @@ _PORT = click.IntRange(0, 65_535)
     metavar="VERSION",
     help=f"Hadoop release; {' and '.join(SUPPORTED_HADOOP_VERSIONS)} are tested.",
 )
-@click.option(
-    "--http-port", type=_PORT, default=0, help="Port of the NameNode's WebHDFS [default: a free one]."
-)
-@click.option("--rpc-port", type=_PORT, default=0, help="Port of the NameNode's RPC [default: a free one].")
-@click.option("--zookeeper-port", type=_PORT, default=0, help="Port of ZooKeeper [default: a free one].")
+@click.option("--http-port", type=_PORT, default=0, help="The NameNode's WebHDFS port [default: a free one].")
+@click.option("--rpc-port", type=_PORT, default=0, help="The NameNode's RPC port [default: a free one].")
+@click.option("--zookeeper-port", type=_PORT, default=0, help="ZooKeeper port [default: a free one].")
 @click.option("--with-zookeeper", is_flag=True, help="Start a ZooKeeper as well.")
-@click.option("--ha", is_flag=True, help="Two NameNodes and a JournalNode; the first becomes active.")
+@click.option("--ha", is_flag=True, help="Start two NameNodes and a JournalNode; the first becomes active.")
 @click.option(
     "--secure",
     is_flag=True,
-    help="Ask for Kerberos on every port, with a KDC beside the cluster; says how to get a ticket.",
+    help="Require Kerberos on every port, with a KDC for the cluster; prints how to get a ticket.",
 )
 @click.option(
-    "--tls", is_flag=True, help="Serve HTTPS as well as HTTP, and ZooKeeper over TLS beside its plain port."
+    "--tls", is_flag=True, help="Also serve HTTPS, and ZooKeeper over TLS, in addition to the plain ports."
 )
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where data and logs are kept for the next start [default: a temporary one].",
+    help="Directory that keeps data and logs for the next start [default: a temporary one].",
 )
 @click.option("--audit-log", is_flag=True, help="Let the NameNode write logs/hdfs-audit.log.")
 @click.option(
-    "--full-speed", is_flag=True, help="Start the NameNode as for a benchmark: later, and faster then."
+    "--full-speed",
+    is_flag=True,
+    help="Start the NameNode as for a benchmark: it starts later and then runs faster.",
 )
 @click.option(
     "--set",
     "overrides",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A Hadoop configuration key; may be repeated.",
+    help="Hadoop configuration property; may be repeated.",
 )
 def cluster_command(  # noqa: PLR0913 - one parameter for each option
     *,

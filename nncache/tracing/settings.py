@@ -19,8 +19,8 @@ class TracingSettings:
     tracing: bool = field(
         default=False,
         metadata={
-            "help": "Whether a span is made for each call to a NameNode that a client's request needs, and exported "
-            "as the OTEL_* environment variables say (OTLP over HTTP). Needs the extra otel."
+            "help": "Whether a span is created for each call to a NameNode that a client's request needs, and exported "
+            "as set by the OTEL_* environment variables (OTLP over HTTP). Requires the extra otel."
         },
     )
 

@@ -14,38 +14,38 @@ class KerberosSettings:
         default="",
         metadata={
             "help": "Kerberos principal of the service itself, such as nncache/_HOST@EXAMPLE.COM; _HOST is this host's "
-            "canonical name, as in Hadoop's own settings. Needs keytab, or ticket_cache. Empty: none, and only "
-            "NameNodes with SIMPLE authentication can be asked."
+            "canonical name, as in Hadoop's own settings. Requires keytab or ticket_cache. Empty: none; only NameNodes "
+            "with SIMPLE authentication can be called."
         },
     )
     keytab: str = field(
         default="",
         metadata={
-            "help": "File with the key of principal, mode 0400. Tickets are renewed with it at half their life; "
-            "a file that is replaced is read again without a restart."
+            "help": "File with the key of principal, mode 0400. It is used to renew tickets at half their lifetime. A "
+            "replaced file is read again without a restart."
         },
     )
     ticket_cache: str = field(
         default="",
         metadata={
-            "help": "Credential cache whose ticket is used instead of a keytab, such as FILE:/tmp/krb5cc_1000; another "
-            "program renews it (kinit, k5start)."
+            "help": "Credential cache whose ticket is used instead of a keytab, such as FILE:/tmp/krb5cc_1000. Another "
+            "program renews the ticket (kinit, k5start)."
         },
     )
     namenode_principal: str = field(
         default="",
         metadata={
-            "help": "Kerberos principal of the NameNodes, as dfs.namenode.kerberos.principal, such as "
-            "nn/_HOST@EXAMPLE.COM: a server that is another one is not asked. Read from hadoop_conf_dir where that "
-            "says it. Empty: what the server says that it is."
+            "help": "Kerberos principal of the NameNodes, as in dfs.namenode.kerberos.principal, such as "
+            "nn/_HOST@EXAMPLE.COM. A server with another principal is not called. Read from hadoop_conf_dir if it is "
+            "set there. Empty: the principal that the server sends."
         },
     )
     fallback_to_simple_auth_allowed: bool = field(
         default=False,
         metadata={
-            "help": "Whether a NameNode that only has SIMPLE authentication is asked all the same, as user, by one "
-            "that has a principal (ipc.client.fallback-to-simple-auth-allowed). Anybody in the network can then be "
-            "the NameNode: only while a cluster is being secured."
+            "help": "Whether a service with a principal also calls a NameNode that has only SIMPLE authentication, as "
+            "user (ipc.client.fallback-to-simple-auth-allowed). Any host in the network can then impersonate the "
+            "NameNode: use it only while a cluster is being secured."
         },
     )
 

@@ -26,24 +26,24 @@ class FilterSettings:
     min_wildcard_level: int = field(
         default=2,
         metadata={
-            "help": "Level of the path, 1 below the root, in which a filter's glob may have its first wildcard. With "
-            "2, /user/*/x is taken and /*/x is refused; with 3, /user/*/x is refused, too. 1: any. A filter that is in "
-            "force stays in force."
+            "help": "Minimum level of the path, 1 below the root, for the first wildcard of a filter's glob. 2 allows "
+            "/user/*/x and refuses /*/x; 3 also refuses /user/*/x. 1: no limit. A filter that is in force stays in "
+            "force."
         },
     )
     max_filters: int = field(
         default=7_500,
         metadata={
-            "help": "Filters that there may be; of more the first ones made are published, and those in force stay in "
-            "force. 0: any number. Each costs the publisher and every proxy some kilobytes, and ZooKeeper its records; "
-            "of 7,500 even the longest names fit into one reply of ZooKeeper (jute.maxbuffer, 1 MiB)."
+            "help": "Maximum number of filters. If there are more, those created first are published; those in force "
+            "stay in force. 0: no limit. Each takes some kilobytes in the publisher and every proxy, and its records "
+            "in ZooKeeper. Even with the longest names, 7,500 fit into one reply of ZooKeeper (jute.maxbuffer, 1 MiB)."
         },
     )
     max_filters_per_owner: int = field(
         default=0,
         metadata={
-            "help": "Filters that one user may own; of more the first ones made are published. 0: any number. Those "
-            "in force stay in force."
+            "help": "Maximum number of filters that one user owns. If there are more, those created first are "
+            "published; those in force stay in force. 0: no limit."
         },
     )
 

@@ -25,75 +25,74 @@ class PublisherSettings:
     output_stream: str = field(
         default=ZOOKEEPER,
         metadata={
-            "help": f"Where events are published: {ZOOKEEPER}, or package.module:Class, an "
-            "InotifyEventOutputStream."
+            "help": f"Destination of events: {ZOOKEEPER}, or package.module:Class, an InotifyEventOutputStream."
         },
     )
     max_write_ops_per_s: float = field(
         default=20.0,
         metadata={
-            "help": "ZooKeeper transactions a second in the long run (twice as many at once after a quiet time). "
-            "More changes than that share records."
+            "help": "Maximum ZooKeeper transactions a second in the long run (twice as many at once after a quiet "
+            "time). Beyond that, changes share records."
         },
     )
     max_events_per_s_per_filter: float = field(
         default=1000.0,
         metadata={
-            "help": "Events a second that each filter may have in the long run, and those of a minute at once. Of a "
-            "filter over it the next events are left out: its subscribers learn which transactions they miss, and no "
-            "other filter and no cache is concerned. 0: any number."
+            "help": "Maximum events a second of each filter in the long run; those of a minute may come at once. "
+            "Beyond that, the filter's next events are left out and its subscribers learn which transactions they "
+            "miss; other filters and caches are not affected. 0: no limit."
         },
     )
     max_buffered_events: int = field(
         default=20_000,
         metadata={
-            "help": "Events that may wait to be published, some megabytes; one of more than 1 KiB counts as several. "
-            "Beyond that the filter with the most loses its latest ones, and its subscribers learn which transactions "
-            "they miss; no cache is concerned. Edits that are read late, after an outage, wait in the NameNode's log."
+            "help": "Maximum number of events that wait to be published, some megabytes; one of more than 1 KiB counts "
+            "as several. Beyond that, the filter with the most events loses its latest ones, and its subscribers learn "
+            "which transactions they miss; caches are not affected. Edits that are read late, after an outage, wait in "
+            "the NameNode's log."
         },
     )
     coverage_interval_s: float = field(
         default=0.5,
         metadata={
-            "help": "Seconds between two records that only say how far the edits have been read, while "
-            "no change concerns a filter."
+            "help": "Seconds between two records that only report how far the edits have been read, while no change "
+            "concerns a filter."
         },
     )
     max_records_per_filter: int = field(
         default=256,
         metadata={
-            "help": "Records kept for each filter, and for the caches; readers further behind miss events."
+            "help": "Records kept for each filter, and for the caches. Readers further behind miss events."
         },
     )
     max_changes_per_record: int = field(
         default=1024,
         metadata={
-            "help": "Paths that one record names for caches to forget; beyond that, siblings are forgotten as "
-            "the subtree of their parent."
+            "help": "Maximum number of paths that one record makes caches forget. Beyond that, caches forget the "
+            "subtree of the parent instead of siblings."
         },
     )
     filters_reread_s: float = field(
         default=600.0,
         metadata={
-            "help": "Seconds after which all filters are read from HDFS again at the latest, with at most three calls "
-            "for each. A change of a filter is seen in the edits, and that filter is read at once, or every 30 s while "
-            "it keeps changing."
+            "help": "Maximum seconds until all filters are read from HDFS again, with at most three calls for each. If "
+            "the edits show a change of a filter, it is read at once, or every 30 s while it keeps changing."
         },
     )
 
     zookeeper_acl: tuple[str, ...] = field(
         default=(),
         metadata={
-            "help": "Who beside this publisher has which rights to all that it writes to ZooKeeper, "
-            "scheme:id:permissions each as in ha.zookeeper.acl: other publishers with cdrwa, proxies with r. All "
-            "others have none, but a filter's subscribers read that filter. world:anyone:cdrwa leaves everything open. "
-            "Needs zookeeper_sasl or zookeeper_certificate."
+            "help": "Rights of others to all that this publisher writes to ZooKeeper, scheme:id:permissions each as in "
+            "ha.zookeeper.acl: cdrwa for other publishers, r for proxies. All others have none, but a filter's "
+            "subscribers may read that filter. world:anyone:cdrwa leaves everything open. Requires zookeeper_sasl or "
+            "zookeeper_certificate."
         },
     )
     zookeeper_subscriber_id: str = field(
         default="",
         metadata={
-            "help": "How ZooKeeper knows a user of HDFS that may read a filter, scheme:id with {user} in it, such as "
+            "help": "ZooKeeper identity of an HDFS user that may read a filter, scheme:id with {user} in it, such as "
             "sasl:{user}@EXAMPLE.COM or x509:CN={user}. Empty: sasl:{user}@ with the realm of principal for "
             "zookeeper_sasl kerberos, sasl:{user} for digest."
         },

@@ -20,17 +20,18 @@ class BalancerSettings:
     real_ip_from: tuple[str, ...] = field(
         default=(),
         metadata={
-            "help": "Addresses and networks (10.0.0.0/8) of load balancers that are believed when they say who their "
-            "client is. From then on limits, logs, doas rules and X-Forwarded-For to the NameNode go by that address. "
-            "Empty: the client is who connects."
+            "help": "Addresses and networks (10.0.0.0/8) of load balancers that are trusted to send the address of "
+            "their client. Limits, logs, doas rules and X-Forwarded-For to the NameNode then use that address. Empty: "
+            "the client is the peer of the connection."
         },
     )
     real_ip_header: Literal["X-Forwarded-For", "proxy_protocol"] = field(
         default="X-Forwarded-For",
         metadata={
-            "help": "How the balancers of real_ip_from say it. X-Forwarded-For: in each request; of its addresses, the "
-            "last that is not in real_ip_from. proxy_protocol: once for each connection to listen or tls_listen, in a "
-            "header (PROXY protocol, version 1 or 2) with which each of their connections must begin then."
+            "help": "How the balancers of real_ip_from send their client's address. X-Forwarded-For: in each request; "
+            "the last address that is not in real_ip_from counts. proxy_protocol: once for each connection, in a "
+            "header (PROXY protocol, version 1 or 2) with which each of their connections to listen or tls_listen must "
+            "then begin."
         },
     )
 
