@@ -242,7 +242,7 @@ def chapters(system: System) -> tuple[Chapter, ...]:
     """Return the chapters of the story."""
     return (
         Chapter(
-            "A ticket, and what comes of it",
+            "A ticket and a cookie",
             f"{PRIVATE} is {OWNER}'s, mode 700. She asks the proxy over HTTPS, with a Kerberos ticket. The NameNode "
             f"checks it, proves its own name to her, and sets a cookie. With that she asks {_ASKED} times.",
             partial(_owner, system),
