@@ -181,12 +181,12 @@ class Wire(asyncio.Protocol):
                 self._ready.set_result(True)
             return
         reply = parse_reply(frame)
-        refusal = self._refusal(reply) if isinstance(reply, Refused) and reply.is_fatal else None
+        fatal = reply if isinstance(reply, Refused) and reply.is_fatal else None
         waiter = self._waiting.get(reply.call_id)
-        if isinstance(refusal, RpcUnavailableError | None) and waiter is not None and not waiter.done():
+        if (fatal is None or _is_too_busy(fatal)) and waiter is not None and not waiter.done():
             waiter.set_result(reply)
-        if refusal is not None:
-            raise refusal
+        if fatal is not None:
+            raise self._refusal(fatal)  # kept in no variable: I4
 
     def _answer(self, token: "asyncio.Future[bytes]") -> None:
         """Continue the handshake with the token that it waited for."""
@@ -213,7 +213,7 @@ class Wire(asyncio.Protocol):
         if reply.detail == pb.FATAL_UNAUTHORIZED:
             advice = "" if self._handshake.auth_protocol == SASL_AUTH_PROTOCOL else SIMPLE_ADVICE
             return RpcAuthenticationError(self._address, reply.message, advice)
-        if verdict_of(reply.class_name) in _TOO_BUSY:
+        if _is_too_busy(reply):
             return RpcUnavailableError(
                 f"{self._address} closed the connection: {reply.message}", is_sent=True
             )
@@ -249,6 +249,10 @@ class Wire(asyncio.Protocol):
                 self._fail(exc)
                 return
         self._ping = self._loop.call_later(self._ping_interval_s, self._send_ping)
+
+
+def _is_too_busy(reply: Refused) -> bool:
+    return reply.detail != pb.FATAL_UNAUTHORIZED and verdict_of(reply.class_name) in _TOO_BUSY
 
 
 def _unraised(error: RpcError) -> RpcError:
