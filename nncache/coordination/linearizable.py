@@ -178,7 +178,7 @@ class LinearizableZnodes:
             raise ConnectionLostError("ZooKeeper does not answer") from late
 
     async def _follow(self, read: Callable[[], Awaitable[_T]]) -> _T | None:
-        """Read by a call of its own, sent after the next sync."""
+        """Read by a call of its own, sent after the next sync. A refusal counts only where a reply would."""
         found: list[_T] = []
         refusals: list[ZnodeError] = []
         is_leader = self._next is None

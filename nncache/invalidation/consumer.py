@@ -58,9 +58,9 @@ class Consumer:
         K1  The cache's stream is open only inside a run, and is opened after the run's first position is known: a
             reply requested after `open_stream` is newer than the position, so a later change of it will be yielded.
             A reply requested earlier may have changed before the position: it cannot be kept.
-        K2  One task applies the items in order, without an await within an item: `cover` is called only when
-            everything yielded before has been applied. Filters are the exception: they change in steps within the
-            item, and the set after each step is one that may be in force.
+        K2  One task applies the items in order: `cover` is called only when everything yielded before has been
+            applied. A large item is applied in steps; after each step of a change of filters, the set is one that may
+            be in force.
         K3  The end of a run, whatever its cause, closes the cache's stream (GapFlush); `run` ends only if cancelled.
     """
 
