@@ -5,6 +5,7 @@ Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). So a singl
 holders get equal shares, and while there are few holders a new one always finds a free unit.
 """
 
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv6Address
 from typing import Final
 
@@ -103,6 +104,7 @@ def without_mapping(address: str) -> str:
     return address.removeprefix(_MAPPED) if "." in address else address
 
 
+@lru_cache(4_096)  # of one client's connections and calls, one after the other
 def holder_of(address: str) -> str:
     """Return the holder's name of a client's address: for IPv6 its /64 network."""
     if ":" not in (address := without_mapping(address)):

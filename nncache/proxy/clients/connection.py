@@ -165,7 +165,7 @@ class ClientConnection(asyncio.Protocol):
         """Serve the client of this transport."""
         self.transport, self.holder, self.peer = transport, holder, peer
         self._used_at = self._loop.time()
-        self._owner.idle.begin(self._check_idle, self._loop)
+        self._owner.idle.begin(self, self._loop)
 
     def reject(self, transport: asyncio.Transport, holder: str, peer: str, *, may_stay: bool) -> None:
         """Refuse the client's first request; without `may_stay`, close the connection immediately."""
@@ -218,8 +218,8 @@ class ClientConnection(asyncio.Protocol):
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - asyncio's port
         """End everything that belongs to the connection."""
         self.transport = None
-        self._owner.idle.end(self._check_idle)
-        self._owner.closed.end(self.end)
+        self._owner.idle.end(self)
+        self._owner.closed.end(self)
         for timer in (self._timer, self._head_timer):
             if timer is not None:
                 timer.cancel()
@@ -233,7 +233,8 @@ class ClientConnection(asyncio.Protocol):
             held.abandon()
         if self._request is not None and self._request.body is not None and not self._request.has_arrived:
             self._request.body.fail(ClientGoneError("the client left before its body was complete"))
-        self._wake(ConnectionResetError("the client has left"))
+        if self._drained is not None:
+            self._wake(ConnectionResetError("the client has left"))
         if self.on_lost is not None:
             self.on_lost()
         self._owner.lost(self, is_admitted=self._is_admitted)
@@ -567,7 +568,7 @@ class ClientConnection(asyncio.Protocol):
         transport.close()
         if not self._is_closed and transport.get_write_buffer_size() > 0:
             self._is_closed = True
-            self._owner.closed.begin(self.end, self._loop)
+            self._owner.closed.begin(self, self._loop)
 
     def _watch_head(self) -> None:
         """Limit the time and the size of a head that is not complete."""
@@ -590,12 +591,13 @@ class ClientConnection(asyncio.Protocol):
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _check_idle(self) -> None:
+    def check_idle(self) -> None:
+        """Close the connection if it was idle for `idle_timeout_s`; else check it again later."""
         assert self.transport is not None
         is_idle = not (self._is_busy or self._incoming)
         idle_s = self._loop.time() - self._used_at if is_idle else 0.0
         if idle_s < self._limits.idle_timeout_s:
-            self._timer = self._loop.call_later(self._limits.idle_timeout_s - idle_s, self._check_idle)
+            self._timer = self._loop.call_later(self._limits.idle_timeout_s - idle_s, self.check_idle)
         elif self.transport.get_write_buffer_size():
             self.transport.abort()  # the client has not read for that long
         else:

@@ -90,8 +90,8 @@ class Server:
         self._fast_path = fast_path
         self._direct = direct
         self._limits = limits
-        self.idle = CommonTimeout(limits.idle_timeout_s)
-        self.closed = CommonTimeout(limits.body_timeout_s)
+        self.idle = CommonTimeout(limits.idle_timeout_s, ClientConnection.check_idle)
+        self.closed = CommonTimeout(limits.body_timeout_s, ClientConnection.end)
         self._open: set[ClientConnection] = set()
         self._endings = PacedWork(_close, ENDINGS_PER_ITERATION)
         self._arrivals = Arrivals()
@@ -99,8 +99,7 @@ class Server:
         self._catching_up: CatchingUp | Listener | None = None
         self.tls: TlsListener | None = None  # the port for TLS
         self._is_draining = False
-        self._all_left = asyncio.Event()  # no connection is open
-        self._all_left.set()
+        self._all_left = asyncio.Event()  # no connection is open, and the server stops
         self._connections = Shares(limits.max_connections)
         self._accepted = 0
         self._refused = 0
@@ -191,7 +190,8 @@ class Server:
             connection.drain_soon()  # held requests are answered when `Waits` stops
         try:
             async with asyncio.timeout(self._limits.drain_timeout_s):
-                await self._all_left.wait()
+                if self._connections.in_use:
+                    await self._all_left.wait()
         except TimeoutError:
             await self._cut_all()
         self.idle.close()
@@ -249,7 +249,6 @@ class Server:
         self._open.add(connection)
         if self._connections.take(holder):
             self._accepted += 1
-            self._all_left.clear()
             connection.serve(transport, holder, peer)
             return
         self._refused += 1
@@ -265,7 +264,7 @@ class Server:
             self._awaiting_refusal -= 1
             return
         self._connections.give_back(connection.holder)
-        if self._connections.in_use == 0:
+        if self._is_draining and not self._connections.in_use:
             self._all_left.set()
 
     def begin(self, request: Request) -> CallInFlight | RawResponse | None:

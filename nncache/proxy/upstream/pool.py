@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import operator
 import ssl
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
@@ -236,7 +237,7 @@ class Connections:
         self._limits = limits
         self._web = web
         self._clock = clock
-        self.late = CommonTimeout(REPLY_PATIENCE_S)
+        self.late = CommonTimeout[Callable[[], None]](REPLY_PATIENCE_S, operator.call)
         self.call_sent: CallSent | None = None
         self._lanes: dict[NameNode, _Lane] = {}
         self._lane_asked_last: _Lane | None = None

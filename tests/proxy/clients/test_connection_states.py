@@ -121,7 +121,7 @@ async def test_it_ends_when_it_was_idle_for_long() -> None:
     await until(lambda: transport.is_closed)
     transport.is_closed = False
     connection.data_received(GET)
-    connection._check_idle()  # noqa: SLF001 - the timer's own moment
+    connection.check_idle()
     assert (transport.is_closed, bool(transport.written)) == (False, True)
     connection.connection_lost(None)
     assert server.stats().connections_open == 0

@@ -135,7 +135,7 @@ async def test_a_call_may_take_longer_than_a_connection_may_be_idle() -> None:
     async with direct(says(LISTED), held) as (s, _), s.client() as client:
         await under_way(s, held, client)
         connection_of(s)._used_at = -1e9  # noqa: SLF001 - long ago
-        connection_of(s)._check_idle()  # noqa: SLF001 - the timer's own moment
+        connection_of(s).check_idle()
         held.goes_on.set()
         assert (await client.reply()).body == BODY
 
