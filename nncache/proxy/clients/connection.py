@@ -129,7 +129,7 @@ class ClientConnection(asyncio.Protocol):
         self._owner = owner
         self._fast_path = fast_path
         self._limits = limits
-        self._loop = asyncio.get_running_loop()
+        self._loop = owner.loop
         self.transport: asyncio.Transport | None = None
         self.holder = ""
         self.peer = peer

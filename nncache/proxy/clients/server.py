@@ -70,6 +70,7 @@ class Server:
     """The client side of the proxy.
 
     Attributes:
+        loop: the running event loop; to ask for it costs each connection a system call.
         traffic: counts requests that are refused before they reach the handler.
         idle: has each connection checked when it may have exceeded `idle_timeout_s`.
         closed: aborts a closed connection whose client does not read the last reply within `body_timeout_s`.
@@ -84,6 +85,7 @@ class Server:
         traffic: Traffic | None = None,
         balancers: Balancers | None = None,
     ) -> None:
+        self.loop = asyncio.get_running_loop()
         self._balancers = balancers  # None: no load balancer is trusted
         self.traffic = traffic or Traffic(time.monotonic)
         self._handler = handler
@@ -114,7 +116,7 @@ class Server:
         Raises:
             StartError: the address cannot be bound.
         """
-        loop, backlog = asyncio.get_running_loop(), self._limits.backlog
+        loop, backlog = self.loop, self._limits.backlog
         try:
             if self._balancers is not None and self._balancers.send_header:
                 listening = listening_socket(host, port, backlog=backlog)
@@ -130,9 +132,7 @@ class Server:
 
     async def _serve(self, accepted: socket.socket, client: str) -> None:
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: self.connection(client), accepted
-            )
+            await self.loop.connect_accepted_socket(lambda: self.connection(client), accepted)
         except OSError:  # the client has disconnected
             accepted.close()
 
