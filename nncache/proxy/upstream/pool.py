@@ -195,6 +195,7 @@ class _Lane:
     """The connections to one NameNode."""
 
     namenode: NameNode
+    address: tuple[str, int]  # of its web server
     permits: Permits  # for connections in use
     idle: list[Connection] = field(default_factory=list)  # the most recently used one last
     lent: set[Connection] = field(default_factory=set)
@@ -353,7 +354,8 @@ class Connections:
         if lane is None or lane.namenode is not namenode:
             lane = self._lanes.get(namenode)
             if lane is None:
-                lane = self._lanes[namenode] = _Lane(namenode, Permits(self._limits.upstream_connections))
+                permits = Permits(self._limits.upstream_connections)
+                lane = self._lanes[namenode] = _Lane(namenode, split_address(namenode.http), permits)
             self._lane_asked_last = lane
         return lane
 
@@ -389,15 +391,13 @@ class Connections:
 
     async def _open(self, namenode: NameNode, lane: _Lane) -> Connection:
         self._prune(lane, self._clock())
-        host, port = split_address(namenode.http)
         loop = asyncio.get_running_loop()
-        context = self._web.context
+        context, host = self._web.context, lane.address[0]
         try:
             async with asyncio.timeout(self._limits.upstream_connect_timeout_s):  # the handshake included
                 _, protocol = await loop.create_connection(
                     lambda: NameNodeProtocol(loop),
-                    host,
-                    port,
+                    *lane.address,
                     ssl=context,
                     server_hostname=None if context is None else host,
                 )
