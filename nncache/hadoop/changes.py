@@ -35,7 +35,7 @@ from nncache.hadoop.events import (
     XAttrNamespace,
 )
 from nncache.hadoop.filestatus import FileType
-from nncache.hadoop.paths import ROOT, SNAPSHOT, InvalidPathError, canonical
+from nncache.hadoop.paths import RESERVED, ROOT, SNAPSHOT, InvalidPathError, canonical, is_reserved
 
 # hdfs.erasurecoding.policy (SYSTEM) and hdfs.crypto.encryption.zone (RAW) show in statuses. Other attributes in the
 # NameNode's own two namespaces are rare, and are handled in the same way.
@@ -54,8 +54,13 @@ def changes_of_batch(batch: EventBatch) -> Iterator[tuple[int, Change]]:
 
 
 def changes_of_event(event: Event) -> tuple[Change, ...]:
-    """Return the changes of an event."""
+    """Return the changes of an event.
+
+    CONCAT alone logs its paths as its caller spelled them: "//.reserved/.inodes/ID" may be any path.
+    """
     try:
+        if not isinstance(event, Rename) and RESERVED in event.path and is_reserved(canonical(event.path)):
+            return (EverythingUnknown(f"event with an alias: {event.path!r}"),)
         return _changes_of_event(event)
     except InvalidPathError:
         return tuple(dict.fromkeys(_changes_at_odd_paths(event)))

@@ -33,6 +33,7 @@ _WEB_KEYS: Final[Mapping[bool, tuple[str, str]]] = {
 """With TLS or not: the key of the address, and its default."""
 
 _SHARED_EDITS_KEY: Final = "dfs.namenode.shared.edits.dir"
+_RESOLVED_KEY: Final = "dfs.namenode.edits.qjournals.resolution-enabled"
 _JOURNALNODE_PORT: Final = 8485
 
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::", "0:0:0:0:0:0:0:0"})  # noqa: S104 - not listened on: recognised
@@ -78,10 +79,13 @@ def parse_quorum_journal(key: str, uri: str) -> QuorumJournal:
 
 
 def configured_journal(values: Configuration, nameservice: str) -> str:
-    """Return the URI of the journal that the NameNodes of a nameservice share; "" if it is not on JournalNodes.
+    """Return the URI of the journal that the NameNodes of a nameservice share; "" if it does not name JournalNodes.
 
-    DFSUtil.setGenericConf: the key with the most specific suffix has precedence.
+    DFSUtil.setGenericConf: the key with the most specific suffix has precedence. A name that stands for several
+    JournalNodes would be taken for a single one, which is the majority of itself.
     """
+    if (values.get(_RESOLVED_KEY) or "").lower() == "true":
+        return ""
     ids = values.names(f"dfs.ha.namenodes.{nameservice}")
     suffixes = (*(f".{nameservice}.{each}" for each in ids), f".{nameservice}", "")
     uri = next((found for each in suffixes if (found := values.get(_SHARED_EDITS_KEY + each))), "")

@@ -48,6 +48,11 @@ EVENTS: list[tuple[Event, str, str]] = [
     # not in the table: unreadable paths, and non-canonical ones
     (Unlink("d/p"), "everything", "- | -"),
     (Rename("/d/s", ""), "vanished /d/s, everything", "/d /d/s | /d/s"),
+    # aliases, which a NameNode logs for a CONCAT that names its files by them behind two slashes
+    (Append("//.reserved/.inodes/16441"), "everything", "- | -"),
+    (Unlink("//.reserved/raw/d/p"), "everything", "- | -"),
+    (Close("//.reserved/.inodes/16441"), "everything", "- | -"),
+    (Unlink("/.reserved2"), "vanished /.reserved2", "/ /.reserved2 | /.reserved2"),
     # a name with a NUL, which any user can create over RPC: no cached path has such an ancestor
     (Create(kind=FileType.DIRECTORY, path="/d/x\0y"), "touched /d", "/d | -"),
     (Create(kind=FileType.FILE, path="/d//e/\0/p"), "touched /d/e", "/d/e | -"),

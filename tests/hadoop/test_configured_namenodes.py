@@ -236,3 +236,13 @@ def test_the_journal_of_a_nameservice(suffix: str, uri: str, found: str) -> None
         configured_journal(Configuration({**PAIR, f"dfs.namenode.shared.edits.dir{suffix}": uri}, {}), "ns1")
         == found
     )
+
+
+def test_one_name_for_several_journalnodes_is_no_journal() -> None:
+    """One of them would be a majority, and a publisher would publish what the log may not keep."""
+    keys = {
+        **PAIR,
+        "dfs.namenode.shared.edits.dir": "qjournal://journal/ns1",
+        "dfs.namenode.edits.qjournals.resolution-enabled": "true",
+    }
+    assert not configured_journal(Configuration(keys, {}), "ns1")

@@ -144,7 +144,6 @@ class PendingBatch:
         for txid, change in narrow(changes_of_batch(batch), self._globs):
             self._digest.add(txid, change)
             concerns = True
-        for change in batch.changes:
             if isinstance(change, EverythingUnknown):
                 self._miss(batch, change.reason)
         for name, found in matched(batch, self._globs).items():

@@ -168,10 +168,10 @@ class Writes:
         self.settled += bool(changes)
 
     async def _await_events(self) -> None:
-        """Wait until all changes acknowledged by now are applied, or until the gate must have closed."""
+        """Wait until changes acknowledged by now are applied, the gate must have closed, or nothing is cached."""
         self.left_to_events += 1
         began, gate = self._clock(), self._cache.gate
-        while gate.fresh_as_of < began:
+        while gate.fresh_as_of < began and self._cache.term is not None:
             left_s = gate.max_staleness_s - (self._clock() - began)
             if left_s < 0:
                 return

@@ -116,6 +116,15 @@ def test_an_unknown_transaction_is_missed_by_all_filters() -> None:
     }
 
 
+def test_an_event_that_names_an_alias_is_missed_by_all() -> None:
+    """GapFlush: a CONCAT of files by their inodes may concern any filter."""
+    made = pending(f="/a", g="/b")
+    made.add(read(12, batch(11, "/a"), batch(12, "//.reserved/.inodes/16441")))
+    publication = taken(made)
+    assert publication.filters == {"f": Events((batch(11, "/a"),))}
+    assert {name: missed.first_txid for name, missed in publication.missed.items()} == {"f": 12, "g": 12}
+
+
 def test_what_a_filter_has_already_is_left_out() -> None:
     """After a crash between a filter's records and those for caches, the replay is for caches only (idempotent)."""
     made = pending(10, since=12, f="/a")

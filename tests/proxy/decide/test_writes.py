@@ -109,6 +109,25 @@ async def test_what_no_event_tells_in_time_is_not_served() -> None:
         assert s.is_hit("/w/f")  # the event would have removed it
 
 
+async def test_nothing_is_waited_for_while_the_stream_is_closed() -> None:
+    """Nothing is cached then, and events from before it opens again do not come."""
+    async with fixture() as s:
+        s.clock.now += 0.1
+        first = s.write("DELETE", "/w/f?op=DELETE", ScriptedStreamer(script(None)))
+        await let_tasks_run()
+        assert not first.done()
+        s.cache.close_stream("another NameNode is active")
+        s.signal.moved(covered=False)
+        second = s.write("DELETE", "/w/f?op=DELETE", ScriptedStreamer(script(None)))
+        await let_tasks_run()
+        done = first.done(), second.done()
+        s.clock.now += 4.0
+        s.signal.moved(covered=False)
+        await first
+        await second
+        assert done == (True, True)
+
+
 @pytest.mark.parametrize(
     "target",
     [
