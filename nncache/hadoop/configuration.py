@@ -24,6 +24,7 @@ _MAX_INCLUDES: Final = 20  # nested; Hadoop's only limit is its stack
 _REFERENCE: Final = re.compile(r"\$\{([^}$ ]+)\}")
 _ENVIRONMENT: Final = re.compile(r"env\.([^:-]*)(?:(:?-)(.*))?", re.DOTALL)
 _INCLUDE: Final = "{http://www.w3.org/2001/XInclude}include"
+_FILE_URL: Final = re.compile(r"^file:(//)?")
 _FALLBACK: Final = "{http://www.w3.org/2001/XInclude}fallback"
 
 # HdfsConfiguration.addDeprecatedKeys and Configuration's own: the keys that locate a NameNode.
@@ -63,7 +64,7 @@ class Configuration:
         values = dict[str, str]()
         final = set[str]()
         for file in files:
-            if not file.exists():
+            if not is_there(file):
                 continue
             for found in _properties(_parse(file), file, 0):
                 name = _RENAMED.get(found.name, found.name)
@@ -117,6 +118,14 @@ class Configuration:
         return self._values.get(_RENAMED.get(reference, reference))
 
 
+def is_there(file: Path) -> bool:
+    """Return whether a file exists. One that may not be looked at counts as there: to read it says why."""
+    try:
+        return file.exists()
+    except OSError:
+        return True
+
+
 def _parse(file: Path) -> ET.Element:
     try:
         root = ET.parse(file).getroot()  # noqa: S314 - the operator's own file; expat bounds what entities grow to
@@ -165,8 +174,8 @@ def _included(element: ET.Element, file: Path, depth: int) -> Iterator[_Property
         return
     if depth >= _MAX_INCLUDES:
         raise BadConfigurationError(f"{file}: files include each other more than {_MAX_INCLUDES} deep")
-    included = file.parent / href.removeprefix("file://")
-    if included.exists():
+    included = file.parent / _FILE_URL.sub("", href)
+    if is_there(included):
         yield from _properties(_parse(included), included, depth + 1)
         return
     fallback = element.find(_FALLBACK)
