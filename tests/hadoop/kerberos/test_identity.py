@@ -59,6 +59,22 @@ def test_host_is_this_hosts_canonical_name(realm: KdcServer) -> None:
     assert made(KerberosSettings(ticket_cache="FILE:/c")).name == "the ticket in FILE:/c"
 
 
+async def test_a_host_without_its_name_at_the_start_gets_it_later(
+    realm: KdcServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a machine starts, its name server may not answer yet; then `getfqdn` returns the name without a domain."""
+    keytab = realm.keytab("HTTP/localhost")
+    keytab.chmod(0o400)
+    with monkeypatch.context() as booting:
+        booting.setattr(socket, "getfqdn", lambda: "short")
+        identity = identity_of(
+            KerberosSettings(principal=f"HTTP/_HOST@{REALM}", keytab=str(keytab)), time.monotonic
+        )
+        assert identity is not None
+    monkeypatch.setattr(socket, "getfqdn", lambda: "localhost")
+    await identity.initiator(Mechanism.KERBEROS, HANG_S)
+
+
 class Unfinished(Initiator):
     """Accepts any token, and is not complete after it."""
 
