@@ -253,7 +253,7 @@ class AdminServer:
 
     async def _index(self, request: web.Request) -> web.Response:  # aiohttp wants a coroutine, here and below
         rows = "".join(
-            f'<li><a href="{html.escape(page.link)}">{html.escape(page.link)}</a>: {html.escape(page.meaning)}</li>'
+            f'<li><a href="{html.escape(page.link[1:])}">{html.escape(page.link)}</a>: {html.escape(page.meaning)}</li>'
             for page in self._pages
         )
         title = html.escape(self._title)

@@ -117,7 +117,7 @@ async function look() {
   if (document.hidden || isAsking) return;
   isAsking = true;
   try {
-    show(await ask("/status"));
+    show(await ask("status"));
     heard = Date.now() / 1000;
     at("silence").hidden = true;
   } catch (error) {

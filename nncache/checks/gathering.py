@@ -94,7 +94,7 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
     return replace(
         facts,
         host=host,
-        journalnodes=await _in_time(_journalnodes(facts, identity, web), None, THEN_S),
+        journalnodes=await _journalnodes(facts, identity, web),
         directory=await _in_time(
             _directory(facts), f"{subject.edits_dir}: no answer in {THEN_S:g} s", THEN_S
         ),
@@ -190,7 +190,7 @@ async def _journalnodes(
     answer = facts.found(namenode).answer
     if answer is None or answer.namespace is None:
         return None
-    rpc = NameNodeRpc(namenode.rpc, facts.subject.user, identity=identity)
+    rpc = NameNodeRpc(namenode.rpc, facts.subject.user, timeout_s=ANSWER_S, identity=identity)
     try:
         storage = await rpc.namespace_id(), answer.namespace.cluster_id
     except HadoopError:
@@ -198,8 +198,9 @@ async def _journalnodes(
     finally:
         await rpc.close()
     addresses = access.journal.addresses
-    found = await asyncio.gather(*(ask_journalnode(access, each, storage) for each in addresses))
-    return dict(zip(addresses, found, strict=True))
+    silent = JournalNodeFound(trouble=f"no answer in {THEN_S:g} s")
+    asked = (_in_time(ask_journalnode(access, each, storage), silent, THEN_S) for each in addresses)
+    return dict(zip(addresses, await asyncio.gather(*asked), strict=True))
 
 
 async def _directory(facts: Facts) -> str | None:

@@ -1,6 +1,7 @@
 """The entry point of the command line: run the command, and print the errors of a start."""
 
 import io
+import os
 import sys
 from typing import NoReturn
 
@@ -11,6 +12,7 @@ from nncache.logs import one_line
 
 def main() -> NoReturn:
     """Run the command line. Each fault of a start is one line on standard error."""
+    _open_what_is_closed()
     _escape_what_has_no_code(sys.stdout)
     _escape_what_has_no_code(sys.stderr)
     try:
@@ -20,6 +22,14 @@ def main() -> NoReturn:
             sys.stderr.write(f"nncache: {one_line(line)}\n")
         sys.exit(error.exit_code)
     sys.exit(0)
+
+
+def _open_what_is_closed() -> None:
+    """Open /dev/null as each standard stream that is closed: a connection would get its number, and what is written."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w"))
 
 
 def _escape_what_has_no_code(stream: object) -> None:

@@ -179,7 +179,7 @@ def read_file(file: str) -> tuple[FileEntry, ...]:
     name = "standard input" if file == STANDARD else file
     try:
         data = sys.stdin.buffer.read() if file == STANDARD else Path(file).read_bytes()
-        return parse_filters(data.decode())
+        return parse_filters(data.decode("utf-8-sig"))  # Windows editors put a BOM before it
     except OSError as error:
         raise ConfigurationError(f"{name}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

@@ -35,6 +35,9 @@ MAX_IN_FLIGHT: Final = 64
 GRACE_S: Final = 1.0
 """Time for ZooKeeper to confirm the end of a session."""
 
+STOP_AGAIN_S: Final = 0.25
+"""Time between two attempts to start the thread that stops a client."""
+
 RETRY_FIRST_S: Final = 0.1
 RETRY_MOST_S: Final = 0.25
 """Seconds between two connection attempts, plus or minus two fifths (KazooRetry.max_jitter)."""
@@ -194,7 +197,13 @@ class Client:
             self._interruption = self._loop.call_later(GRACE_S, self._handler.interrupt)
         else:
             self._handler.interrupt()
-        threading.Thread(target=self._stop, name="zookeeper-stop", daemon=True).start()
+        self._begin_to_stop()
+
+    def _begin_to_stop(self) -> None:
+        try:
+            threading.Thread(target=self._stop, name="zookeeper-stop", daemon=True).start()
+        except RuntimeError:  # the process may have no more threads; until it has, this client stays open
+            self._loop.call_later(STOP_AGAIN_S, self._begin_to_stop)
 
     async def wait_closed(self) -> None:
         """Wait until all resources are released; call `retire` first."""

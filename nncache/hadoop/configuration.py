@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
+from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree as ET
 
 from nncache.hadoop.errors import HadoopError
@@ -23,8 +24,6 @@ _MAX_SUBSTITUTIONS: Final = 20  # Configuration.MAX_SUBST
 _MAX_INCLUDES: Final = 20  # nested; Hadoop's only limit is its stack
 _REFERENCE: Final = re.compile(r"\$\{([^}$ ]+)\}")
 _ENVIRONMENT: Final = re.compile(r"env\.([^:-]*)(?:(:?-)(.*))?", re.DOTALL)
-_INCLUDE: Final = "{http://www.w3.org/2001/XInclude}include"
-_FALLBACK: Final = "{http://www.w3.org/2001/XInclude}fallback"
 
 # HdfsConfiguration.addDeprecatedKeys and Configuration's own: the keys that locate a NameNode.
 _RENAMED: Final[Mapping[str, str]] = {
@@ -63,7 +62,7 @@ class Configuration:
         values = dict[str, str]()
         final = set[str]()
         for file in files:
-            if not file.exists():
+            if not is_there(file):
                 continue
             for found in _properties(_parse(file), file, 0):
                 name = _RENAMED.get(found.name, found.name)
@@ -117,6 +116,14 @@ class Configuration:
         return self._values.get(_RENAMED.get(reference, reference))
 
 
+def is_there(file: Path) -> bool:
+    """Return whether a file exists. One that may not be looked at counts as there: to read it says why."""
+    try:
+        return file.exists()
+    except OSError:
+        return True
+
+
 def _parse(file: Path) -> ET.Element:
     try:
         root = ET.parse(file).getroot()  # noqa: S314 - the operator's own file; expat bounds what entities grow to
@@ -124,6 +131,8 @@ def _parse(file: Path) -> ET.Element:
         raise BadConfigurationError(f"{file}: {error.strerror or error}") from error
     except (ET.ParseError, ValueError) as error:
         raise BadConfigurationError(f"{file}: is not XML: {error}") from error
+    for each in root.iter():  # Hadoop goes by local names: the namespace of an include may be any
+        each.tag = each.tag.rpartition("}")[2]
     if root.tag != "configuration":
         raise BadConfigurationError(f"{file}: begins with <{root.tag}>; it must begin with <configuration>")
     return root
@@ -137,7 +146,7 @@ def _properties(element: ET.Element, file: Path, depth: int) -> Iterator[_Proper
                     yield found
             case "configuration":
                 yield from _properties(child, file, depth)
-            case tag if tag == _INCLUDE:
+            case "include":
                 yield from _included(child, file, depth)
             case _:
                 pass
@@ -165,11 +174,11 @@ def _included(element: ET.Element, file: Path, depth: int) -> Iterator[_Property
         return
     if depth >= _MAX_INCLUDES:
         raise BadConfigurationError(f"{file}: files include each other more than {_MAX_INCLUDES} deep")
-    included = file.parent / href.removeprefix("file://")
-    if included.exists():
+    included = file.parent / (unquote(urlsplit(href).path) if href.startswith("file:") else href)
+    if is_there(included):
         yield from _properties(_parse(included), included, depth + 1)
         return
-    fallback = element.find(_FALLBACK)
+    fallback = element.find("fallback")
     if fallback is None:
         raise BadConfigurationError(f"{file}: includes {href}, which is not there, and has no xi:fallback")
     yield from _properties(fallback, file, depth)

@@ -95,7 +95,8 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "cache.forgotten",
         "cache_forgotten",
         "removals",
-        "Removals of an entry, a grant, a whole subtree or a caller's rights.",
+        "Removals of an entry, a grant, a whole subtree or a caller's rights, for any reason: a change, expiry or lack "
+        "of memory (nncache_cache_evictions_total).",
     ),
     counter("cache.flushes", "cache_flushes", "flushes", "Flushes of the whole cache."),
     counter(

@@ -11,11 +11,11 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """Values that change when a file is replaced or rewritten; zeros if the file cannot be read."""
+    """Values that change when a file is replaced or rewritten, or gets another mode or owner; zeros without a file."""
 
     inode: int = 0
     size_bytes: int = 0
-    modified_ns: int = 0
+    changed_ns: int = 0  # of its content or of its inode (st_ctime)
 
 
 def state_of(path: str) -> FileState:
@@ -24,7 +24,7 @@ def state_of(path: str) -> FileState:
         found = Path(path).stat()
     except OSError:
         return FileState()
-    return FileState(found.st_ino, found.st_size, found.st_mtime_ns)
+    return FileState(found.st_ino, found.st_size, found.st_ctime_ns)
 
 
 def fault_of(path: str, what: str) -> str:

@@ -75,7 +75,7 @@ class Registration:
         self._daemon = daemon
         self._session: Session | None = None  # while `run` runs
         self._registry: Registry | None = None  # while `run` runs
-        self._path: str | None = None  # of the entry; set before the attempt to register
+        self._at: RegisteredDaemon | None = None  # what the entry is of; set before the attempt to register
         self._is_withdrawn = False
         self._is_registered = False  # at the last check
         self._failures = 0
@@ -123,9 +123,10 @@ class Registration:
     async def withdraw(self) -> None:
         """Remove the entry for good, within WITHDRAW_S; log a warning if it could not be removed."""
         self._is_withdrawn = True
-        registry, path = self._registry, self._path
-        if registry is None or path is None:
+        registry, at = self._registry, self._at
+        if registry is None or at is None:
             return
+        path = at.path
         try:
             async with asyncio.timeout(WITHDRAW_S), self._writing:
                 await registry.delete(path, version=self._version)
@@ -142,11 +143,15 @@ class Registration:
     async def _registered(self, session: Session) -> bool:
         registry = self._registry
         assert registry is not None, "while it runs"
-        daemon = await on_daemon_thread(self._daemon, "registry_host")  # may ask a name server
-        self._path = daemon.path
+        before = self._at
+        daemon = before if before and "." in before.host else await self._described()
+        self._at = before if before and self._version is not None else daemon
         try:
             await session.wait_connected(self._zookeeper.zookeeper_session_timeout_s)
             async with self._writing:
+                if self._at.path != daemon.path and not self._is_withdrawn:
+                    await self._leave(registry, self._at.path)
+                    self._at, self._version = daemon, None
                 found = await _found(registry, daemon.path)
                 if not self._is_withdrawn and (found != daemon.record or self._version is None):
                     self._report_rival(daemon, found)
@@ -158,6 +163,17 @@ class Registration:
             _log.warning("not registered as %s, trying again in %g s: %s", daemon.path, AGAIN_S, error)
             return False
         return True
+
+    async def _described(self) -> RegisteredDaemon:
+        """Return the daemon as of now, whose host's name is not whole while no name server answers."""
+        return await on_daemon_thread(self._daemon, "registry_host")
+
+    async def _leave(self, registry: Registry, path: str) -> None:
+        """Remove the entry under a former name, unless another daemon has replaced it."""
+        try:
+            await registry.delete(path, version=self._version)
+        except RegistryError as error:
+            _log.warning("left %s in the service registry: %s", path, error)
 
     def _report_rival(self, daemon: RegisteredDaemon, found: ServiceRecord | None) -> None:
         """Log that another daemon has replaced the entry, once for each record of it."""

@@ -281,7 +281,7 @@ def _read(config: Path) -> dict[str, object]:
     """Return the keys of the file."""
     text = ""
     try:
-        text = config.read_text(encoding="utf-8")
+        text = config.read_text(encoding="utf-8-sig")  # Windows editors put a BOM before it
         table: dict[str, object] = tomllib.loads(text)
     except OSError as error:
         raise ConfigurationError(f"{config}: {error.strerror or error}") from error

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from nncache.errors import ConfigurationError
-from nncache.hadoop.configuration import RESOURCES, BadConfigurationError, Configuration
+from nncache.hadoop.configuration import RESOURCES, BadConfigurationError, Configuration, is_there
 from nncache.hadoop.configured_namenodes import (
     configured_journal,
     configured_namenodes,
@@ -92,7 +92,7 @@ def _directory(
         ConfigurationError: the directory holds no configuration, and it was given or is needed.
     """
     directory = str(given.get(_DIRECTORY, HadoopConfSettings().hadoop_conf_dir))
-    if not directory or any(file.exists() for file in _files(directory, resources)):
+    if not directory or any(is_there(file) for file in _files(directory, resources)):
         return directory
     rule = f"must hold {' or '.join(resources)}"
     if _DIRECTORY in given:

@@ -55,22 +55,30 @@ class ServerCertificate:
         """
         self.files = files
         self._states = files.states
+        self._fault = ""  # of the last reload; "" if it has succeeded
         self.context, self.ends_at = _load(files)
         self.reloads = 0
         self.failed_reloads = 0
 
     def look(self) -> None:
-        """Reload the files if they have changed. A failure is logged once for each change."""
-        states = self.files.states
-        if states == self._states:
+        """Reload the files if they have changed, or if that has failed. A failure is logged once for each change.
+
+        What was wrong may be this host's clock or a want of files, which changes nothing about them.
+        """
+        states, fault = self.files.states, self._fault
+        is_new = states != self._states
+        if not is_new and not fault:
             return
         self._states = states
         try:
             self.context, self.ends_at = _load(self.files)
         except StartError as error:
-            self.failed_reloads += 1
-            _log.warning("keeping the previous certificate: %s", error)
+            self._fault = str(error)
+            if is_new or self._fault != fault:
+                self.failed_reloads += 1
+                _log.warning("keeping the previous certificate: %s", error)
         else:
+            self._fault = ""
             self.reloads += 1
             _log.info("a new certificate is in use: %s", self.files.certificate)
 

@@ -79,7 +79,7 @@ def test_without_a_script_the_state_is_there(publisher: Publisher) -> None:
     ((_, _, page),) = fetched(publisher.admin, "/")
     assert "publishing 1 filters up to transaction" in text_of(page, "state")
     (fallback,) = re.findall("<noscript>(.*?)</noscript>", page, re.DOTALL)
-    assert '<a href="/status">/status</a>, as JSON' in fallback
+    assert '<a href="status">/status</a>, as JSON' in fallback
 
 
 async def test_the_keyboard_reaches_what_can_be_done(publisher: Publisher, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_without_a_script_the_state_is_there(proxy: Proxy) -> None:
     ((_, _, page),) = fetched(proxy.admin, "/")
     assert f"active NameNode: {proxy.readiness()['active']}; gate: open" in text_of(page, "state")
     (fallback,) = re.findall("<noscript>(.*?)</noscript>", page, re.DOTALL)
-    assert '<a href="/status">/status</a>, as JSON' in fallback
+    assert '<a href="status">/status</a>, as JSON' in fallback
 
 
 ASKED_SO_OFTEN = (

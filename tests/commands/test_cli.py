@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,3 +36,33 @@ def test_a_name_that_the_terminal_cannot_show_is_escaped(encoding: str, shown: b
     done = subprocess.run([sys.executable, "-c", SAY], env=environ, capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, shown), done.stderr
     assert done.stderr == "err-\U0001f600\n".encode(encoding, "backslashreplace")
+
+
+SERVE = """
+import sys
+from nncache.commands.cli import main
+from nncache.commands.group import nncache
+
+@nncache.command()
+def serve():
+    import socket
+    from nncache.daemons.daemon import run_until_signal
+
+    async def serve(signals):
+        with open(sys.argv[2], "w") as seen, socket.socket() as connection:
+            print("to nobody")
+            seen.write(str(connection.fileno() > 2))
+
+    run_until_signal(serve, "x")
+
+serve.params.append(__import__("click").Argument(["file"], expose_value=False))
+sys.argv[1:] = ["serve", *sys.argv[1:]]
+main()
+"""
+
+
+def test_a_daemon_runs_without_standard_streams(tmp_path: Path) -> None:
+    """As some scripts of init start one. No connection gets their numbers, to which libraries write errors."""
+    words = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", SERVE, str(tmp_path / "seen")]
+    assert subprocess.run(words, check=False).returncode == 0
+    assert (tmp_path / "seen").read_text() == "True"

@@ -476,6 +476,14 @@ def test_a_file_that_cannot_be_read_is_named(
         read_file(str(file))
 
 
+def test_a_file_of_windows_means_the_same(tmp_path: Path) -> None:
+    """Its editors put a byte order mark before the first entry, and end lines with CRLF."""
+    plain, windows = tmp_path / "plain.toml", tmp_path / "windows.toml"
+    plain.write_text(FILE)
+    windows.write_bytes(b"\xef\xbb\xbf" + FILE.replace("\n", "\r\n").encode())
+    assert read_file(str(windows)) == read_file(str(plain))
+
+
 def test_a_place_that_cannot_be_written_is_named(command: Command, tmp_path: Path) -> None:
     """The exit code is 2."""
     result = command.run("export", str(tmp_path / "none" / "f.toml"))

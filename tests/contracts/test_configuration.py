@@ -47,8 +47,9 @@ class Drawing:
         if self._rng.random() < 0.3:
             fallback = f"<xi:fallback>{self._property()}</xi:fallback>" if self._rng.random() < 0.7 else ""
             href = included if self._rng.random() < 0.6 or not fallback else "none.xml"
+            xi = XI if self._rng.random() < 0.5 else XI.replace("2001", "2003")
             parts.insert(
-                self._rng.randrange(len(parts) + 1), f'<xi:include {XI} href="{href}">{fallback}</xi:include>'
+                self._rng.randrange(len(parts) + 1), f'<xi:include {xi} href="{href}">{fallback}</xi:include>'
             )
         return site(*parts)
 

@@ -231,6 +231,23 @@ async def test_of_a_client_half_made_nothing_stays_open(
     assert [each.fileno() for each in made] == [-1] * (2 if wanting == "create_socket_pair" else 4)
 
 
+async def test_a_client_is_closed_once_there_is_a_thread_for_it(
+    link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To be without one, because of a limit of processes, neither ends the daemon's stop nor leaves a session."""
+    start, refused = threading.Thread.start, list[str]()
+
+    def scarce(thread: threading.Thread) -> None:
+        if thread.name == "zookeeper-stop" and not refused:
+            refused.append(thread.name)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", scarce)
+    await link.connection.close()
+    assert (refused, link.server.closed) == (["zookeeper-stop"], [0xA1])
+
+
 async def test_a_session_given_up_that_cannot_be_closed_costs_no_connection(
     link: Link, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

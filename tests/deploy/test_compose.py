@@ -1,7 +1,10 @@
 """compose.yaml, the image and the provisioning. No container engine runs here, so the names in them are checked."""
 
+import asyncio
 import json
+import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,10 +13,13 @@ import click
 import pytest
 import yaml
 
+from nncache.admin.server import AdminServer, Page, as_json
 from nncache.commands.group import nncache
+from nncache.net.endpoint import ListenAddress
 from nncache.settings.commands import FORMS
 from tests.house.test_packages import TOOLS
 from tests.house.tree import ROOT
+from tests.processes import free_address
 
 DEPLOY = ROOT / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
@@ -117,6 +123,22 @@ def test_the_image_asks_whether_it_lives() -> None:
     for each in DAEMONS.values():
         asked = {"NNCACHE_ADMIN_PORT": ports["proxy"]} | each["environment"]
         assert asked["NNCACHE_ADMIN_PORT"] == flag(each, "admin").rpartition(":")[2]
+
+
+async def test_the_images_question_takes_no_proxy() -> None:
+    """Docker sets HTTP_PROXY in containers where its own configuration names a proxy, which knows no loopback."""
+    (words,) = re.findall(r"^HEALTHCHECK .* CMD (.*)$", IMAGE, re.MULTILINE)
+    _, *arguments = json.loads(words)
+    async with AdminServer(ListenAddress("127.0.0.1", 0), [ALIVE], str) as server:
+        environ = os.environ | {
+            "NNCACHE_ADMIN_PORT": str(server.address.port),
+            "http_proxy": f"http://{free_address()}",
+        }
+        asking = await asyncio.create_subprocess_exec(sys.executable, *arguments, env=environ)
+        assert await asking.wait() == 0
+
+
+ALIVE = Page("/health", "the process lives", lambda _: as_json({"alive": True}))
 
 
 def _default_port(form: Any) -> str:

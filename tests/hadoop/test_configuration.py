@@ -89,15 +89,29 @@ def test_other_files_are_included(tmp_path: Path) -> None:
     (tmp_path / "more" / "b.xml").write_text(site(prop("b", "2"), f'<xi:include {XI} href="c.xml"/>'))
     (tmp_path / "more" / "c.xml").write_text(site(prop("c", "3")))
     (tmp_path / "d.xml").write_text(site(prop("d", "4")))
+    (tmp_path / "g g.xml").write_text(site(prop("g", "7")))
     text = site(
         f'<xi:include {XI} href="more/b.xml"/>',
         f'<xi:include {XI} href="file://{tmp_path}/d.xml"/>',
+        f'<xi:include {XI} href="file:{tmp_path}/g%20g.xml"/>',  # as Java writes it
         f'<xi:include {XI} href="none.xml"><xi:fallback>{prop("e", "5")}</xi:fallback></xi:include>',
         f'<xi:include {XI} href="d.xml"><xi:fallback>{prop("f", "6")}</xi:fallback></xi:include>',
         f"<xi:include {XI}/>",
     )
     found = read(tmp_path, text)
-    assert [found.get(name) for name in "bcdef"] == ["2", "3", "4", "5", None]
+    assert [found.get(name) for name in "bcdefg"] == ["2", "3", "4", "5", None, "7"]
+
+
+@pytest.mark.parametrize("namespace", ["", "xmlns='http://www.w3.org/2003/XInclude'"])
+def test_an_include_may_be_of_any_namespace(tmp_path: Path, namespace: str) -> None:
+    """Hadoop 3 goes by the local name: such files of a cluster work (tests/contracts/test_configuration.py)."""
+    (tmp_path / "b.xml").write_text(site(prop("b", "2")))
+    fallback = f"<fallback>{prop('c', '3')}</fallback>"
+    text = site(
+        f'<include {namespace} href="b.xml"/><include {namespace} href="none.xml">{fallback}</include>'
+    )
+    found = read(tmp_path, text)
+    assert [found.get(name) for name in "bc"] == ["2", "3"]
 
 
 def test_a_file_that_is_not_there_says_nothing(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_whose_clients_these_are(more: dict[str, str], nameservice: str) -> None
         ),
         (
             {"dfs.http.policy": "https"},
-            "dfs.http.policy: https: must be one of HTTP_ONLY, HTTP_AND_HTTPS, HTTPS",
+            "dfs.http.policy: HTTPS: must be one of HTTP_ONLY, HTTP_AND_HTTPS, HTTPS",
         ),
         (
             {"dfs.ha.namenodes.ns1": "nn1,nn3"},
@@ -173,6 +173,7 @@ def test_a_configuration_without_anything_is_refused() -> None:
     ("policy", "wanted", "tls"),
     [
         ("HTTPS_ONLY", None, True),
+        ("https_only", None, True),  # HttpConfig.Policy.fromString
         ("HTTPS_ONLY", True, True),
         ("HTTP_AND_HTTPS", None, False),
         ("HTTP_AND_HTTPS", True, True),

@@ -14,10 +14,15 @@ from aiohttp.test_utils import TestServer
 
 from nncache.hadoop.errors import (
     DataNodeUnavailableError,
+    KerberosError,
     NoActiveNameNodeError,
     RemoteExceptionError,
     WebHdfsError,
 )
+from nncache.hadoop.kerberos.gss import KerberosTicket
+from nncache.hadoop.kerberos.identity import KerberosIdentity
+from nncache.hadoop.kerberos.threads import KdcThreads
+from nncache.hadoop.kerberos.tickets import CachedTickets
 from nncache.hadoop.namenodes.webhdfs_transport import WebHdfsTransport
 from nncache.testbed.certificates import Authority
 from nncache.testbed.ports import PortLease
@@ -141,6 +146,34 @@ async def test_a_write_that_may_have_been_carried_out_is_not_repeated() -> None:
         assert active.asked == 0
         assert await transport.ask("GET", TARGET) == b"done"
         assert active.asked == 1
+
+
+def without_a_ticket() -> KerberosIdentity:
+    """Return an identity that can log in nowhere."""
+
+    def read() -> KerberosTicket:
+        raise KerberosError("no ticket")
+
+    return KerberosIdentity("svc", CachedTickets(read, KdcThreads(), lambda: 0.0), may_fall_back=True)
+
+
+async def test_a_failed_login_at_one_namenode_leads_to_the_next() -> None:
+    """For example, its keytab is wrong. A write is not repeated: a server that is not believed may have carried it out.
+
+    The error of the last one is raised unchanged, since it says what to do.
+    """
+    locked, active = Server(Mood.LOCKED), Server(Mood.ACTIVE)
+    async with running(locked, active):
+        bases = [server.base for server in (locked, active)]
+        async with WebHdfsTransport(bases, 5.0, without_a_ticket()) as transport:
+            with pytest.raises(KerberosError, match="no ticket"):
+                await transport.ask("PUT", TARGET)
+            assert await transport.ask("GET", TARGET) == b"done"
+            assert await transport.ask("PUT", TARGET) == b"done"
+            active.mood = Mood.STANDBY
+            with pytest.raises(KerberosError, match=r"^no ticket$"):
+                await transport.ask("GET", TARGET)
+            assert (locked.asked, active.asked) == (3, 3)
 
 
 async def test_an_answer_that_counts_is_the_answer() -> None:

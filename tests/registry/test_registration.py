@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Create
 from nncache.registry import registration
 from nncache.registry.access import AccessPolicy
-from nncache.registry.daemon_record import PROXY, RegisteredDaemon
+from nncache.registry.daemon_record import PLACE, PROXY, RegisteredDaemon
 from nncache.registry.errors import NoRecordError, RegistryError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
@@ -63,11 +63,13 @@ class Fixture:
 
 
 @asynccontextmanager
-async def fixture(address: str, root: str | None = None) -> AsyncIterator[Fixture]:
+async def fixture(
+    address: str, root: str | None = None, daemon: Callable[[], RegisteredDaemon] = lambda: DAEMON
+) -> AsyncIterator[Fixture]:
     """Run a registration, in a registry of its own unless a root is given."""
     root = root or f"/registry-{uuid.uuid4().hex[:12]}"
     settings = ZooKeeperSettings(zookeeper=(address,))
-    made = Registration(settings, RegistrySettings(registry_root=root), boottime, None, lambda: DAEMON)
+    made = Registration(settings, RegistrySettings(registry_root=root), boottime, None, daemon)
     async with connected(address) as session, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(made.run())
         try:
@@ -143,6 +145,24 @@ async def test_what_another_daemon_has_bound_since_then_stays(
             assert "left /services/nncache/components/proxy-h-1 in the service registry" in caplog.text
             await after.registration.withdraw()
             await after.until(None)
+
+
+async def test_a_name_server_that_fails_leaves_no_second_entry(
+    zookeeper_server: ZooKeeperServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it fails, this machine's name has no domain. The whole name replaces that, and then stays."""
+    monkeypatch.setattr(registration, "LOOK_S", 0.05)
+    whole = replace(DAEMON, host="h.example")
+    hosts = iter([DAEMON, whole])
+    async with fixture(zookeeper_server.address, daemon=lambda: next(hosts, DAEMON)) as made:
+        await made.until(DAEMON.record)
+        await made.until(None)
+        for _ in range(10):  # it checks in between
+            await asyncio.sleep(registration.LOOK_S)
+        assert await made.registry.list(PLACE) == ("proxy-h-example-1",)
+        assert await made.registry.resolve(whole.path) == whole.record
+        await made.registration.withdraw()
+        assert await made.registry.list(PLACE) == ()
 
 
 async def test_a_registry_that_was_wiped_gets_the_entry_again(registered: Fixture) -> None:

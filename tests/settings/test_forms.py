@@ -50,6 +50,14 @@ def test_a_flag_wins_over_the_file(tmp_path: Path) -> None:
     assert (filled.engine.power_w, filled.engine.glob, filled.wheels.wheels) == (7, ("/a", "/b"), 3)
 
 
+def test_a_file_of_windows_is_read(tmp_path: Path) -> None:
+    """Its editors put a byte order mark before the first key, and end lines with CRLF."""
+    config = tmp_path / "car.toml"
+    config.write_bytes(b"\xef\xbb\xbfwheels = 3\r\npower_w = 7\r\n")
+    filled = CAR.fill_in(config, {}).settings
+    assert (filled.wheels.wheels, filled.engine.power_w) == (3, 7)
+
+
 def test_keys_of_others_mean_nothing_here(tmp_path: Path) -> None:
     """Their values are not checked; the other command does that."""
     config = write(tmp_path, 'wings = "?"\nwheels = 3\n')

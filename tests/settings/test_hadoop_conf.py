@@ -264,3 +264,15 @@ def test_a_wrong_registry_value_is_named_with_its_directory(yarn: Path, tmp_path
     expected = f"hadoop_conf_dir: {empty}: must hold core-site.xml or yarn-site.xml"
     with pytest.raises(ConfigurationError, match=re.escape(expected)):
         load_settings(REGISTRY, None, {"hadoop_conf_dir": str(empty)})
+
+
+@pytest.mark.parametrize("is_in", ["flags", "environment"])
+def test_a_directory_that_may_not_be_looked_at_is_named(monkeypatch: pytest.MonkeyPatch, is_in: str) -> None:
+    """Such as one of mode 0750 that another group has: the error is the system's. Here its name is too long."""
+    flags, directory = dict[str, object](), f"/{'x' * 300}"
+    if is_in == "flags":
+        flags["hadoop_conf_dir"] = directory
+    else:
+        monkeypatch.setenv("HADOOP_CONF_DIR", directory)
+    with pytest.raises(ConfigurationError, match=f"{directory}/core-site.xml: File name too long"):
+        load_settings(PROXY, None, flags)

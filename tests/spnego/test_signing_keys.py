@@ -57,6 +57,16 @@ def test_one_that_cannot_be_used_changes_nothing(
     assert SECOND.decode() not in line
 
 
+def test_one_that_was_refused_is_taken_once_its_mode_is_right(file: Path) -> None:
+    """The operator does what the log says, which changes no content."""
+    keys = SigningKeys(str(file))
+    replace(file, SECOND, 0o644)
+    keys.look()
+    file.chmod(0o600)
+    keys.look()
+    assert keys.keys.keys == (SECOND,)
+
+
 @pytest.mark.parametrize(
     ("text", "mode"), [(b"", 0o600), (b"short", 0o600), (SECOND, 0o644), (SECOND, 0o640)]
 )

@@ -1,5 +1,6 @@
 """The proxy's certificate: what is refused at the start, and how a new one is loaded."""
 
+import errno
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -109,3 +110,27 @@ def test_a_new_one_is_taken_up_and_a_bad_one_is_not(
         made.look()
     assert (made.context is second, made.failed_reloads) == (True, 1)
     assert caplog.text.count("keeping the previous certificate") == 1
+
+
+def test_what_was_refused_is_taken_once_it_can_be(
+    authority: Authority, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operator does what the log says, or a want of files passes: no content changes."""
+    made = ServerCertificate(files_of(authority.issue("proxy")))
+    issued = authority.issue("proxy")
+    issued.key.chmod(0o644)
+    for _ in range(2):
+        made.look()
+    assert (made.reloads, made.failed_reloads, caplog.text.count("chmod 0400")) == (0, 1, 1)
+    issued.key.chmod(0o400)
+    with monkeypatch.context() as scarce:
+        scarce.setattr(ssl.SSLContext, "load_cert_chain", _too_many_files)
+        made.look()
+    assert (made.reloads, made.failed_reloads, caplog.text.count("Too many open files")) == (0, 2, 1)
+    for _ in range(2):
+        made.look()
+    assert (made.reloads, made.failed_reloads) == (1, 2)
+
+
+def _too_many_files(*_: object) -> None:
+    raise OSError(errno.EMFILE, "Too many open files")

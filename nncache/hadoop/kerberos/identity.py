@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos import gss, krb5_library
 from nncache.hadoop.kerberos.gss import GssContext, KerberosTicket, Mechanism
-from nncache.hadoop.kerberos.principal import Principal, on_host, parse_principal
+from nncache.hadoop.kerberos.principal import HOST, Principal, on_host, parse_principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.kerberos.tickets import CachedTickets, KeytabTickets, Source, Tickets, TicketStats
@@ -157,14 +157,14 @@ def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> Kerbe
         key = "principal" if settings.principal else "ticket_cache"
         raise SettingError(key, getattr(settings, key), str(exc)) from exc
     principal = _own_principal(settings.principal)
+    named = partial(_named, settings.principal, principal)
     threads = KdcThreads()
     tickets: Tickets
     if settings.keytab:
         if fault := secret_file.fault_of(settings.keytab, _KEY):
             raise SettingError("keytab", settings.keytab, fault)
-        assert principal is not None  # KerberosSettings
         source = Source(
-            get=partial(_from_keytab, principal, settings.keytab),
+            get=lambda cache: _from_keytab(named(), settings.keytab, cache),
             state=partial(secret_file.state_of, settings.keytab),
             new_cache=krb5_library.new_cache,
             destroy=krb5_library.destroy,
@@ -173,7 +173,7 @@ def identity_of(settings: KerberosSettings, clock: Callable[[], float]) -> Kerbe
     else:
         if fault := _fault_of_cache(settings.ticket_cache):
             raise SettingError("ticket_cache", settings.ticket_cache, fault)
-        tickets = CachedTickets(partial(_from_cache, principal, settings.ticket_cache), threads, clock)
+        tickets = CachedTickets(lambda: _from_cache(named(), settings.ticket_cache), threads, clock)
     server = settings.namenode_principal
     return KerberosIdentity(
         str(principal) if principal is not None else f"the ticket in {settings.ticket_cache}",
@@ -189,8 +189,15 @@ def _own_principal(text: str) -> Principal | None:
     return on_host(parse_principal(text), socket.getfqdn()) if text else None
 
 
-def _from_keytab(principal: Principal, path: str, cache: str) -> KerberosTicket:
+def _named(text: str, at_start: Principal | None) -> Principal | None:
+    """Return the principal as of now: at the start there may have been no name server for this host's whole name."""
+    is_short = at_start is not None and HOST in text and "." not in at_start.host
+    return _own_principal(text) if is_short else at_start
+
+
+def _from_keytab(principal: Principal | None, path: str, cache: str) -> KerberosTicket:
     """Check the keytab, which may have been replaced, and get a ticket with it."""
+    assert principal is not None  # KerberosSettings
     if fault := secret_file.fault_of(path, _KEY):
         raise KerberosError(f"no Kerberos ticket for {principal}: keytab {path}: {fault}")
     return gss.ticket_from_keytab(principal, path, cache)

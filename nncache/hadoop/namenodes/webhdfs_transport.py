@@ -10,6 +10,7 @@ from yarl import URL
 
 from nncache.hadoop.errors import (
     DataNodeUnavailableError,
+    KerberosError,
     NoActiveNameNodeError,
     RemoteExceptionError,
     WebHdfsError,
@@ -37,7 +38,8 @@ class WebHdfsTransport:
     """Connections to the NameNodes of one nameservice; an async context manager.
 
     A call goes first to the NameNode that answered last, or to the first one that `order` returns. It goes to the next
-    one only if `nncache.hadoop.retry` allows it. `nncache.hadoop.namenodes.webhdfs.WebHdfs` lists the errors.
+    one only if `nncache.hadoop.retry` allows it, or if it is a read and the login has failed.
+    `nncache.hadoop.namenodes.webhdfs.WebHdfs` lists the errors.
     """
 
     def __init__(
@@ -116,6 +118,12 @@ class WebHdfsTransport:
             try:
                 async with session.request(method, url, allow_redirects=False, ssl=self._web.ssl) as reply:
                     result = await read(reply)
+            except KerberosError as exc:
+                if (
+                    method != "GET" or base == bases[-1]
+                ):  # a server that is not believed may have carried it out
+                    raise
+                failures.append(f"{url.authority}: {exc}")
             except (RemoteExceptionError, aiohttp.ClientError, TimeoutError) as exc:
                 kind = _kind_of(exc)
                 if len(self._bases) == 1 or kind is None or not may_retry(method == "GET", kind, timeouts):

@@ -17,7 +17,7 @@ from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity, Negoti
 from nncache.hadoop.kerberos.krb5_library import default_realm
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
-from nncache.hadoop.kerberos.threads import KdcThreads
+from nncache.hadoop.kerberos.threads import MAX_OVERDUE, KdcThreads
 from nncache.hadoop.kerberos.tickets import RETRY_S
 from nncache.net.setting_error import SettingError
 from nncache.testbed.spec import REALM
@@ -57,6 +57,22 @@ def test_host_is_this_hosts_canonical_name(realm: KdcServer) -> None:
     identity = made(KerberosSettings(principal=f"nncache/_HOST@{REALM}", keytab=settings.keytab))
     assert identity.name == f"nncache/{socket.getfqdn().lower()}@{REALM}"
     assert made(KerberosSettings(ticket_cache="FILE:/c")).name == "the ticket in FILE:/c"
+
+
+async def test_a_host_without_its_name_at_the_start_gets_it_later(
+    realm: KdcServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a machine starts, its name server may not answer yet; then `getfqdn` returns the name without a domain."""
+    keytab = realm.keytab("HTTP/localhost")
+    keytab.chmod(0o400)
+    with monkeypatch.context() as booting:
+        booting.setattr(socket, "getfqdn", lambda: "short")
+        identity = identity_of(
+            KerberosSettings(principal=f"HTTP/_HOST@{REALM}", keytab=str(keytab)), time.monotonic
+        )
+        assert identity is not None
+    monkeypatch.setattr(socket, "getfqdn", lambda: "localhost")
+    await identity.initiator(Mechanism.KERBEROS, HANG_S)
 
 
 class Unfinished(Initiator):
@@ -287,12 +303,24 @@ async def test_a_hanging_call_fails_at_its_deadline() -> None:
 
 async def test_only_so_many_calls_hang_at_a_time() -> None:
     """A further call fails immediately, with the reason."""
-    threads, released = KdcThreads(max_threads=2), threading.Event()
+    threads, released = KdcThreads(max_overdue=2), threading.Event()
     hanging = [threads.call(lambda: released.wait(HANG_S), timeout_s=None, what="x") for _ in range(2)]
     with pytest.raises(KerberosError, match="has left 2 calls without an answer"):
         await threads.call(lambda: None, timeout_s=HANG_S, what="y")
     released.set()
     assert await asyncio.gather(*hanging) == [True, True]
+
+
+async def test_calls_that_are_in_time_keep_no_other_from_it() -> None:
+    """T3: many connections log in at the same time, such as those of a NameNode's users after a failover."""
+    threads, released = KdcThreads(), threading.Event()
+    waiting = [
+        threads.call(lambda: released.wait(HANG_S), timeout_s=HANG_S, what="x")
+        for _ in range(2 * MAX_OVERDUE)
+    ]
+    released.set()
+    assert all(await asyncio.gather(*waiting))
+    await until_so(lambda: not threads.running)
 
 
 def test_a_thread_that_outlives_the_loop_harms_nothing() -> None:

@@ -12,7 +12,7 @@ from nncache.hadoop.kerberos import krb5_library
 from nncache.hadoop.kerberos.gss import KerberosTicket, ticket_from_cache, ticket_from_keytab
 from nncache.hadoop.kerberos.krb5_library import destroy, new_cache
 from nncache.hadoop.kerberos.principal import Principal
-from nncache.hadoop.kerberos.threads import MAX_THREADS, KdcThreads
+from nncache.hadoop.kerberos.threads import MAX_OVERDUE, KdcThreads
 from nncache.hadoop.kerberos.tickets import (
     HANGING_S,
     RETRY_S,
@@ -264,7 +264,7 @@ async def test_a_thread_that_cannot_be_started_counts_for_none(
 
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", refuse)
-        for _ in range(MAX_THREADS):
+        for _ in range(MAX_OVERDUE):
             kdc.now += RETRY_WITHOUT_S
             with pytest.raises(KerberosError, match="no Kerberos ticket for svc/h@R: can't start new thread"):
                 await kdc.get()
