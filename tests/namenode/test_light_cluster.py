@@ -287,6 +287,16 @@ def test_twenty_at_once(tmp_path: Path) -> None:
         assert len({cluster.namenode_http for cluster in clusters}) == 20
 
 
+def test_a_directory_serves_one_cluster_at_a_time(tmp_path: Path) -> None:
+    """A second one would write over what the first one has acknowledged: it does not start, and changes nothing."""
+    with LightCluster(directory=tmp_path) as first:
+        with pytest.raises(OSError, match="database is locked"):
+            LightCluster(directory=tmp_path).start()
+        call(first.namenode_http, "PUT", "/d", "MKDIRS", first.superuser)
+    with LightCluster(directory=tmp_path) as second:
+        assert call(second.namenode_http, "GET", "/d", "GETFILESTATUS").status == 200
+
+
 def test_a_port_that_is_taken_is_reported_at_once(light_cluster: LightCluster) -> None:
     """start() raises OSError, and leaves nothing behind."""
     port = int(light_cluster.namenode_http.rpartition(":")[2])
