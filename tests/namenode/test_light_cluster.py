@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import json
 import os
 import signal
@@ -295,6 +296,17 @@ def test_a_directory_serves_one_cluster_at_a_time(tmp_path: Path) -> None:
         call(first.namenode_http, "PUT", "/d", "MKDIRS", first.superuser)
     with LightCluster(directory=tmp_path) as second:
         assert call(second.namenode_http, "GET", "/d", "GETFILESTATUS").status == 200
+
+
+def test_a_file_has_the_bytes_that_were_sent(homes: LightCluster) -> None:
+    """Whatever Content-Encoding says of them: as at HDFS's DataNode nothing is decoded."""
+    for data in (gzip.compress(DATA), b"no gzip"):
+        redirected = ask(
+            homes.namenode_http, "PUT", target("/user/alice/f", "CREATE", "alice", overwrite="true")
+        )
+        address, _, rest = redirected.headers["Location"].partition("//")[2].partition("/")
+        assert ask(address, "PUT", f"/{rest}", data, (("Content-Encoding", "gzip"),)).status == 201
+        assert call(homes.namenode_http, "GET", "/user/alice/f", "OPEN", "alice").body == data
 
 
 def test_a_port_that_is_taken_is_reported_at_once(light_cluster: LightCluster) -> None:
