@@ -117,6 +117,19 @@ MEASURED: dict[str, tuple[tuple[Call, ...], int, str]] = {
         200,
         '"0xfbf4"',
     ),
+    "a flag overwrites, as createFile of Java's API asks": (
+        (
+            ("PUT", "/f", "CREATE", {"createflag": "CREATE,OVERWRITE", "createparent": "false"}),
+            ("GET", "/f", "GETFILESTATUS", {}),
+        ),
+        200,
+        '"length":0',
+    ),
+    "a flag that only overwrites makes no file": (
+        (("PUT", "/none", "CREATE", {"createflag": "OVERWRITE"}),),
+        404,
+        "Can't overwrite non-existent /none",
+    ),
 }
 
 

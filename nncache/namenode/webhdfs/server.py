@@ -266,12 +266,14 @@ class DataNodeHandler:
         asked = parameters.number("permission", DEFAULT_FILE_MODE)
         unmasked = parameters.optional("unmaskedpermission")
         size = parameters.number("blocksize", DEFAULT_BLOCK_SIZE)
+        flags = parameters.set_of("createflag")
         file = NewFile(
             # A DataNode's umask of 0 clears only the sticky bit (FsPermission.applyUMask).
             modes=Modes(asked & 0o777, asked if unmasked is None else unmasked),
             replication=parameters.number("replication", 1),
             block_size=size,
-            overwrite=parameters.flag("overwrite"),
+            overwrite=parameters.flag("overwrite") or "OVERWRITE" in flags,
+            create=not flags or "CREATE" in flags,
             create_parent=parameters.values.get("createparent") is not False,
         )
         try:
