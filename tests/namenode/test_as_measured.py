@@ -130,6 +130,17 @@ MEASURED: dict[str, tuple[tuple[Call, ...], int, str]] = {
         404,
         "Can't overwrite non-existent /none",
     ),
+    "a directory's time does not go back": (
+        (
+            ("PUT", "/d", "SETTIMES", {"modificationtime": 4_102_444_800_000}),
+            ("PUT", "/d/a", "MKDIRS", {}),
+            ("PUT", "/d/a", "RENAME", {"destination": "/d/b"}),
+            ("DELETE", "/d/b", "DELETE", {}),
+            ("GET", "/d", "GETFILESTATUS", {}),
+        ),
+        200,
+        '"modificationTime":4102444800000',
+    ),
 }
 
 
