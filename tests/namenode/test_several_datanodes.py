@@ -14,7 +14,8 @@ from nncache.namenode.namespace import attributes
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.namenode import NameNode
-from tests.namenode.fixture import read
+from tests.namenode.asking import Reply, ask, target
+from tests.namenode.fixture import ROOT_USER, read
 from tests.namenode.several import BLOCK, DATA, SOON_S, DataNodeProcess, Several, names, several
 from tests.patience import until_so
 
@@ -253,7 +254,7 @@ async def test_a_full_datanode_gets_no_new_block(tmp_path: Path, monkeypatch: py
         await cluster.write("/f")
         assert full.name not in set.union(*await cluster.held("/f"))
         namenode = cluster.namenodes[0].running
-        addresses = {await namenode.datanodes.for_writing() for _ in range(50)}
+        addresses = {await namenode.datanodes.for_writing(None) for _ in range(50)}
         assert addresses == {each.running.http for each in cluster.datanodes if each is not full}
         commits = full.member.commits
         for _ in range(3):
@@ -440,11 +441,33 @@ async def test_a_read_goes_to_the_datanode_with_the_fewest_transfers(tmp_path: P
         with busy.running.datanode.transferring():
             await cluster.look()
             found = {
-                await namenode.datanodes.for_reading(await namenode.namenode.holders(block))
+                await namenode.datanodes.for_reading(await namenode.namenode.holders(block), None)
                 for _ in range(50)
             }
         assert found == {each.running.http for each in cluster.datanodes[1:]}
         assert names(cluster.datanodes) == (await cluster.held("/f"))[0]
+
+
+async def test_a_client_is_not_redirected_where_it_has_been(tmp_path: Path) -> None:
+    """Hadoop's client names the DataNodes that it could not reach in `excludedatanodes`: the next one serves it."""
+    async with several(tmp_path) as cluster:
+        await cluster.write("/f", DATA[:10])
+        http = cluster.namenodes[0].running.http
+        addresses = [each.running.http for each in cluster.datanodes]
+
+        async def redirected(method: str, path: str, op: str, excluded: list[str]) -> Reply:
+            query = target(path, op, ROOT_USER, excludedatanodes=",".join(excluded))
+            return await asyncio.to_thread(ask, http, method, query)
+
+        for method, path, op in (("GET", "/f", "OPEN"), ("POST", "/f", "APPEND"), ("PUT", "/g", "CREATE")):
+            for last in addresses:
+                others = [each for each in addresses if each != last]
+                for _ in range(5):
+                    reply = await redirected(method, path, op, others)
+                    assert reply.headers["Location"].startswith(f"http://{last}/")
+            assert (await redirected(method, path, op, addresses)).headers["Location"]  # as at HDFS
+            refused = (await redirected(method, path, op, ["127.0.0.1"])).error[1]
+            assert refused.endswith("excludeDatanodes=127.0.0.1")
 
 
 async def test_what_a_file_had_is_read_while_it_is_appended_to(tmp_path: Path) -> None:

@@ -54,6 +54,11 @@ class Request:
     namenode_rpc: str  # host:port, named in redirects
     block_pool: str
 
+    @property
+    def excluded(self) -> str | None:
+        """The DataNodes to which the client must not be redirected."""
+        return self.parameters.text("excludedatanodes")
+
     async def change(
         self,
         rule: Callable[Concatenate[View, Transaction, Caller, _P], _T | Refusal],
@@ -156,7 +161,7 @@ def _spelled(parameters: Parameters, name: str) -> str | None:
 
 async def _create(request: Request) -> Answer:
     return _redirect(
-        request, await request.datanodes.for_writing(),
+        request, await request.datanodes.for_writing(request.excluded),
         "permission", "unmaskedpermission", "overwrite", "buffersize", "replication", "blocksize", "createparent",
         "createflag",
     )  # fmt: skip
@@ -181,13 +186,13 @@ async def _checksum(request: Request) -> Answer:
 async def _holding(request: Request, inode: Inode, offset: int) -> str:
     """Return the address of a DataNode that holds the block at an offset (-1: the last); any for an empty file."""
     if not inode.blocks:
-        return await request.datanodes.for_writing()
+        return await request.datanodes.for_writing(request.excluded)
     block, at = inode.blocks[-1], 0
     for each in inode.blocks:
         if at <= offset < at + each.length:
             block = each
         at += each.length
-    return await request.datanodes.for_reading(await request.namenode.holders(block))
+    return await request.datanodes.for_reading(await request.namenode.holders(block), request.excluded)
 
 
 async def _located(request: Request, offset: int | None) -> Inode:
