@@ -14,7 +14,7 @@ from nncache.namenode.namespace import attributes
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.namenode import NameNode
-from tests.namenode.asking import Reply, ask, target
+from tests.namenode.asking import Reply, ask, call, target
 from tests.namenode.fixture import ROOT_USER, read
 from tests.namenode.several import BLOCK, DATA, SOON_S, DataNodeProcess, Several, names, several
 from tests.patience import until_so
@@ -468,6 +468,21 @@ async def test_a_client_is_not_redirected_where_it_has_been(tmp_path: Path) -> N
             assert (await redirected(method, path, op, addresses)).headers["Location"]  # as at HDFS
             refused = (await redirected(method, path, op, ["127.0.0.1"])).error[1]
             assert refused.endswith("excludeDatanodes=127.0.0.1")
+
+
+async def test_places_of_many_blocks_are_read_together(tmp_path: Path) -> None:
+    """However many blocks a file has, its locations cost the same number of rounds at ZooKeeper."""
+    async with several(tmp_path) as cluster:
+        http, znodes = cluster.namenodes[0].running.http, cluster.namenodes[0].running.znodes
+        rounds: list[int] = []
+        for number in (2, 60):
+            await cluster.write("/f", bytes(number * 512), block=512)
+            for op in ("GETFILEBLOCKLOCATIONS", "GET_BLOCK_LOCATIONS"):
+                before = znodes.stats().reads
+                reply = await asyncio.to_thread(call, http, "GET", "/f", op, ROOT_USER)
+                assert reply.status == 200
+                rounds.append(znodes.stats().reads - before)
+        assert rounds[:2] == rounds[2:]
 
 
 async def test_what_a_file_had_is_read_while_it_is_appended_to(tmp_path: Path) -> None:

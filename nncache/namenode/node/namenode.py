@@ -602,10 +602,19 @@ class NameNode:
 
     async def holders(self, block: Block) -> tuple[str, ...]:
         """Return the DataNodes that hold a good replica of a block; else those with any replica; else its targets."""
-        replicas = await self._fs.resolver.replicas(block.id)
-        if replicas is None:
-            return ()
-        return tuple(replicas.good(block)) or tuple(replicas.held) or replicas.location.targets
+        return (await self.holders_of([block]))[block.id]
+
+    async def holders_of(self, some: Sequence[Block]) -> dict[int, tuple[str, ...]]:
+        """Return the same for several blocks, by block id."""
+        found = await self._fs.resolver.replicas_of([block.id for block in some])
+
+        def holders(block: Block) -> tuple[str, ...]:
+            replicas = found[block.id]
+            if replicas is None:
+                return ()
+            return tuple(replicas.good(block)) or tuple(replicas.held) or replicas.location.targets
+
+        return {block.id: holders(block) for block in some}
 
     async def copies(self, datanode: str) -> list[tuple[int, Znode]]:
         """Return blocks that a DataNode must copy to itself, each with its order; at most PER_TICK."""

@@ -354,7 +354,8 @@ async def _located_blocks(request: Request) -> Answer:
 
 async def _places(request: Request, file: Inode) -> json.Places:
     """Return the addresses of the DataNodes of each block of a file."""
-    return {block.id: request.datanodes.of(await request.namenode.holders(block)) for block in file.blocks}
+    holders = await request.namenode.holders_of(file.blocks)
+    return {block: request.datanodes.of(names) for block, names in holders.items()}
 
 
 def _fixed(value: json.Json) -> Serve:
