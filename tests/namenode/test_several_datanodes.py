@@ -14,6 +14,7 @@ from nncache.namenode.namespace import attributes
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.namenode import NameNode
+from nncache.namenode.webhdfs.blocks import BlockHandler
 from tests.namenode.asking import Reply, ask, call, target
 from tests.namenode.fixture import ROOT_USER, read
 from tests.namenode.several import BLOCK, DATA, SOON_S, DataNodeProcess, Several, names, several
@@ -468,6 +469,22 @@ async def test_a_client_is_not_redirected_where_it_has_been(tmp_path: Path) -> N
             assert (await redirected(method, path, op, addresses)).headers["Location"]  # as at HDFS
             refused = (await redirected(method, path, op, ["127.0.0.1"])).error[1]
             assert refused.endswith("excludeDatanodes=127.0.0.1")
+
+
+async def test_a_quick_reader_lets_others_run(tmp_path: Path) -> None:
+    """A client that takes each part at once does not hold the event loop until the last one."""
+    async with several(tmp_path, datanodes=1) as cluster:
+        await cluster.write("/f", DATA * 10, replication=1, block=20 * len(DATA) // 512 * 512)
+        (block,) = (await cluster.file("/f")).blocks
+        datanode = cluster.datanodes[0].running.datanode
+        assert datanode.peers is not None
+        turns: list[None] = []
+        before = 0
+        loop = asyncio.get_running_loop()
+        async for _ in BlockHandler(datanode, datanode.peers).read(block, 0, block.length):
+            before = len(turns)
+            loop.call_soon(turns.append, None)
+        assert before > 5
 
 
 async def test_places_of_many_blocks_are_read_together(tmp_path: Path) -> None:
