@@ -298,6 +298,14 @@ def test_a_directory_serves_one_cluster_at_a_time(tmp_path: Path) -> None:
         assert call(second.namenode_http, "GET", "/d", "GETFILESTATUS").status == 200
 
 
+def test_a_datanode_refuses_methods_that_it_does_not_have(homes: LightCluster) -> None:
+    """But it tells a browser that an upload from another origin is allowed."""
+    path = target("/user/alice/f", "CREATE", "alice")
+    assert ask(homes.datanode_http, "PATCH", path).error[1] == "Invalid operation CREATE"
+    asked = ask(homes.datanode_http, "OPTIONS", path)
+    assert (asked.status, asked.headers["Access-Control-Allow-Methods"]) == (200, "PUT")
+
+
 def test_a_file_has_the_bytes_that_were_sent(homes: LightCluster) -> None:
     """Whatever Content-Encoding says of them: as at HDFS's DataNode nothing is decoded."""
     for data in (gzip.compress(DATA), b"no gzip"):
