@@ -130,6 +130,32 @@ MEASURED: dict[str, tuple[tuple[Call, ...], int, str]] = {
         404,
         "Can't overwrite non-existent /none",
     ),
+    "no policy of erasure coding is that of a path that is missing": (
+        (("GET", "/none", "GETECPOLICY", {}),),
+        404,
+        "Path not found: /none",
+    ),
+    "a range of no byte is in a block": (
+        (("GET", "/f", "GETFILEBLOCKLOCATIONS", {"offset": 1024, "length": 0}),),
+        200,
+        '"offset":1024',
+    ),
+    "a slash at the end is no level": ((("PUT", f"/d{'/x' * 999}/", "MKDIRS", {}),), 200, "true"),
+    "a file that is there is not made lazily persistent": (
+        (("PUT", "/f", "SETSTORAGEPOLICY", {"storagepolicy": "lazy_persist"}),),
+        400,
+        "cannot be set after file creation",
+    ),
+    "permissions of an entry have one order": (
+        (("PUT", "/f", "MODIFYACLENTRIES", {"aclspec": "user:bob:xwr"}),),
+        400,
+        "Invalid permission in <aclSpec> : user:bob:xwr",
+    ),
+    "a checksum names the chunks of the first block": (
+        (("POST", "/e", "CONCAT", {"sources": "/f"}), ("GET", "/e", "GETFILECHECKSUM", {})),
+        200,
+        '"MD5-of-1MD5-of-512CRC32"',
+    ),
     "a directory's time does not go back": (
         (
             ("PUT", "/d", "SETTIMES", {"modificationtime": 4_102_444_800_000}),

@@ -344,11 +344,11 @@ def _location(name: str) -> Json:
 
 
 def _blocks(file: Inode, begin: int, length: int) -> list[tuple[int, Block]]:
-    """Return the blocks of a range of a file, each with its offset."""
+    """Return the blocks of a range of a file, each with its offset; an empty range counts as one byte."""
     found: list[tuple[int, Block]] = []
     at = 0
     for block in file.blocks:
-        if at + block.length > begin and at < begin + length:
+        if at + block.length > begin and at < begin + max(length, 1):
             found.append((at, block))
         at += block.length
     return found

@@ -340,6 +340,11 @@ async def _check_access(request: Request) -> Answer:
     return PLAIN_DONE
 
 
+async def _coding_policy(request: Request) -> Answer:
+    await request.read(reads.check_may, 0)
+    return _json(None)
+
+
 async def _block_locations(request: Request) -> Answer:
     file = await request.namenode.blocks_of(request.caller, request.path)
     begin, length = request.parameters.number("offset", 0), request.parameters.number("length", MAX_LONG)
@@ -452,7 +457,7 @@ SERVED: Final[Mapping[str, Serve]] = {
     "GETFILEBLOCKLOCATIONS": _block_locations, "GET_BLOCK_LOCATIONS": _located_blocks,
     "GETSTORAGEPOLICY": _read(reads.policy, lambda number: {"BlockStoragePolicy": json.storage_policy(number)}),
     "GETALLSTORAGEPOLICY": _fixed(json.storage_policies()),
-    "GETSERVERDEFAULTS": _fixed(json.server_defaults()), "GETECPOLICY": _fixed(None),
+    "GETSERVERDEFAULTS": _fixed(json.server_defaults()), "GETECPOLICY": _coding_policy,
     "GETECPOLICIES": _fixed({"ErasureCodingPolicies": {"ErasureCodingPolicyInfo": []}}),
     "GETECCODECS": _fixed({"ErasureCodingCodecs": {}}),
     "GETSNAPSHOTTABLEDIRECTORYLIST": _snapshottable,
