@@ -298,6 +298,21 @@ def test_a_directory_serves_one_cluster_at_a_time(tmp_path: Path) -> None:
         assert call(second.namenode_http, "GET", "/d", "GETFILESTATUS").status == 200
 
 
+def test_the_trash_of_users_is_found(homes: LightCluster) -> None:
+    """`hdfs dfs -expunge` empties the directories that GETTRASHROOTS names, and no other."""
+    http, trash = homes.namenode_http, "/user/alice/.Trash"
+    assert call(http, "GET", "/", "GETTRASHROOTS", "alice").json == {"Paths": None}
+    call(http, "PUT", trash, "MKDIRS", "alice", permission="700")
+    call(http, "PUT", "/user/bob", "MKDIRS", homes.superuser)
+
+    def found(user: str, of_all: str = "false") -> list[str]:
+        paths = call(http, "GET", "/", "GETTRASHROOTS", user, allusers=of_all).json["Paths"]
+        return [each["path"] for each in paths or () if each["isdir"] and each["owner"] == "alice"]
+
+    assert found("alice") == found("alice", "true") == found("bob", "true") == [trash]
+    assert found("bob") == []
+
+
 def test_a_datanode_refuses_methods_that_it_does_not_have(homes: LightCluster) -> None:
     """But it tells a browser that an upload from another origin is allowed."""
     path = target("/user/alice/f", "CREATE", "alice")

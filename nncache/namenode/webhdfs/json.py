@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from string import hexdigits
 from typing import Final, TypeAlias
 
-from nncache.hadoop.filestatus import FileStatus, json_string
+from nncache.hadoop.filestatus import FileStatus, FileType, json_string
 from nncache.namenode.namespace.acls import shown
 from nncache.namenode.namespace.attributes import POLICIES
 from nncache.namenode.namespace.inode import Block, BlockState, Inode
@@ -96,6 +96,22 @@ def snapshottable(found: Sequence[tuple[str, FileStatus]]) -> Json:
         }
         for above, each in found
     ]
+
+
+def trash_root(path: str, found: FileStatus) -> Json:
+    """Return the status of a trash directory; these keys are those of org.apache.hadoop.fs.FileStatus."""
+    return {
+        "blocksize": found.block_size,
+        "owner": found.owner,
+        "path": path,
+        "length": found.length,
+        "permission": found.permission,
+        "modification_time": found.modification_time,
+        "isdir": found.type is FileType.DIRECTORY,
+        "block_replication": found.replication,
+        "access_time": found.access_time,
+        "group": found.group,
+    }
 
 
 def page(statuses: Sequence[FileStatus], remaining: int) -> Json:

@@ -3,12 +3,14 @@
 An unsupported operation is refused as by a NameNode that has it disabled.
 """
 
+import contextlib
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus
 
+from nncache.hadoop.filestatus import FileStatus
 from nncache.hadoop.redirects import form_c
 from nncache.namenode.namespace import acls, attributes, reads, snapshots
 from nncache.namenode.namespace.inode import UNLIMITED, Inode
@@ -301,14 +303,18 @@ async def _truncate(request: Request) -> Answer:
 
 
 async def _list(request: Request) -> Answer:
-    statuses, remaining = await request.namenode.listing(request.caller, request.path)
+    return Answer(body=json.listing(await _listed(request, request.path)))
+
+
+async def _listed(request: Request, path: str) -> list[FileStatus]:
+    statuses, remaining = await request.namenode.listing(request.caller, path)
     while remaining:
         last = statuses[-1].path_suffix
-        more, remaining = await request.namenode.listing(request.caller, request.path, last)
+        more, remaining = await request.namenode.listing(request.caller, path, last)
         statuses += more
         if not more:
             break
-    return Answer(body=json.listing(statuses))
+    return statuses
 
 
 async def _list_page(request: Request) -> Answer:
@@ -323,6 +329,20 @@ async def _home(request: Request) -> Answer:
 
 async def _trash_root(request: Request) -> Answer:
     return _json({"Path": f"/user/{request.caller.user}/.Trash"})
+
+
+async def _trash_roots(request: Request) -> Answer:
+    """Answer where the caller's trash is, or that of all users; `hdfs dfs -expunge` asks."""
+    found: list[json.Json] = []
+    users = [request.caller.user]
+    if request.parameters.flag("allusers"):
+        users = [home.path_suffix for home in await _listed(request, "/user")]
+    for user in users:
+        path = f"/user/{user}/.Trash"
+        with contextlib.suppress(Refusal):  # it is missing, or the caller may not see it
+            status = await request.namenode.read(path, reads.status, request.caller)
+            found.append(json.trash_root(path, status))
+    return _json({"Paths": found or None})
 
 
 async def _get_xattrs(request: Request) -> Answer:
@@ -449,7 +469,7 @@ SERVED: Final[Mapping[str, Serve]] = {
     "GETCONTENTSUMMARY": _read(reads.content_summary, json.content_summary),
     "GETQUOTAUSAGE": _read(reads.content_summary, json.quota_usage, as_usage=True),
     "GETHOMEDIRECTORY": _home,
-    "GETTRASHROOT": _trash_root, "GETTRASHROOTS": _fixed({"Paths": None}),
+    "GETTRASHROOT": _trash_root, "GETTRASHROOTS": _trash_roots,
     "GETACLSTATUS": _read(acls.acl_status, json.acl_status),
     "GETXATTRS": _get_xattrs,
     "LISTXATTRS": _read(attributes.get_xattrs, json.xattr_names),
