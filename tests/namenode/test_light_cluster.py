@@ -24,6 +24,7 @@ from nncache.hadoop.rpc.framing import FrameSplitter
 from nncache.hadoop.rpc.messages import Refused, Reply, Succeeded, encode_call, parse_reply
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
 from nncache.namenode.namespace import leases
+from nncache.namenode.namespace.permissions import Caller
 from nncache.namenode.node.namenode import NameNode
 from nncache.namenode.rpc.server import MAX_CALLS
 from tests.namenode.asking import ask, call, target
@@ -263,6 +264,28 @@ def test_pages_of_a_large_directory(light_cluster: LightCluster) -> None:
         "DirectoryListing"
     ]
     assert len(rest["partialListing"]["FileStatuses"]["FileStatus"]) == 50
+
+
+def test_others_run_between_the_pages_of_a_listing(
+    light_cluster: LightCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large directory does not hold the event loop until its last entry."""
+    http, user = light_cluster.namenode_http, light_cluster.superuser
+    for number in range(7):
+        call(http, "PUT", f"/d/{number}", "MKDIRS", user)
+    monkeypatch.setattr("nncache.namenode.node.namenode.LIST_LIMIT", 3)
+    happened: list[str] = []
+    listing = NameNode.listing
+
+    async def noted(namenode: NameNode, caller: Caller, path: str, after: str = "") -> Any:
+        happened.append("page")
+        asyncio.get_running_loop().call_soon(happened.append, "others")
+        return await listing(namenode, caller, path, after)
+
+    monkeypatch.setattr(NameNode, "listing", noted)
+    listed = call(http, "GET", "/d", "LISTSTATUS").json["FileStatuses"]["FileStatus"]
+    assert [each["pathSuffix"] for each in listed] == list("0123456")
+    assert happened[:5] == ["page", "others", "page", "others", "page"]
 
 
 def test_what_was_kept_is_there_again(tmp_path: Path) -> None:

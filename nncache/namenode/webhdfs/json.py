@@ -74,10 +74,15 @@ def status(found: FileStatus) -> dict[str, Json]:
     }
 
 
-def listing(statuses: Sequence[FileStatus]) -> str:
+def listing(pages: Sequence[str]) -> str:
     """Return a whole listing, each status on its own line."""
-    lines = ",\n".join(render(status(each)) for each in statuses)
-    return f'{{"FileStatuses":{{"FileStatus":[\n{lines}\n]}}}}\n'
+    together = ",\n".join(pages)
+    return f'{{"FileStatuses":{{"FileStatus":[\n{together}\n]}}}}\n'
+
+
+def lines(page: Sequence[FileStatus]) -> str:
+    """Return the lines of a page of it."""
+    return ",\n".join(render(status(each)) for each in page)
 
 
 _NO_FLAGS: Final = {"snapshotEnabled", "aclBit"}

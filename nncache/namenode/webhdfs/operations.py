@@ -3,9 +3,10 @@
 An unsupported operation is refused as by a NameNode that has it disabled.
 """
 
+import asyncio
 import contextlib
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus
@@ -303,18 +304,18 @@ async def _truncate(request: Request) -> Answer:
 
 
 async def _list(request: Request) -> Answer:
-    return Answer(body=json.listing(await _listed(request, request.path)))
+    return Answer(body=json.listing([json.lines(page) async for page in _pages(request, request.path)]))
 
 
-async def _listed(request: Request, path: str) -> list[FileStatus]:
-    statuses, remaining = await request.namenode.listing(request.caller, path)
-    while remaining:
-        last = statuses[-1].path_suffix
-        more, remaining = await request.namenode.listing(request.caller, path, last)
-        statuses += more
-        if not more:
-            break
-    return statuses
+async def _pages(request: Request, path: str) -> AsyncIterator[Sequence[FileStatus]]:
+    """Yield a listing page by page. Between two pages others run, as between a NameNode's."""
+    page, remaining = await request.namenode.listing(request.caller, path)
+    while page:
+        yield page
+        if not remaining:
+            return
+        await asyncio.sleep(0)  # an embedded store never yields to the event loop
+        page, remaining = await request.namenode.listing(request.caller, path, page[-1].path_suffix)
 
 
 async def _list_page(request: Request) -> Answer:
@@ -336,7 +337,7 @@ async def _trash_roots(request: Request) -> Answer:
     found: list[json.Json] = []
     users = [request.caller.user]
     if request.parameters.flag("allusers"):
-        users = [home.path_suffix for home in await _listed(request, "/user")]
+        users = [home.path_suffix async for page in _pages(request, "/user") for home in page]
     for user in users:
         path = f"/user/{user}/.Trash"
         with contextlib.suppress(Refusal):  # it is missing, or the caller may not see it
