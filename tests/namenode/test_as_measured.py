@@ -56,6 +56,16 @@ MEASURED: dict[str, tuple[tuple[Call, ...], int, str]] = {
         403,
         "java.lang.AssertionError: Absolute path required, but got 'e'",
     ),
+    "the target is looked at before a relative source": (
+        (("POST", "/none", "CONCAT", {"sources": "e"}),),
+        404,
+        "File does not exist: /none",
+    ),
+    "a source is looked at before a relative one": (
+        (("POST", "/f", "CONCAT", {"sources": "/none,e"}),),
+        404,
+        "File does not exist: /none",
+    ),
     "commas behind the sources name none": ((("POST", "/f", "CONCAT", {"sources": "/e,,"}),), 200, ""),
     "commas alone are no sources": ((("POST", "/f", "CONCAT", {"sources": ",,"}),), 400, "No sources given"),
     "what is joined takes no more than before": (

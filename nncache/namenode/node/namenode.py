@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from nncache.coordination.errors import (
@@ -220,7 +221,14 @@ class NameNode:
     async def concat(self, caller: Caller, target: str, sources: Sequence[str]) -> None:
         """Append the blocks of files to another file."""
         self._may_write(f"Cannot concat {target}")
-        await self._fs.run([target, *sources], lambda view, tx: concat(view, tx, caller))
+        absolute = list(takewhile(lambda path: path.startswith("/"), sources))
+
+        def decide(view: View, tx: Transaction) -> None:
+            concat(view, tx, caller)
+            if len(absolute) < len(sources):  # as HDFS, which looks at one source after the other
+                raise InvalidPathError(f"Absolute path required, but got '{sources[len(absolute)]}'")
+
+        await self._fs.run([target, *absolute], decide)
 
     async def change(
         self,
