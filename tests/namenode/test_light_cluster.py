@@ -184,6 +184,17 @@ def test_safe_mode_standby_and_unavailable(light_cluster: LightCluster) -> None:
     assert call(http, "PUT", "/d", "MKDIRS", light_cluster.superuser).json == {"boolean": True}
 
 
+def test_a_standby_does_not_answer_what_is_always_the_same(light_cluster: LightCluster) -> None:
+    """As a standby NameNode, so that clients go on to the active one."""
+    light_cluster.standby(on=True)
+    for op in (
+        "GETALLSTORAGEPOLICY", "GETDELEGATIONTOKEN", "GETECCODECS", "GETECPOLICIES", "GETSERVERDEFAULTS", "GETSTATUS",
+        "GETTRASHROOT",
+    ):  # fmt: skip
+        refused = call(light_cluster.namenode_http, "GET", "/", op, "alice").error
+        assert refused[0] == "org.apache.hadoop.ipc.StandbyException"
+
+
 def test_names_that_zookeeper_would_refuse(light_cluster: LightCluster) -> None:
     """Emoji, control characters, percent signs and dots in names are returned unchanged."""
     names = {"\U0001f600", "a\tb", "%41;", "...", "\ue000x", "é"}
