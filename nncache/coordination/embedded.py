@@ -55,14 +55,21 @@ class EmbeddedZnodes:
     """
 
     def __init__(self, file: Path | None = None) -> None:
-        """Open the file, which is created if it is missing."""
+        """Open the file, which is created if it is missing; no other process may use it meanwhile.
+
+        Raises OSError: the file cannot be used, or another process uses it.
+        """
         self._nodes: dict[str, _Node] = {ROOT: _Node(b"", 0)}
         self._children: dict[str, set[str]] = {ROOT: set()}
         self._zxid = 0  # of the last transaction
         self._database: sqlite3.Connection | None = None
         if file is not None:
-            self._database = sqlite3.connect(file, isolation_level=None)
-            self._load(self._database)
+            try:
+                self._database = sqlite3.connect(file, timeout=0, isolation_level=None)
+                self._load(self._database)
+            except sqlite3.Error as error:
+                self.close()
+                raise OSError(f"{file} cannot be used: {error}") from error
 
     def close(self) -> None:
         """Close the file. May be called again."""
@@ -166,6 +173,7 @@ class EmbeddedZnodes:
         return any(names.values()) or any(name not in names for name in self._children.get(path, ()))
 
     def _load(self, database: sqlite3.Connection) -> None:
+        database.execute("PRAGMA locking_mode = EXCLUSIVE")  # another process would write over these znodes
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
         database.execute(

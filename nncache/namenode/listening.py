@@ -25,7 +25,13 @@ async def listening(
     async def ask(request: web.BaseRequest) -> web.StreamResponse:
         return await answer(request)
 
-    server = web.Server(ask, access_log=None, max_line_size=_MAX_LINE, max_field_size=_MAX_LINE)
+    server = web.Server(
+        ask,
+        access_log=None,
+        auto_decompress=False,  # a file has the bytes that were sent, whatever Content-Encoding says
+        max_line_size=_MAX_LINE,
+        max_field_size=_MAX_LINE,
+    )
     loop = asyncio.get_running_loop()
     listener = await loop.create_server(server, host, port)
     try:

@@ -271,7 +271,7 @@ def test_each_reader_is_linear_by_itself(name: str, unit: str) -> None:
 def _redirected(path: str) -> None:
     """Let the product's own NameNode redirect a client to a DataNode."""
 
-    async def for_writing() -> str:
+    async def for_writing(_excluded: str | None) -> str:
         return "dn:9864"
 
     unused: Any = None

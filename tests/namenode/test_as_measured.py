@@ -56,6 +56,16 @@ MEASURED: dict[str, tuple[tuple[Call, ...], int, str]] = {
         403,
         "java.lang.AssertionError: Absolute path required, but got 'e'",
     ),
+    "the target is looked at before a relative source": (
+        (("POST", "/none", "CONCAT", {"sources": "e"}),),
+        404,
+        "File does not exist: /none",
+    ),
+    "a source is looked at before a relative one": (
+        (("POST", "/f", "CONCAT", {"sources": "/none,e"}),),
+        404,
+        "File does not exist: /none",
+    ),
     "commas behind the sources name none": ((("POST", "/f", "CONCAT", {"sources": "/e,,"}),), 200, ""),
     "commas alone are no sources": ((("POST", "/f", "CONCAT", {"sources": ",,"}),), 400, "No sources given"),
     "what is joined takes no more than before": (
@@ -116,6 +126,56 @@ MEASURED: dict[str, tuple[tuple[Call, ...], int, str]] = {
         ),
         200,
         '"0xfbf4"',
+    ),
+    "a flag overwrites, as createFile of Java's API asks": (
+        (
+            ("PUT", "/f", "CREATE", {"createflag": "CREATE,OVERWRITE", "createparent": "false"}),
+            ("GET", "/f", "GETFILESTATUS", {}),
+        ),
+        200,
+        '"length":0',
+    ),
+    "a flag that only overwrites makes no file": (
+        (("PUT", "/none", "CREATE", {"createflag": "OVERWRITE"}),),
+        404,
+        "Can't overwrite non-existent /none",
+    ),
+    "no policy of erasure coding is that of a path that is missing": (
+        (("GET", "/none", "GETECPOLICY", {}),),
+        404,
+        "Path not found: /none",
+    ),
+    "a range of no byte is in a block": (
+        (("GET", "/f", "GETFILEBLOCKLOCATIONS", {"offset": 1024, "length": 0}),),
+        200,
+        '"offset":1024',
+    ),
+    "a slash at the end is no level": ((("PUT", f"/d{'/x' * 999}/", "MKDIRS", {}),), 200, "true"),
+    "a file that is there is not made lazily persistent": (
+        (("PUT", "/f", "SETSTORAGEPOLICY", {"storagepolicy": "lazy_persist"}),),
+        400,
+        "cannot be set after file creation",
+    ),
+    "permissions of an entry have one order": (
+        (("PUT", "/f", "MODIFYACLENTRIES", {"aclspec": "user:bob:xwr"}),),
+        400,
+        "Invalid permission in <aclSpec> : user:bob:xwr",
+    ),
+    "a checksum names the chunks of the first block": (
+        (("POST", "/e", "CONCAT", {"sources": "/f"}), ("GET", "/e", "GETFILECHECKSUM", {})),
+        200,
+        '"MD5-of-1MD5-of-512CRC32"',
+    ),
+    "a directory's time does not go back": (
+        (
+            ("PUT", "/d", "SETTIMES", {"modificationtime": 4_102_444_800_000}),
+            ("PUT", "/d/a", "MKDIRS", {}),
+            ("PUT", "/d/a", "RENAME", {"destination": "/d/b"}),
+            ("DELETE", "/d/b", "DELETE", {}),
+            ("GET", "/d", "GETFILESTATUS", {}),
+        ),
+        200,
+        '"modificationTime":4102444800000',
     ),
 }
 

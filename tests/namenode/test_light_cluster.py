@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import json
 import os
 import signal
@@ -23,6 +24,7 @@ from nncache.hadoop.rpc.framing import FrameSplitter
 from nncache.hadoop.rpc.messages import Refused, Reply, Succeeded, encode_call, parse_reply
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
 from nncache.namenode.namespace import leases
+from nncache.namenode.namespace.permissions import Caller
 from nncache.namenode.node.namenode import NameNode
 from nncache.namenode.rpc.server import MAX_CALLS
 from tests.namenode.asking import ask, call, target
@@ -182,6 +184,17 @@ def test_safe_mode_standby_and_unavailable(light_cluster: LightCluster) -> None:
     assert call(http, "PUT", "/d", "MKDIRS", light_cluster.superuser).json == {"boolean": True}
 
 
+def test_a_standby_does_not_answer_what_is_always_the_same(light_cluster: LightCluster) -> None:
+    """As a standby NameNode, so that clients go on to the active one."""
+    light_cluster.standby(on=True)
+    for op in (
+        "GETALLSTORAGEPOLICY", "GETDELEGATIONTOKEN", "GETECCODECS", "GETECPOLICIES", "GETSERVERDEFAULTS", "GETSTATUS",
+        "GETTRASHROOT",
+    ):  # fmt: skip
+        refused = call(light_cluster.namenode_http, "GET", "/", op, "alice").error
+        assert refused[0] == "org.apache.hadoop.ipc.StandbyException"
+
+
 def test_names_that_zookeeper_would_refuse(light_cluster: LightCluster) -> None:
     """Emoji, control characters, percent signs and dots in names are returned unchanged."""
     names = {"\U0001f600", "a\tb", "%41;", "...", "\ue000x", "é"}
@@ -264,6 +277,28 @@ def test_pages_of_a_large_directory(light_cluster: LightCluster) -> None:
     assert len(rest["partialListing"]["FileStatuses"]["FileStatus"]) == 50
 
 
+def test_others_run_between_the_pages_of_a_listing(
+    light_cluster: LightCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large directory does not hold the event loop until its last entry."""
+    http, user = light_cluster.namenode_http, light_cluster.superuser
+    for number in range(7):
+        call(http, "PUT", f"/d/{number}", "MKDIRS", user)
+    monkeypatch.setattr("nncache.namenode.node.namenode.LIST_LIMIT", 3)
+    happened: list[str] = []
+    listing = NameNode.listing
+
+    async def noted(namenode: NameNode, caller: Caller, path: str, after: str = "") -> Any:
+        happened.append("page")
+        asyncio.get_running_loop().call_soon(happened.append, "others")
+        return await listing(namenode, caller, path, after)
+
+    monkeypatch.setattr(NameNode, "listing", noted)
+    listed = call(http, "GET", "/d", "LISTSTATUS").json["FileStatuses"]["FileStatus"]
+    assert [each["pathSuffix"] for each in listed] == list("0123456")
+    assert happened[:5] == ["page", "others", "page", "others", "page"]
+
+
 def test_what_was_kept_is_there_again(tmp_path: Path) -> None:
     """With a directory, a second cluster continues with the first one's files, data and leases."""
     with LightCluster(directory=tmp_path) as first:
@@ -285,6 +320,50 @@ def test_twenty_at_once(tmp_path: Path) -> None:
             listed = call(cluster.namenode_http, "GET", "/", "LISTSTATUS").json["FileStatuses"]["FileStatus"]
             assert [each["pathSuffix"] for each in listed] == [str(number)]
         assert len({cluster.namenode_http for cluster in clusters}) == 20
+
+
+def test_a_directory_serves_one_cluster_at_a_time(tmp_path: Path) -> None:
+    """A second one would write over what the first one has acknowledged: it does not start, and changes nothing."""
+    with LightCluster(directory=tmp_path) as first:
+        with pytest.raises(OSError, match="database is locked"):
+            LightCluster(directory=tmp_path).start()
+        call(first.namenode_http, "PUT", "/d", "MKDIRS", first.superuser)
+    with LightCluster(directory=tmp_path) as second:
+        assert call(second.namenode_http, "GET", "/d", "GETFILESTATUS").status == 200
+
+
+def test_the_trash_of_users_is_found(homes: LightCluster) -> None:
+    """`hdfs dfs -expunge` empties the directories that GETTRASHROOTS names, and no other."""
+    http, trash = homes.namenode_http, "/user/alice/.Trash"
+    assert call(http, "GET", "/", "GETTRASHROOTS", "alice").json == {"Paths": None}
+    call(http, "PUT", trash, "MKDIRS", "alice", permission="700")
+    call(http, "PUT", "/user/bob", "MKDIRS", homes.superuser)
+
+    def found(user: str, of_all: str = "false") -> list[str]:
+        paths = call(http, "GET", "/", "GETTRASHROOTS", user, allusers=of_all).json["Paths"]
+        return [each["path"] for each in paths or () if each["isdir"] and each["owner"] == "alice"]
+
+    assert found("alice") == found("alice", "true") == found("bob", "true") == [trash]
+    assert found("bob") == []
+
+
+def test_a_datanode_refuses_methods_that_it_does_not_have(homes: LightCluster) -> None:
+    """But it tells a browser that an upload from another origin is allowed."""
+    path = target("/user/alice/f", "CREATE", "alice")
+    assert ask(homes.datanode_http, "PATCH", path).error[1] == "Invalid operation CREATE"
+    asked = ask(homes.datanode_http, "OPTIONS", path)
+    assert (asked.status, asked.headers["Access-Control-Allow-Methods"]) == (200, "PUT")
+
+
+def test_a_file_has_the_bytes_that_were_sent(homes: LightCluster) -> None:
+    """Whatever Content-Encoding says of them: as at HDFS's DataNode nothing is decoded."""
+    for data in (gzip.compress(DATA), b"no gzip"):
+        redirected = ask(
+            homes.namenode_http, "PUT", target("/user/alice/f", "CREATE", "alice", overwrite="true")
+        )
+        address, _, rest = redirected.headers["Location"].partition("//")[2].partition("/")
+        assert ask(address, "PUT", f"/{rest}", data, (("Content-Encoding", "gzip"),)).status == 201
+        assert call(homes.namenode_http, "GET", "/user/alice/f", "OPEN", "alice").body == data
 
 
 def test_a_port_that_is_taken_is_reported_at_once(light_cluster: LightCluster) -> None:

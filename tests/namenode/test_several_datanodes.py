@@ -14,7 +14,9 @@ from nncache.namenode.namespace import attributes
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.namenode import NameNode
-from tests.namenode.fixture import read
+from nncache.namenode.webhdfs.blocks import BlockHandler
+from tests.namenode.asking import Reply, ask, call, target
+from tests.namenode.fixture import ROOT_USER, read
 from tests.namenode.several import BLOCK, DATA, SOON_S, DataNodeProcess, Several, names, several
 from tests.patience import until_so
 
@@ -253,7 +255,7 @@ async def test_a_full_datanode_gets_no_new_block(tmp_path: Path, monkeypatch: py
         await cluster.write("/f")
         assert full.name not in set.union(*await cluster.held("/f"))
         namenode = cluster.namenodes[0].running
-        addresses = {await namenode.datanodes.for_writing() for _ in range(50)}
+        addresses = {await namenode.datanodes.for_writing(None) for _ in range(50)}
         assert addresses == {each.running.http for each in cluster.datanodes if each is not full}
         commits = full.member.commits
         for _ in range(3):
@@ -440,11 +442,64 @@ async def test_a_read_goes_to_the_datanode_with_the_fewest_transfers(tmp_path: P
         with busy.running.datanode.transferring():
             await cluster.look()
             found = {
-                await namenode.datanodes.for_reading(await namenode.namenode.holders(block))
+                await namenode.datanodes.for_reading(await namenode.namenode.holders(block), None)
                 for _ in range(50)
             }
         assert found == {each.running.http for each in cluster.datanodes[1:]}
         assert names(cluster.datanodes) == (await cluster.held("/f"))[0]
+
+
+async def test_a_client_is_not_redirected_where_it_has_been(tmp_path: Path) -> None:
+    """Hadoop's client names the DataNodes that it could not reach in `excludedatanodes`: the next one serves it."""
+    async with several(tmp_path) as cluster:
+        await cluster.write("/f", DATA[:10])
+        http = cluster.namenodes[0].running.http
+        addresses = [each.running.http for each in cluster.datanodes]
+
+        async def redirected(method: str, path: str, op: str, excluded: list[str]) -> Reply:
+            query = target(path, op, ROOT_USER, excludedatanodes=",".join(excluded))
+            return await asyncio.to_thread(ask, http, method, query)
+
+        for method, path, op in (("GET", "/f", "OPEN"), ("POST", "/f", "APPEND"), ("PUT", "/g", "CREATE")):
+            for last in addresses:
+                others = [each for each in addresses if each != last]
+                for _ in range(5):
+                    reply = await redirected(method, path, op, others)
+                    assert reply.headers["Location"].startswith(f"http://{last}/")
+            assert (await redirected(method, path, op, addresses)).headers["Location"]  # as at HDFS
+            refused = (await redirected(method, path, op, ["127.0.0.1"])).error[1]
+            assert refused.endswith("excludeDatanodes=127.0.0.1")
+
+
+async def test_a_quick_reader_lets_others_run(tmp_path: Path) -> None:
+    """A client that takes each part at once does not hold the event loop until the last one."""
+    async with several(tmp_path, datanodes=1) as cluster:
+        await cluster.write("/f", DATA * 10, replication=1, block=20 * len(DATA) // 512 * 512)
+        (block,) = (await cluster.file("/f")).blocks
+        datanode = cluster.datanodes[0].running.datanode
+        assert datanode.peers is not None
+        turns: list[None] = []
+        before = 0
+        loop = asyncio.get_running_loop()
+        async for _ in BlockHandler(datanode, datanode.peers).read(block, 0, block.length):
+            before = len(turns)
+            loop.call_soon(turns.append, None)
+        assert before > 5
+
+
+async def test_places_of_many_blocks_are_read_together(tmp_path: Path) -> None:
+    """However many blocks a file has, its locations cost the same number of rounds at ZooKeeper."""
+    async with several(tmp_path) as cluster:
+        http, znodes = cluster.namenodes[0].running.http, cluster.namenodes[0].running.znodes
+        rounds: list[int] = []
+        for number in (2, 60):
+            await cluster.write("/f", bytes(number * 512), block=512)
+            for op in ("GETFILEBLOCKLOCATIONS", "GET_BLOCK_LOCATIONS"):
+                before = znodes.stats().reads
+                reply = await asyncio.to_thread(call, http, "GET", "/f", op, ROOT_USER)
+                assert reply.status == 200
+                rounds.append(znodes.stats().reads - before)
+        assert rounds[:2] == rounds[2:]
 
 
 async def test_what_a_file_had_is_read_while_it_is_appended_to(tmp_path: Path) -> None:

@@ -36,6 +36,11 @@ POLICIES: Final = {
 }  # fmt: skip
 """Numbers of the storage policies, by name. Policies are stored but have no effect."""
 
+_LAZY_PERSIST: Final = (
+    "BlockStoragePolicy{LAZY_PERSIST:15, storageTypes=[RAM_DISK, DISK], creationFallbacks=[DISK], "
+    "replicationFallbacks=[DISK]}"
+)
+
 
 def set_permission(view: View, tx: Transaction, caller: Caller, mode: int) -> None:
     """Set the mode. With an ACL, the group bits are its mask."""
@@ -118,6 +123,10 @@ def _set_policy(view: View, tx: Transaction, caller: Caller, policy: int) -> Non
     node = chain.last
     if node is None:
         raise not_found(f"File/Directory does not exist: {chain.path}")
+    if policy == POLICIES["LAZY_PERSIST"] and not node.inode.is_directory:
+        raise Refusal(
+            Java.HADOOP_ILLEGAL_ARGUMENT, f"Policy {_LAZY_PERSIST} cannot be set after file creation."
+        )
     tx.change(node, policy=policy)
 
 

@@ -21,7 +21,7 @@ from nncache.namenode.namespace.making import (
     make_ancestors,
 )
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, check_ancestor, check_traverse
-from nncache.namenode.namespace.refusal import Java, Refusal, io_error
+from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, View
 
@@ -39,6 +39,7 @@ class NewFile:
     block_size: int
     overwrite: bool = False
     create_parent: bool = True
+    create: bool = True  # otherwise only an existing file is overwritten
 
 
 def create(
@@ -108,6 +109,8 @@ def _check_start(chain: Chain, caller: Caller, file: NewFile) -> None:
     if node is None:
         if not file.create_parent:
             check_parent_exists(chain)
+        if not file.create:
+            raise not_found(f"Can't overwrite non-existent {chain.path}")
         return
     if node.inode.is_directory:
         raise Refusal(Java.FILE_ALREADY_EXISTS, f"{chain.path} already exists as a directory")

@@ -140,7 +140,7 @@ def check_new_name(chain: Chain, index: int) -> None:
 
 def check_path_length(path: str, operation: str) -> None:
     """Refuse a path that is longer or deeper than HDFS allows."""
-    if len(path) > MAX_PATH_CHARS or path.count("/") > MAX_PATH_LEVELS:
+    if len(path) > MAX_PATH_CHARS or path.rstrip("/").count("/") > MAX_PATH_LEVELS:
         raise io_error(
             f"{operation}: Pathname too long.  Limit {MAX_PATH_CHARS} characters, {MAX_PATH_LEVELS} levels."
         )

@@ -108,10 +108,15 @@ class Transaction:
         self._writes.append(Delete(layout.inode(node.inode.id), node.version))
 
     def touch(self, directory: Node | int, at_ms: int | None = None) -> None:
-        """Set a directory's modification time without a version check: two changes of one directory never conflict."""
+        """Set a directory's modification time without a version check: two changes of one directory never conflict.
+
+        Without `at_ms`, a later time stays (INode.updateModificationTime).
+        """
         number = directory if isinstance(directory, int) else directory.inode.id
-        at = self.now_ms if at_ms is None else at_ms
-        self._writes.append(SetData(layout.directory(number), str(at).encode()))
+        if at_ms is None:
+            known = self._guards.get(number)
+            at_ms = self.now_ms if known is None else max(self.now_ms, known.mtime)
+        self._writes.append(SetData(layout.directory(number), str(at_ms).encode()))
 
     def write(self, *operations: Operation) -> None:
         """Add operations on other znodes."""

@@ -75,19 +75,19 @@ class DataNodes:
             )
         return chosen
 
-    async def for_writing(self) -> str:
+    async def for_writing(self, excluded: str | None) -> str:
         """Return the address of a DataNode for a new file. Raises Refusal: no live DataNode has free space."""
         if not self.there:
             await self.look()
-        return self._chosen([name for name, each in self.there.items() if each.free])
+        return self._chosen([name for name, each in self.there.items() if each.free], excluded)
 
-    async def for_reading(self, names: Sequence[str]) -> str:
+    async def for_reading(self, names: Sequence[str], excluded: str | None) -> str:
         """Return the address of one of these DataNodes. Raises Refusal: none of them is live."""
         found = [name for name in names if name in self.there]
         if not found:
             await self.look()  # one may have registered since the last read
             found = [name for name in names if name in self.there]
-        return self._chosen(found)
+        return self._chosen(found, excluded)
 
     def by_transfers(self, names: Iterable[str]) -> list[str]:
         """Return the live DataNodes among these names, those with the fewest transfers first."""
@@ -98,8 +98,16 @@ class DataNodes:
         """Return the addresses of the live DataNodes among these names."""
         return [self.there[name].http for name in names if name in self.there]
 
-    def _chosen(self, names: Sequence[str]) -> str:
-        """Return the address of the DataNode with the fewest transfers."""
-        if not names:
-            raise io_error("Failed to find datanode, suggest to check cluster health. excludeDatanodes=null")
-        return self.there[self.by_transfers(names)[0]].http
+    def _chosen(self, names: Sequence[str], excluded: str | None) -> str:
+        """Return the address of the DataNode with the fewest transfers.
+
+        `excluded`: hosts, and the host:port that a client could not reach. As a NameNode knows no DataNode by that, it
+        sends the client there again: so does this one, but only if no other DataNode is left.
+        """
+        without = {each.strip() for each in (excluded or "").split(",")}
+        able = [name for name in names if self.there[name].http.rpartition(":")[0] not in without]
+        if not able:
+            why = f"suggest to check cluster health. excludeDatanodes={excluded or 'null'}"
+            raise io_error(f"Failed to find datanode, {why}")
+        untried = [name for name in able if self.there[name].http not in without]
+        return self.there[self.by_transfers(untried or able)[0]].http

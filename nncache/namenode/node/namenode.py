@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from nncache.coordination.errors import (
@@ -220,7 +221,14 @@ class NameNode:
     async def concat(self, caller: Caller, target: str, sources: Sequence[str]) -> None:
         """Append the blocks of files to another file."""
         self._may_write(f"Cannot concat {target}")
-        await self._fs.run([target, *sources], lambda view, tx: concat(view, tx, caller))
+        absolute = list(takewhile(lambda path: path.startswith("/"), sources))
+
+        def decide(view: View, tx: Transaction) -> None:
+            concat(view, tx, caller)
+            if len(absolute) < len(sources):  # as HDFS, which looks at one source after the other
+                raise InvalidPathError(f"Absolute path required, but got '{sources[len(absolute)]}'")
+
+        await self._fs.run([target, *absolute], decide)
 
     async def change(
         self,
@@ -602,10 +610,19 @@ class NameNode:
 
     async def holders(self, block: Block) -> tuple[str, ...]:
         """Return the DataNodes that hold a good replica of a block; else those with any replica; else its targets."""
-        replicas = await self._fs.resolver.replicas(block.id)
-        if replicas is None:
-            return ()
-        return tuple(replicas.good(block)) or tuple(replicas.held) or replicas.location.targets
+        return (await self.holders_of([block]))[block.id]
+
+    async def holders_of(self, some: Sequence[Block]) -> dict[int, tuple[str, ...]]:
+        """Return the same for several blocks, by block id."""
+        found = await self._fs.resolver.replicas_of([block.id for block in some])
+
+        def holders(block: Block) -> tuple[str, ...]:
+            replicas = found[block.id]
+            if replicas is None:
+                return ()
+            return tuple(replicas.good(block)) or tuple(replicas.held) or replicas.location.targets
+
+        return {block.id: holders(block) for block in some}
 
     async def copies(self, datanode: str) -> list[tuple[int, Znode]]:
         """Return blocks that a DataNode must copy to itself, each with its order; at most PER_TICK."""

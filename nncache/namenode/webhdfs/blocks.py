@@ -1,5 +1,6 @@
 """Serve a DataNode's blocks to other DataNodes: reads, recovery, and the chain of an upload."""
 
+import asyncio
 import json
 import zlib
 from collections.abc import AsyncIterator, Mapping
@@ -38,6 +39,7 @@ class BlockHandler:
                 for part in self._datanode.read_block(block.id, begin, length):
                     yield part
                     begin += len(part)
+                    await asyncio.sleep(0)  # a client as quick as the disk never makes a write wait
             except (CorruptReplicaError, OSError):
                 await self._datanode.found_corrupt(block.id)
         if begin < end:
@@ -86,6 +88,7 @@ class BlockHandler:
             with self._datanode.transferring():
                 for part in self._datanode.read_block(number, begin, length):
                     await response.write(part)
+                    await asyncio.sleep(0)  # as in `read`
         except (CorruptReplicaError, OSError):
             await self._datanode.found_corrupt(number)
             if request.transport is not None:

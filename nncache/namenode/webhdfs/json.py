@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from string import hexdigits
 from typing import Final, TypeAlias
 
-from nncache.hadoop.filestatus import FileStatus, json_string
+from nncache.hadoop.filestatus import FileStatus, FileType, json_string
 from nncache.namenode.namespace.acls import shown
 from nncache.namenode.namespace.attributes import POLICIES
 from nncache.namenode.namespace.inode import Block, BlockState, Inode
@@ -74,10 +74,15 @@ def status(found: FileStatus) -> dict[str, Json]:
     }
 
 
-def listing(statuses: Sequence[FileStatus]) -> str:
+def listing(pages: Sequence[str]) -> str:
     """Return a whole listing, each status on its own line."""
-    lines = ",\n".join(render(status(each)) for each in statuses)
-    return f'{{"FileStatuses":{{"FileStatus":[\n{lines}\n]}}}}\n'
+    together = ",\n".join(pages)
+    return f'{{"FileStatuses":{{"FileStatus":[\n{together}\n]}}}}\n'
+
+
+def lines(page: Sequence[FileStatus]) -> str:
+    """Return the lines of a page of it."""
+    return ",\n".join(render(status(each)) for each in page)
 
 
 _NO_FLAGS: Final = {"snapshotEnabled", "aclBit"}
@@ -96,6 +101,22 @@ def snapshottable(found: Sequence[tuple[str, FileStatus]]) -> Json:
         }
         for above, each in found
     ]
+
+
+def trash_root(path: str, found: FileStatus) -> Json:
+    """Return the status of a trash directory; these keys are those of org.apache.hadoop.fs.FileStatus."""
+    return {
+        "blocksize": found.block_size,
+        "owner": found.owner,
+        "path": path,
+        "length": found.length,
+        "permission": found.permission,
+        "modification_time": found.modification_time,
+        "isdir": found.type is FileType.DIRECTORY,
+        "block_replication": found.replication,
+        "access_time": found.access_time,
+        "group": found.group,
+    }
 
 
 def page(statuses: Sequence[FileStatus], remaining: int) -> Json:
@@ -344,11 +365,11 @@ def _location(name: str) -> Json:
 
 
 def _blocks(file: Inode, begin: int, length: int) -> list[tuple[int, Block]]:
-    """Return the blocks of a range of a file, each with its offset."""
+    """Return the blocks of a range of a file, each with its offset; an empty range counts as one byte."""
     found: list[tuple[int, Block]] = []
     at = 0
     for block in file.blocks:
-        if at + block.length > begin and at < begin + length:
+        if at + block.length > begin and at < begin + max(length, 1):
             found.append((at, block))
         at += block.length
     return found

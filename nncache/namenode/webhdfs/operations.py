@@ -3,12 +3,15 @@
 An unsupported operation is refused as by a NameNode that has it disabled.
 """
 
+import asyncio
+import contextlib
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus
 
+from nncache.hadoop.filestatus import FileStatus
 from nncache.hadoop.redirects import form_c
 from nncache.namenode.namespace import acls, attributes, reads, snapshots
 from nncache.namenode.namespace.inode import UNLIMITED, Inode
@@ -53,6 +56,11 @@ class Request:
     datanodes: DataNodes
     namenode_rpc: str  # host:port, named in redirects
     block_pool: str
+
+    @property
+    def excluded(self) -> str | None:
+        """The DataNodes to which the client must not be redirected."""
+        return self.parameters.text("excludedatanodes")
 
     async def change(
         self,
@@ -156,7 +164,7 @@ def _spelled(parameters: Parameters, name: str) -> str | None:
 
 async def _create(request: Request) -> Answer:
     return _redirect(
-        request, await request.datanodes.for_writing(),
+        request, await request.datanodes.for_writing(request.excluded),
         "permission", "unmaskedpermission", "overwrite", "buffersize", "replication", "blocksize", "createparent",
         "createflag",
     )  # fmt: skip
@@ -181,13 +189,13 @@ async def _checksum(request: Request) -> Answer:
 async def _holding(request: Request, inode: Inode, offset: int) -> str:
     """Return the address of a DataNode that holds the block at an offset (-1: the last); any for an empty file."""
     if not inode.blocks:
-        return await request.datanodes.for_writing()
+        return await request.datanodes.for_writing(request.excluded)
     block, at = inode.blocks[-1], 0
     for each in inode.blocks:
         if at <= offset < at + each.length:
             block = each
         at += each.length
-    return await request.datanodes.for_reading(await request.namenode.holders(block))
+    return await request.datanodes.for_reading(await request.namenode.holders(block), request.excluded)
 
 
 async def _located(request: Request, offset: int | None) -> Inode:
@@ -296,14 +304,18 @@ async def _truncate(request: Request) -> Answer:
 
 
 async def _list(request: Request) -> Answer:
-    statuses, remaining = await request.namenode.listing(request.caller, request.path)
-    while remaining:
-        last = statuses[-1].path_suffix
-        more, remaining = await request.namenode.listing(request.caller, request.path, last)
-        statuses += more
-        if not more:
-            break
-    return Answer(body=json.listing(statuses))
+    return Answer(body=json.listing([json.lines(page) async for page in _pages(request, request.path)]))
+
+
+async def _pages(request: Request, path: str) -> AsyncIterator[Sequence[FileStatus]]:
+    """Yield a listing page by page. Between two pages others run, as between a NameNode's."""
+    page, remaining = await request.namenode.listing(request.caller, path)
+    while page:
+        yield page
+        if not remaining:
+            return
+        await asyncio.sleep(0)  # an embedded store never yields to the event loop
+        page, remaining = await request.namenode.listing(request.caller, path, page[-1].path_suffix)
 
 
 async def _list_page(request: Request) -> Answer:
@@ -317,7 +329,21 @@ async def _home(request: Request) -> Answer:
 
 
 async def _trash_root(request: Request) -> Answer:
-    return _json({"Path": f"/user/{request.caller.user}/.Trash"})
+    return await _fixed({"Path": f"/user/{request.caller.user}/.Trash"})(request)
+
+
+async def _trash_roots(request: Request) -> Answer:
+    """Answer where the caller's trash is, or that of all users; `hdfs dfs -expunge` asks."""
+    found: list[json.Json] = []
+    users = [request.caller.user]
+    if request.parameters.flag("allusers"):
+        users = [home.path_suffix async for page in _pages(request, "/user") for home in page]
+    for user in users:
+        path = f"/user/{user}/.Trash"
+        with contextlib.suppress(Refusal):  # it is missing, or the caller may not see it
+            status = await request.namenode.read(path, reads.status, request.caller)
+            found.append(json.trash_root(path, status))
+    return _json({"Paths": found or None})
 
 
 async def _get_xattrs(request: Request) -> Answer:
@@ -335,6 +361,11 @@ async def _check_access(request: Request) -> Answer:
     return PLAIN_DONE
 
 
+async def _coding_policy(request: Request) -> Answer:
+    await request.read(reads.check_may, 0)
+    return _json(None)
+
+
 async def _block_locations(request: Request) -> Answer:
     file = await request.namenode.blocks_of(request.caller, request.path)
     begin, length = request.parameters.number("offset", 0), request.parameters.number("length", MAX_LONG)
@@ -349,11 +380,15 @@ async def _located_blocks(request: Request) -> Answer:
 
 async def _places(request: Request, file: Inode) -> json.Places:
     """Return the addresses of the DataNodes of each block of a file."""
-    return {block.id: request.datanodes.of(await request.namenode.holders(block)) for block in file.blocks}
+    holders = await request.namenode.holders_of(file.blocks)
+    return {block: request.datanodes.of(names) for block, names in holders.items()}
 
 
 def _fixed(value: json.Json) -> Serve:
-    async def serve(_: Request) -> Answer:
+    """Answer the same, but not as a standby."""
+
+    async def serve(request: Request) -> Answer:
+        await request.namenode.read("/", lambda _: None)
         return _json(value)
 
     return serve
@@ -438,7 +473,7 @@ SERVED: Final[Mapping[str, Serve]] = {
     "GETCONTENTSUMMARY": _read(reads.content_summary, json.content_summary),
     "GETQUOTAUSAGE": _read(reads.content_summary, json.quota_usage, as_usage=True),
     "GETHOMEDIRECTORY": _home,
-    "GETTRASHROOT": _trash_root, "GETTRASHROOTS": _fixed({"Paths": None}),
+    "GETTRASHROOT": _trash_root, "GETTRASHROOTS": _trash_roots,
     "GETACLSTATUS": _read(acls.acl_status, json.acl_status),
     "GETXATTRS": _get_xattrs,
     "LISTXATTRS": _read(attributes.get_xattrs, json.xattr_names),
@@ -446,7 +481,7 @@ SERVED: Final[Mapping[str, Serve]] = {
     "GETFILEBLOCKLOCATIONS": _block_locations, "GET_BLOCK_LOCATIONS": _located_blocks,
     "GETSTORAGEPOLICY": _read(reads.policy, lambda number: {"BlockStoragePolicy": json.storage_policy(number)}),
     "GETALLSTORAGEPOLICY": _fixed(json.storage_policies()),
-    "GETSERVERDEFAULTS": _fixed(json.server_defaults()), "GETECPOLICY": _fixed(None),
+    "GETSERVERDEFAULTS": _fixed(json.server_defaults()), "GETECPOLICY": _coding_policy,
     "GETECPOLICIES": _fixed({"ErasureCodingPolicies": {"ErasureCodingPolicyInfo": []}}),
     "GETECCODECS": _fixed({"ErasureCodingCodecs": {}}),
     "GETSNAPSHOTTABLEDIRECTORYLIST": _snapshottable,

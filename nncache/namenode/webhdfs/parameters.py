@@ -272,6 +272,8 @@ def parse_acl(spec: str | None, *, with_permission: bool) -> list[AclEntry]:
         kind, name, bits = words[1:] if is_default else words
         if with_permission is not bool(bits):
             raise Refusal(Java.HADOOP_ILLEGAL_ARGUMENT, f"Invalid <aclSpec> : {part}")
+        if any(bit not in (letter, "-") for bit, letter in zip(bits, "rwx", strict=False)):
+            raise Refusal(Java.HADOOP_ILLEGAL_ARGUMENT, f"Invalid permission in <aclSpec> : {part}")
         permission = sum(value for value, letter in ((4, "r"), (2, "w"), (1, "x")) if letter in bits)
         entries.append(AclEntry(is_default=is_default, type=kind, name=name, permission=permission))
     return entries

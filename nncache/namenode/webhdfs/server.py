@@ -56,6 +56,14 @@ _NOT_UNWRAPPED: Final = {Java.HADOOP_ILLEGAL_ARGUMENT, Java.INVALID_PATH, Java.P
 """Of a NameNode's exceptions: those of which RemoteException.unwrapRemoteException makes none, at a DataNode."""
 
 _AT_ONCE: Final = 256 * 1024
+_PREFLIGHT: Final = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Headers": "accept",
+    "Access-Control-Allow-Methods": "PUT",
+    "Access-Control-Max-Age": "1728000",
+}
+"""A DataNode's answer to a browser that is about to upload (WebHdfsHandler.allowCORSOnCreate)."""
+
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 """A DataNode sends this before it opens the file, whether the client expects it or not (WebHdfsHandler.onCreate)."""
 
@@ -232,7 +240,13 @@ class DataNodeHandler:
         return response
 
     async def _answered(self, request: web.BaseRequest, path: str, query: str) -> web.StreamResponse:
-        parameters = parse_parameters(_METHODS.get(request.method, request.method), query)
+        method = _METHODS.get(request.method, request.method)
+        if method not in {"GET", "PUT", "POST", "DELETE"}:
+            op = parse_query(query).get("op", ("null",))[0]
+            if (method, op.upper()) == ("OPTIONS", "CREATE"):
+                return web.Response(headers=_PREFLIGHT)
+            raise Refusal(Java.ILLEGAL_ARGUMENT, f"Invalid operation {op}")
+        parameters = parse_parameters(method, query)
         caller = self._namenode.caller(parameters.doas or parameters.user or UNNAMED)
         host = "127.0.0.1"
         if parameters.op in {"CREATE", "APPEND"} and request.transport is not None:
@@ -266,12 +280,14 @@ class DataNodeHandler:
         asked = parameters.number("permission", DEFAULT_FILE_MODE)
         unmasked = parameters.optional("unmaskedpermission")
         size = parameters.number("blocksize", DEFAULT_BLOCK_SIZE)
+        flags = parameters.set_of("createflag")
         file = NewFile(
             # A DataNode's umask of 0 clears only the sticky bit (FsPermission.applyUMask).
             modes=Modes(asked & 0o777, asked if unmasked is None else unmasked),
             replication=parameters.number("replication", 1),
             block_size=size,
-            overwrite=parameters.flag("overwrite"),
+            overwrite=parameters.flag("overwrite") or "OVERWRITE" in flags,
+            create=not flags or "CREATE" in flags,
             create_parent=parameters.values.get("createparent") is not False,
         )
         try:
