@@ -123,6 +123,7 @@ async def proxied(site: Site) -> AsyncIterator[Proxied]:
             upstream_connections=site.upstream_connections,
             upstream_timeout_s=site.upstream_timeout_s,
             body_timeout_s=30.0,  # do not disconnect a client that is slow only because the machine is busy
+            idle_timeout_s=600.0,  # nor one that waits for its race
             failover_wait_s=5.0,
         ),
     )
