@@ -330,3 +330,9 @@ def _is_plain_host(value: bytes) -> bool:
     except AddressValueError:
         return False
     return not port or 0 < int(port) <= MAX_PORT
+
+
+def has_form(fields: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a NameNode may read parameters of a PUT or POST from its body as well, such as `doas`."""
+    values = {name.lower(): value.lower() for name, value in fields}
+    return b"form" in values.get(b"content-type", b"") and values.get(b"content-length") != b"0"

@@ -68,3 +68,11 @@ def test_what_leaves_a_trace_gets_the_usual_answer(namenode: Asker) -> None:
         if (name, value) in MALFORMED:
             assert reply.status in {400, 500}, (name, value, reply.status)
     assert odd > 50, "most are refused"
+
+
+def test_a_doas_in_a_form_is_who_writes(namenode: Asker, cluster: Cluster, hdfs_directory: str) -> None:
+    """So the target alone does not say who asks (`nncache.proxy.identity.rpc_user_of_head`)."""
+    target = f"{PREFIX}{hdfs_directory}/d?op={{}}&user.name={cluster.superuser}"
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert namenode.ask("PUT", target.format("MKDIRS"), headers=form, body=b"doas=alice").status == 200
+    assert b'"owner":"alice"' in namenode.ask("GET", target.format("GETFILESTATUS")).body
