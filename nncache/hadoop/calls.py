@@ -6,9 +6,10 @@ changed: it accepts every request, reads it as loosely as any release might, and
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from ipaddress import AddressValueError, IPv6Address
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote_plus
@@ -25,6 +26,7 @@ from nncache.hadoop.paths import (
     percent_decode,
 )
 from nncache.hadoop.users import read_claimed_user
+from nncache.net.addresses import MAX_PORT
 
 PREFIX: Final = "/webhdfs/v1"
 # Methods that write nothing. All others may write, unknown ones too.
@@ -263,3 +265,74 @@ def is_webhdfs(target: str) -> bool:
         if depth == 0:
             return False
     return True
+
+
+# ---- header fields ------------------------------------------------------------------------------------------
+
+_MAX_MEDIA_RANGES: Final = 100  # with their parameters; a browser sends ten
+
+_JSON_RANGES: Final = frozenset({b"*/*", b"application/*", b"application/json"})
+_SEMICOLON: Final = rb"[ \t]*;[ \t]*"
+_PARAMETER: Final = rb"(?!qs?=)[\w.+-]+=[\w.+-]+"
+_WEIGHT: Final = rb"q=(?:0?\.[0-9]{1,3}|[01](?:\.0{1,3})?)"
+_OF_NO_WEIGHT: Final = re.compile(rb"q=0?(?:\.0*)?")
+_MEDIA_TYPE: Final = re.compile(rb"[\w.+-]+/[\w.+-]+(?:%b%b)*" % (_SEMICOLON, _PARAMETER))
+_MEDIA_RANGE: Final = re.compile(
+    rb"(?:\*|\*/\*|[\w.+-]+/(?:\*|[\w.+-]+))(?:%b(?:%b|%b))*" % (_SEMICOLON, _PARAMETER, _WEIGHT)
+)
+"""The JDK's clients send `*` as well."""
+_HOST: Final = re.compile(rb"(?:[\w.-]*|\[([0-9A-Fa-f:.]+)(?:%[0-9A-Za-z]+)?\])(?::([0-9]{1,5}))?")
+
+
+def has_plain_fields(fields: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a NameNode gives its usual answer to a read with these fields.
+
+    It answers 400 or 500 to `Accept: text/xml`, and to a malformed `Accept`, `Content-Type` or `Host` (3.4.1 and 3.5.0;
+    tests/contracts/test_odd_fields.py). It ignores what other fields say, except credentials, `Origin` and a body.
+    """
+    content_types = list[bytes]()
+    for name, value in fields:
+        match name.lower():
+            case b"accept" if not _accepts_json(value):
+                return False
+            case b"content-type":
+                content_types.append(value)
+            case b"host" if not _is_plain_host(value):
+                return False
+            case _:
+                pass
+    return not content_types or _MEDIA_TYPE.fullmatch(b",".join(content_types).lower()) is not None
+
+
+def _accepts_json(value: bytes) -> bool:
+    """Whether an `Accept` header allows JSON (RFC 9110, section 12.5.1); False beyond `_MAX_MEDIA_RANGES`."""
+    if not value:
+        return True
+    if value.count(b",") + value.count(b";") > _MAX_MEDIA_RANGES:
+        return False
+    accepts = False
+    for element in value.lower().split(b","):
+        if not _MEDIA_RANGE.fullmatch(element.strip()):
+            return False
+        media_range, *parameters = (part.strip() for part in element.split(b";"))
+        accepts |= media_range in _JSON_RANGES and not any(map(_OF_NO_WEIGHT.fullmatch, parameters))
+    return accepts
+
+
+def _is_plain_host(value: bytes) -> bool:
+    """Whether the value of `Host` has a plain name or a valid IPv6 address, and no port or a valid one."""
+    match = _HOST.fullmatch(value)
+    if match is None:
+        return False
+    address, port = match.groups(b"")
+    try:
+        IPv6Address(address.decode("ascii") or "::")
+    except AddressValueError:
+        return False
+    return not port or 0 < int(port) <= MAX_PORT
+
+
+def has_form(fields: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a NameNode may read parameters of a PUT or POST from its body as well, such as `doas`."""
+    values = {name.lower(): value.lower() for name, value in fields}
+    return b"form" in values.get(b"content-type", b"") and values.get(b"content-length") != b"0"

@@ -14,7 +14,7 @@ from math import inf
 from typing import Final, TypeAlias
 
 from nncache.cache.clock_eviction import Caller
-from nncache.hadoop.calls import Call, PlainArguments, StatusRequest, parse_plain
+from nncache.hadoop.calls import Call, PlainArguments, StatusRequest, has_form, parse_plain
 from nncache.hadoop.credentials import (
     COOKIE_NAME,
     SIMPLE,
@@ -257,12 +257,13 @@ def claim_of(user: str | None, doas: str | None) -> str:
 def rpc_user_of_head(head: RequestHead) -> RpcUser | None:
     """Return the RPC user of a request's caller; None if it is not certain.
 
-    A user whom the proxy has authenticated is certain. Otherwise no cookie or `Authorization` may name the caller, and
+    A user whom the proxy has authenticated is certain. Otherwise no cookie, `Authorization` or form may name it, and
     every release must read the parameter names: 3.5.0 reads `doAs` and `USER.NAME`, 3.4.1 does not.
     """
     if head.acts_for:
         return RpcUser(head.acts_for)
-    return None if is_authenticated_by_fields(head.headers) else _rpc_user_of_target(head.target)
+    is_elsewhere = is_authenticated_by_fields(head.headers) or has_form(head.headers)
+    return None if is_elsewhere else _rpc_user_of_target(head.target)
 
 
 def _rpc_user_of_target(target: str) -> RpcUser | None:

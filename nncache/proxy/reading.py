@@ -3,8 +3,7 @@
 Pure. The only reader of requests, whichever authenticates them: the request itself, a delegation token, or the proxy.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -12,7 +11,15 @@ from math import inf
 from typing import Final
 
 from nncache.cache.clock_eviction import Caller
-from nncache.hadoop.calls import MAX_QUERIES, Call, StatusRequest, may_be_remembered, parse_call, parse_plain
+from nncache.hadoop.calls import (
+    MAX_QUERIES,
+    Call,
+    StatusRequest,
+    has_plain_fields,
+    may_be_remembered,
+    parse_call,
+    parse_plain,
+)
 from nncache.net.http1.head import HARMLESS_FIELDS, MAX_BLOCK_BYTES
 from nncache.proxy.admission import Admitted, Lease
 from nncache.proxy.headers import encode_fields, end_to_end_of_request, forwarded_for, request_headers
@@ -28,9 +35,6 @@ _ODD_HEADERS = frozenset(
         b"transfer-encoding",  # a body
     }
 )
-_JSON_RANGES = frozenset({b"*/*", b"application/*", b"application/json"})
-_MAX_MEDIA_RANGES = 100  # with their parameters; a browser sends ten
-_OF_NO_WEIGHT = re.compile(rb"q\s*=\s*0(\.0*)?")
 _NEVER: Final = Caller("")
 
 
@@ -45,7 +49,7 @@ class CacheDirective(Enum):
     """Forward the call; it neither reads nor fills the cache."""
 
 
-def cache_directive_of(headers: Iterable[tuple[bytes, bytes]]) -> CacheDirective:
+def cache_directive_of(headers: Collection[tuple[bytes, bytes]]) -> CacheDirective:
     """Return the cache directive of the raw headers of a plain read.
 
     A field that could change the NameNode's answer keeps the cache out; cookies are left to `authentication_of`.
@@ -60,8 +64,6 @@ def cache_directive_of(headers: Iterable[tuple[bytes, bytes]]) -> CacheDirective
         match name:
             case b"content-length" if value.strip() != b"0":
                 return CacheDirective.NO_TRACE
-            case b"accept" if not _accepts_json(value):
-                return CacheDirective.NO_TRACE  # Hadoop answers 500 to `Accept: text/xml`
             case b"cache-control":
                 says_cache_control = True
                 directives.update(directive.strip().lower() for directive in value.split(b","))
@@ -69,22 +71,11 @@ def cache_directive_of(headers: Iterable[tuple[bytes, bytes]]) -> CacheDirective
                 pragma_no_cache |= b"no-cache" in value.lower()
             case _:
                 pass
-    if b"no-store" in directives:
+    if b"no-store" in directives or not has_plain_fields(headers):
         return CacheDirective.NO_TRACE
     if directives & {b"no-cache", b"max-age=0"} or (pragma_no_cache and not says_cache_control):
         return CacheDirective.REFRESH
     return CacheDirective.ORDINARY
-
-
-def _accepts_json(value: bytes) -> bool:
-    """Whether an `Accept` header allows JSON (RFC 9110, section 12.5.1); False beyond `_MAX_MEDIA_RANGES`."""
-    if value.count(b",") + value.count(b";") > _MAX_MEDIA_RANGES:
-        return False
-    for element in value.lower().split(b","):
-        media_range, *parameters = (part.strip() for part in element.split(b";"))
-        if media_range in _JSON_RANGES and not any(map(_OF_NO_WEIGHT.fullmatch, parameters)):
-            return True
-    return not value.strip()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -86,7 +86,8 @@ class Asker:
         body: bytes | None,
     ) -> RawReply:
         started_at = time.monotonic()
-        connection.putrequest(method, target, skip_accept_encoding=True)
+        names_host = any(name.lower() == "host" for name, _ in headers)
+        connection.putrequest(method, target, skip_host=names_host, skip_accept_encoding=True)
         for name, value in headers:
             connection.putheader(name, value)
         if body is not None:

@@ -158,7 +158,11 @@ async def test_a_preflight_of_a_named_origin_is_answered_here() -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["*", "null", "ui.example.com", f"{ORIGIN}/", "https://UI.example.com", ""]
+    "origin",
+    [
+        *("*", "null", "ui.example.com", f"{ORIGIN}/", "https://UI.example.com", ""),
+        *(f"{ORIGIN}:443", "http://[::1]:80", f"{ORIGIN}:0444"),
+    ],
 )
 def test_what_no_browser_sends_is_refused(origin: str) -> None:
     """It would never match; `*` would open the cluster to every page."""

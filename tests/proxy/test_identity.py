@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 from math import inf
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -172,6 +173,24 @@ def test_what_header_fields_may_say_is_not_guessed_over_rpc(field: tuple[bytes, 
     """HitsKept: with bob's cookie, `user.name=alice` must not be asked about as alice."""
     head = RequestHead("PUT", "/webhdfs/v1/a?op=CREATE&user.name=alice", (field,))
     assert rpc_user_of_head(head) is None
+
+
+FORM: Final = (b"Content-Type", b"application/x-www-form-urlencoded; charset=UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("fields", "user"),
+    [
+        ((FORM, (b"Content-Length", b"10")), None),
+        ((FORM,), None),  # in chunks
+        ((FORM, (b"Content-Length", b"0")), RpcUser("knox")),
+        (((b"Content-Type", b"text/plain"), (b"Content-Length", b"10")), RpcUser("knox")),
+    ],
+)
+def test_a_form_may_name_the_caller(fields: tuple[Header, ...], user: RpcUser | None) -> None:
+    """OwnWrites: what is written for alice by a form's `doas` must not be asked about as knox."""
+    head = RequestHead("PUT", "/webhdfs/v1/a?op=CREATE&user.name=knox", fields)
+    assert rpc_user_of_head(head) == user
 
 
 def test_a_cookie_claims_a_caller() -> None:

@@ -1,8 +1,8 @@
 """Read the head of a request, and the fields of any head: strictly, and in time linear in its bytes.
 
-A head that two readers could interpret differently is refused (RFC 9112, sections 2.2, 3, 5, 6 and 11). Three forms are
+A head that two readers could interpret differently is refused (RFC 9112, sections 2.2, 3, 5, 6 and 11). Four forms are
 accepted that the RFC does not allow, because clients send them and a NameNode answers them: several spaces in a request
-line, equal `Host` fields, and UTF-8 in a target.
+line, equal `Host` fields, the zone of an IPv6 address in one, and UTF-8 in a target.
 """
 
 import re
@@ -28,8 +28,9 @@ _METHODS: Final = {
     for name in ("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE")
 }
 """RFC 9110, section 9, and RFC 5789. Bytes that another reader has left over are not taken for a request."""
-_HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
-"""uri-host [":" port] (RFC 9110, section 7.2); a client may send an empty one."""
+_HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]+(?:%[\w.~%-]+)?\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]*)?")
+"""uri-host [":" port] (RFC 9110, section 7.2); a client may send an empty one. Python's, Node's and Ruby's clients send
+the zone of a link-local address with it, unencoded."""
 HARMLESS_FIELDS: Final = frozenset(
     {
         b"accept",

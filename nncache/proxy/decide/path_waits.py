@@ -35,7 +35,7 @@ from nncache.proxy.decide.reads import (
     Unanswered,
 )
 from nncache.proxy.decide.waits import How, Terms, Waited, Waiter
-from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
+from nncache.proxy.errors import NoActiveNameNodeError, ProxyError, TooManyCallsError, TooManyRequestsError
 from nncache.proxy.identity import unread_fields
 from nncache.proxy.reading import Reading
 from nncache.proxy.traffic import Exchange, Result, Traffic
@@ -158,6 +158,12 @@ class PathQuestions:
                 return self._cache.is_good(hit, self._clock())
             case _:
                 return not isinstance(answer, Collapsed | NotAdmitted)
+
+    def is_of_asker(self, answer: ReadAnswer) -> bool:
+        """Whether a limit has refused the question: it counts by address as well."""
+        return isinstance(answer, Unanswered) and isinstance(
+            answer.error, TooManyCallsError | TooManyRequestsError
+        )
 
 
 class HeldRequest(HeldAnswer):

@@ -149,6 +149,10 @@ class Questions(Protocol[_Q_contra, _A]):
         """Whether other waiters of the group may have the answer now."""
         ...
 
+    def is_of_asker(self, answer: _A) -> bool:
+        """Whether the answer concerns the one who asked alone, such as the limits of its address."""
+        ...
+
     def path_of(self, question: _Q_contra) -> str:
         """Return the subject of the question, for the log."""
         ...
@@ -594,7 +598,7 @@ class Waits(Generic[_Q, _A]):
     def _check_one(self, wait: Waiter[_Q, _A], answer: _A, seen: int) -> None:
         """Answer a held waiter with a shared answer, or keep it waiting."""
         group = wait.group
-        if not wait.is_admitted:
+        if not wait.is_admitted or self._questions.is_of_asker(answer):
             self._ask_apart(wait)
         elif not self._questions.is_shareable(answer):
             group.queue_up(wait)  # it waits for the next question

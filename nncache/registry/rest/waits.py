@@ -196,6 +196,10 @@ class RegistryWaits:
         """Whether other clients may get the reply: the registry is the same for all."""
         return True
 
+    def is_of_asker(self, _: Outcome) -> bool:
+        """Whether the reply is for one client alone."""
+        return False
+
 
 async def _outcome(page: Awaitable[RegistryPage]) -> Outcome:
     try:

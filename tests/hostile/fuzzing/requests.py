@@ -92,7 +92,7 @@ def check_fields(data: bytes) -> None:
     conditions = cache_directive_of(fields)
     hold(cache_directive_of(fields[::-1]) is conditions, "the order of the fields matters")
     hold(
-        cache_directive_of((key.swapcase(), value) for key, value in fields) is conditions,
+        cache_directive_of([(key.swapcase(), value) for key, value in fields]) is conditions,
         "the case of a name matters",
     )
     hold(

@@ -51,6 +51,8 @@ def read(head: bytes, max_bytes: int = 1_000, max_fields: int = 10) -> Head:
         (b"GET / HTTP/1.1\r\n", Fault.MALFORMED),
         (GET + b"Host: other\r\n", Fault.MALFORMED),
         (b"GET / HTTP/1.1\r\nHost: a/b\r\n", Fault.MALFORMED),
+        (b"GET / HTTP/1.1\r\nHost: [::1%]\r\n", Fault.MALFORMED),
+        (b"GET / HTTP/1.1\r\nHost: [::1%a/b]\r\n", Fault.MALFORMED),
         (GET + b"A : b\r\n", Fault.MALFORMED),
         (GET + b"A\r\n", Fault.MALFORMED),
         (GET + b": b\r\n", Fault.MALFORMED),
@@ -90,6 +92,13 @@ def test_a_refusal_names_a_request_whose_line_is_readable() -> None:
     ("head", "read_as"),
     [
         (GET, Head("GET", "/", 1, ((b"Host", b"nn"),), True, 0)),
+        *(  # Python's http.client, urllib, Node and Ruby
+            (
+                b"GET / HTTP/1.1\r\nHost: %b\r\n" % host,
+                Head("GET", "/", 1, ((b"Host", host),), True, 0),
+            )
+            for host in (b"[fe80::1%eth0]:9871", b"[fe80::1%25br-lan.7]")
+        ),
         (b"GET   /a  HTTP/1.0\r\n", Head("GET", "/a", 0, (), False, 0)),
         (
             b"GET /a HTTP/1.0\r\nConnection: x, Keep-Alive\r\n",

@@ -14,7 +14,7 @@ from nncache.proxy.settings import ProxySettings
 from tests.patience import HANG_S
 from tests.proxy.doubles import DIRECTORY, FILE, fails, let_tasks_run
 from tests.proxy.front_fixture import Fixture, fixture
-from tests.proxy.wire import RawReply
+from tests.proxy.wire import RawClient, RawReply
 
 LONG = "Prefer: wait=60"
 
@@ -318,6 +318,23 @@ async def test_one_address_cannot_hold_all_places() -> None:
         assert "Preference-Applied" not in (await s.status("/w/none", LONG))
         s.front_end.waits.stop()
         assert {reply.status for reply in await asyncio.gather(*waiting)} == {404}
+
+
+async def test_the_limits_of_one_address_are_no_answer_for_others() -> None:
+    """The first to wait has used up its calls; who waits with it from another address has not."""
+    limits = LimitSettings(max_calls_per_s_per_address=1.0, call_burst_s=3.0)
+    async with fixture(limits) as s:
+        greedy = asked(s, "/w/none", LONG)
+        await held(s)
+        while (await s.status("/w/f", "Cache-Control: no-cache")).status != 429:
+            pass
+        async with RawClient.connected(s.port, "127.0.0.7") as other:
+            target = "/webhdfs/v1/w/none?op=GETFILESTATUS&user.name=alice"
+            other.send(f"GET {target} HTTP/1.1\r\nHost: nn\r\n{LONG}\r\n\r\n".encode())
+            await held(s, 2)
+            s.appear("/w/none")
+            assert (await other.reply()).status == 200
+        assert (await greedy).status == 429
 
 
 async def test_a_second_caller_waits_for_what_is_known_already() -> None:
