@@ -1,6 +1,7 @@
 """From generated lines to advice, compared with the planted globs and with the proxy's own cache."""
 
 import gzip
+import os
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as in Spark's documentation
 
-from nncache.advisor import parse, replaying
+from nncache.advisor import command, parse, replaying
 from nncache.advisor.command import Order, against_truth, carry_out
 from nncache.advisor.generating import generated_lines, generated_truth
 from nncache.advisor.generator import Spec, lines_of
@@ -181,6 +182,62 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
         1,
         "nncache: nncache advise needs pyspark: pip install '.[advisor]' in the checkout\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "zone", "says"),
+    [
+        ("", "UTC", "Spark, which needs Java 17, does not start: [JAVA_GATEWAY_EXITED] Java gateway process"),
+        (os.environ["PATH"], "posix/Europe/Berlin", "The value 'posix/Europe/Berlin' in the config"),
+    ],
+)
+def test_where_spark_does_not_start_it_says_why(tmp_path: Path, path: str, zone: str, says: str) -> None:
+    """There is no Java, or Java does not have the time zone that Python has."""
+    (tmp_path / "log").write_text("")
+    arguments = ("advise", "log", "--time-zone", zone, "--master", "local[1]")
+    done = subprocess.run(
+        (sys.executable, "-m", "nncache.commands.cli", *arguments),
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PATH": path, "PYTHONPATH": str(Path.cwd())},
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert says in done.stderr.splitlines()[-1]
+
+
+def test_empty_logs_are_no_error_of_sparks(spark: SparkSession, tmp_path: Path) -> None:
+    """Without a line no file says what columns there are."""
+    (tmp_path / "log").write_text("")
+    with pytest.raises(AdvisorError, match="no line is there"):
+        advice_about(spark, tmp_path, str(tmp_path / "log"))
+
+
+def test_what_spark_cannot_reach_is_an_error_of_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    """A file system that it does not have, or one that it does not reach, for the logs or for the events."""
+    (tmp_path / "log").write_text("\n")
+    log, events = str(tmp_path / "log"), str(tmp_path / "events.parquet")
+    for inputs, place, reason in (
+        ("foo://host/log", events, 'No FileSystem for scheme "foo"'),
+        ("hdfs://127.0.0.1:1/log", events, "Connection refused"),
+        ("log:1", events, "Relative path in absolute URI: log:1"),
+        (log, "foo://host/events.parquet", 'No FileSystem for scheme "foo"'),
+        (log, f"{log}/events.parquet", "Not a directory|not a directory|Mkdirs failed"),
+    ):
+        with pytest.raises(AdvisorError) as caught:
+            advise(spark, Question(inputs=(inputs,), events=place), lambda _: None)
+        where = f"{inputs}: cannot be read, or {place} cannot be written"
+        assert re.fullmatch(rf"{re.escape(where)} \(.*({reason}).*\)", str(caught.value))
+
+
+def test_a_place_of_events_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark reads patterns, and the beginning of a relative path as a scheme if there is a colon."""
+    log = tmp_path / "log"
+    log.write_text("".join(f"{line}\n" for line in lines_of(Spec(2_000, globs=5, parts=1), 0)))
+    assert advice_about(spark, tmp_path / "a[1] {b}*?\\", str(log)).lines > 0
+    assert command._for_spark(Path("at 10:30") / "events") == "./at 10:30/events"  # noqa: SLF001 - as above
+    assert command._for_spark(Path("/at 10:30")) == "/at 10:30"  # noqa: SLF001 - as above
 
 
 def test_a_log_that_breaks_off_is_reported_by_name(spark: SparkSession, tmp_path: Path) -> None:
