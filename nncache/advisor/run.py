@@ -45,7 +45,8 @@ class Question:
         events: the location of the written events; executors must be able to access it.
         since, until: in ms since the epoch; None: no limit.
         sample: the share of directories whose reads are replayed.
-        warm_up_s: seconds after the first line in which reads fill the cache and are not counted.
+        warm_up_s: seconds after the first line in which reads fill the cache and are not counted; at most a tenth of
+            the log's time.
         most: the maximum number of recommended filters.
         least_share: a filter whose repeats are a smaller share of all reads of a status is not worth its place.
     """
@@ -134,9 +135,8 @@ def advise(spark: SparkSession, question: Question, announce: Callable[[str], No
             "there is no getfileinfo among the lines: dfs.namenode.audit.log.debug.cmdlist may name it, so that it is "
             "not written; nntop (JMX) still counts it by user"
         )
-    counted = replace(
-        counted, sample=question.sample, counted_from=counted.first_ms + int(1000 * question.warm_up_s)
-    )
+    warm_up_ms = min(int(1000 * question.warm_up_s), (counted.last_ms - counted.first_ms) // 10)
+    counted = replace(counted, sample=question.sample, counted_from=counted.first_ms + warm_up_ms)
     reads = _reads(events, question, has_audit=has_audit).withColumn("skeleton_0", F.col("skeleton"))
     least = max(1, int(counted.statuses * question.sample * question.least_share))
     begin("find what is asked again and again")

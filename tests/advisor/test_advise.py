@@ -207,6 +207,18 @@ def test_where_spark_does_not_start_it_says_why(tmp_path: Path, path: str, zone:
     assert says in done.stderr.splitlines()[-1]
 
 
+def test_a_short_log_is_counted_all_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    """A first look at a million lines of a busy NameNode is shorter than what a cache needs to warm up."""
+    line = (
+        "2026-11-01 00:{:02}:{:02},000 INFO FSNamesystem.audit: allowed=true\tugi=ann (auth:SIMPLE)\tip=/10.0.0.1\t"
+        "cmd=getfileinfo\tsrc=/data/x/_SUCCESS\tdst=null\tperm=null\tproto=webhdfs\n"
+    )
+    (tmp_path / "log").write_text("".join(line.format(*divmod(second, 60)) for second in range(101)))
+    question = Question(inputs=(str(tmp_path / "log"),), events=str(tmp_path / "events.parquet"))
+    (found,) = advise(spark, question, lambda _: None).filters
+    assert (found.glob, found.web.reads, found.web.hits.high) == ("/data/x/_SUCCESS", 91, 91)
+
+
 def test_empty_logs_are_no_error_of_sparks(spark: SparkSession, tmp_path: Path) -> None:
     """Without a line no file says what columns there are."""
     (tmp_path / "log").write_text("")
