@@ -59,6 +59,7 @@ def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
         AdvisorError: there is no usable input, or the report cannot be written.
     """
     _check_writable(order.out)
+    _check_apart(order.inputs, order.out)
     # A report with pseudonyms may be passed on, so its folder must not contain the events.
     beside = order.out.with_name(f"{order.out.name}-events.parquet")
     events = order.events or _for_spark(order.out / "events.parquet" if order.key is None else beside)
@@ -110,6 +111,15 @@ def _check_writable(folder: Path) -> None:
         raise AdvisorError(
             f"--out {folder}: nothing can be written there ({error.strerror}); name a folder in which this user may"
         ) from error
+
+
+def _check_apart(inputs: Sequence[str], folder: Path) -> None:
+    """Check that no input contains the report and the events of an earlier run, which this run replaces."""
+    for each in inputs:
+        if folder.resolve().is_relative_to(Path(each).resolve()) and (folder / "report.md").exists():
+            raise AdvisorError(
+                f"{each}: contains the report of an earlier run, {folder}: remove that, or name another --out"
+            )
 
 
 @dataclass(frozen=True, slots=True)

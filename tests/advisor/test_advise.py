@@ -262,12 +262,11 @@ def test_a_log_that_breaks_off_is_reported_by_name(spark: SparkSession, tmp_path
             advice_about(spark, tmp_path, str(tmp_path / f"{name}.log.gz"))
 
 
-def test_an_unwritable_report_is_an_error_before_the_work(tmp_path: Path) -> None:
-    """It comes before hours of work, and before Spark is started."""
-    (tmp_path / "file").write_text("")
-    order = Order(
-        inputs=("log",),
-        out=tmp_path / "file" / "advice",
+def order_of(*inputs: str, out: Path) -> Order:
+    """Return an order that ends where Spark would be started."""
+    return Order(
+        inputs=inputs,
+        out=out,
         master="no master",
         events=None,
         zone=ZoneInfo("UTC"),
@@ -280,6 +279,24 @@ def test_an_unwritable_report_is_an_error_before_the_work(tmp_path: Path) -> Non
         key=None,
         generate=None,
     )
+
+
+@pytest.mark.parametrize("log", [".", "advice"])
+def test_the_report_of_an_earlier_run_is_no_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str
+) -> None:
+    """`nncache advise .` and `nncache advise *` where the logs are would read it the second time."""
+    monkeypatch.chdir(tmp_path)
+    Path("advice").mkdir()
+    Path("advice", "report.md").write_text("")
+    with pytest.raises(AdvisorError, match="contains the report of an earlier run, advice: remove that"):
+        carry_out(order_of("hdfs-audit.log", log, out=Path("advice")), lambda _: None)
+
+
+def test_an_unwritable_report_is_an_error_before_the_work(tmp_path: Path) -> None:
+    """It comes before hours of work, and before Spark is started."""
+    (tmp_path / "file").write_text("")
+    order = order_of("log", out=tmp_path / "file" / "advice")
     with pytest.raises(
         AdvisorError, match=r"--out .*/file/advice: nothing can be written there \(Not a directory\)"
     ):
