@@ -3,9 +3,13 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 
 from nncache.advisor import outputs
 from nncache.advisor.figures import NOTHING, Bracket
@@ -13,7 +17,7 @@ from nncache.advisor.generating import generated_lines, generated_truth
 from nncache.advisor.generator import Spec, Truth
 from nncache.advisor.outputs import percent
 from nncache.advisor.report import finding, write_report
-from nncache.advisor.run import Advice, AdvisorError, Question, advise
+from nncache.advisor.run import Advice, AdvisorError, Question, advise, reasons_of
 from nncache.advisor.spark import session
 from nncache.hadoop.globs import GlobSet
 from nncache.invalidation.filters.settings import FilterSettings
@@ -55,18 +59,25 @@ def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
         AdvisorError: there is no usable input, or the report cannot be written.
     """
     _check_writable(order.out)
+    _check_apart(order.inputs, order.out)
     # A report with pseudonyms may be passed on, so its folder must not contain the events.
     beside = order.out.with_name(f"{order.out.name}-events.parquet")
-    events = order.events or str(order.out / "events.parquet" if order.key is None else beside)
-    with session(order.master, order.zone.key) as spark:
+    events = order.events or _for_spark(order.out / "events.parquet" if order.key is None else beside)
+    with ExitStack() as stack:
+        try:
+            spark = stack.enter_context(session(order.master, order.zone.key))
+        except (PySparkException, Py4JJavaError) as error:
+            raise AdvisorError(
+                f"Spark, which needs Java 17, does not start: {reasons_of(error)[-1]}"
+            ) from error
         inputs, truths = order.inputs, list[Truth]()
         if order.generate is not None:
             spec = Spec(order.generate, parts=max(4, spark.sparkContext.defaultParallelism))
-            log = order.out / "generated"
+            log = _for_spark(order.out / "generated")
             announce(f"generate about {spec.lines:,} lines")
             shutil.rmtree(log, ignore_errors=True)
-            generated_lines(spark, spec).write.text(str(log), compression="gzip")
-            truths, inputs = generated_truth(spark, spec), (str(log),)
+            generated_lines(spark, spec).write.text(log, compression="gzip")
+            truths, inputs = generated_truth(spark, spec), (log,)
         question = Question(
             inputs=inputs,
             events=events,
@@ -85,6 +96,11 @@ def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
     return Found((finding(shown), *compared, f"report: {order.out / 'report.html'}"), advice.unknown_share)
 
 
+def _for_spark(path: Path) -> str:
+    """Return a path for Spark, which takes a colon in the first name of a relative one for the end of a scheme."""
+    return str(path) if path.is_absolute() else f"./{path}"
+
+
 def _check_writable(folder: Path) -> None:
     """Create the folder of the report and check that it is writable, before hours of work."""
     try:
@@ -95,6 +111,15 @@ def _check_writable(folder: Path) -> None:
         raise AdvisorError(
             f"--out {folder}: nothing can be written there ({error.strerror}); name a folder in which this user may"
         ) from error
+
+
+def _check_apart(inputs: Sequence[str], folder: Path) -> None:
+    """Check that no input contains the report and the events of an earlier run, which this run replaces."""
+    for each in inputs:
+        if folder.resolve().is_relative_to(Path(each).resolve()) and (folder / "report.md").exists():
+            raise AdvisorError(
+                f"{each}: contains the report of an earlier run, {folder}: remove that, or name another --out"
+            )
 
 
 @dataclass(frozen=True, slots=True)

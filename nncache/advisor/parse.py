@@ -7,6 +7,7 @@ if a path contains a tab, the fields are found by their names.
 """
 
 import datetime as dt
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -102,11 +103,18 @@ def write_events(lines: DataFrame, place: str) -> None:
     and a second pass parses them. A blank line, which is no event, is added to their output: if it is missing, the
     second pass did not finish.
     """
-    spark = lines.sparkSession
-    usual_events(lines).write.mode("overwrite").partitionBy("day", "form", "about").parquet(place)
-    others = spark.read.parquet(place).where(F.col("form") == RAW).selectExpr("detail as value")
+    spark, events = lines.sparkSession, usual_events(lines)
+    events.write.mode("overwrite").partitionBy("day", "form", "about").parquet(place)
+    # Of empty logs there is no file with the columns.
+    written = spark.read.schema(events.schema).parquet(literal(place))
+    others = written.where(F.col("form") == RAW).selectExpr("detail as value")
     others = others.union(spark.range(1).selectExpr("'' as value"))
     _events_and_blanks(others).write.mode("append").partitionBy("day", "form", "about").parquet(place)
+
+
+def literal(place: str) -> str:
+    """Return the pattern of a place: Spark reads what a pattern matches, and writes to the place as it is."""
+    return re.sub(r"[\\{}\[\]*?]", r"\\\g<0>", place)
 
 
 def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:

@@ -45,7 +45,8 @@ def write_report(folder: Path, advice: Advice, zone: ZoneInfo, *, with_filters: 
         files["filters.toml"] = filters_toml(advice)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
-    pq.write_table(_table(advice), folder / "figures.parquet")
+    with (folder / "figures.parquet").open("wb") as file:  # pyarrow would take a name with a colon for a URI
+        pq.write_table(_table(advice), file)
 
 
 def _plain(advice: Advice) -> dict[str, object]:

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
 
@@ -45,7 +45,8 @@ class Question:
         events: the location of the written events; executors must be able to access it.
         since, until: in ms since the epoch; None: no limit.
         sample: the share of directories whose reads are replayed.
-        warm_up_s: seconds after the first line in which reads fill the cache and are not counted.
+        warm_up_s: seconds after the first line in which reads fill the cache and are not counted; at most a tenth of
+            the log's time.
         most: the maximum number of recommended filters.
         least_share: a filter whose repeats are a smaller share of all reads of a status is not worth its place.
     """
@@ -134,9 +135,8 @@ def advise(spark: SparkSession, question: Question, announce: Callable[[str], No
             "there is no getfileinfo among the lines: dfs.namenode.audit.log.debug.cmdlist may name it, so that it is "
             "not written; nntop (JMX) still counts it by user"
         )
-    counted = replace(
-        counted, sample=question.sample, counted_from=counted.first_ms + int(1000 * question.warm_up_s)
-    )
+    warm_up_ms = min(int(1000 * question.warm_up_s), (counted.last_ms - counted.first_ms) // 10)
+    counted = replace(counted, sample=question.sample, counted_from=counted.first_ms + warm_up_ms)
     reads = _reads(events, question, has_audit=has_audit).withColumn("skeleton_0", F.col("skeleton"))
     least = max(1, int(counted.statuses * question.sample * question.least_share))
     begin("find what is asked again and again")
@@ -183,7 +183,7 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
         if not ready:
             lines = parse.read_lines(spark, question.inputs)
             parse.write_events(lines, question.events)
-        events = parse.read_events(spark, ready or [question.events])
+        events = parse.read_events(spark, ready or [parse.literal(question.events)])
     except ValueError as error:
         raise AdvisorError(str(error)) from error
     except AnalysisException as error:
@@ -192,9 +192,10 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
             f"{', '.join(question.inputs)}: cannot be read ({reason}); "
             "give logs that are there, or the events.parquet of an earlier run"
         ) from error
-    except Py4JJavaError as error:
+    except (IllegalArgumentException, Py4JJavaError) as error:
         if (unreadable := _unreadable(error)) is None:
-            raise
+            what = f"{', '.join(question.inputs)}: cannot be read, or {question.events} cannot be written"
+            raise AdvisorError(f"{what} ({reasons_of(error)[-1]})") from error
         raise AdvisorError(f"{unreadable}; give logs that can be read to their end") from error
     at = F.col("at")
     if question.since is not None:
@@ -204,15 +205,23 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
     return events
 
 
-def _unreadable(error: Py4JJavaError) -> str | None:
-    """Return a message with the file that Spark could not read, and why; None if the error is another one."""
-    cause, messages = error.java_exception, list[str]()
+def reasons_of(error: PySparkException | Py4JJavaError) -> list[str]:
+    """Return the messages of an error of Spark and of its causes, each without a stack trace."""
+    if not isinstance(error, Py4JJavaError):
+        return [str(error).partition("\n")[0]]
+    cause, reasons = error.java_exception, list[str]()
     while cause is not None:
-        messages.append(cause.getMessage() or cause.getClass().getSimpleName())
+        reasons.append((cause.getMessage() or cause.getClass().getSimpleName()).partition("\n")[0])
         cause = cause.getCause()
-    named = [_UNREADABLE.search(message) for message in messages]
+    return reasons
+
+
+def _unreadable(error: IllegalArgumentException | Py4JJavaError) -> str | None:
+    """Return a message with the file that Spark could not read, and why; None if the error is another one."""
+    reasons = reasons_of(error)
+    named = [_UNREADABLE.search(reason) for reason in reasons]
     file = next((match[1] for match in named if match), None)
-    return None if file is None else f"{file}: cannot be read ({messages[-1]})"
+    return None if file is None else f"{file}: cannot be read ({reasons[-1]})"
 
 
 class _Sums:

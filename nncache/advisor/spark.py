@@ -42,6 +42,7 @@ def session(master: str | None, time_zone: str) -> Iterator[SparkSession]:
         )
     spark = builder.getOrCreate()
     try:
+        spark.conf.get("spark.sql.session.timeZone")  # an error now if Java has no such zone
         yield spark
     finally:
         spark.stop()

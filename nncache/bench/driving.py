@@ -29,6 +29,7 @@ from nncache.bench.shared import tables
 from nncache.bench.shared.driver import apart, edits_of_journalnodes, next_of
 from nncache.bench.shared.figures import Mode
 from nncache.bench.shared.plan import Plan
+from nncache.hadoop.errors import HadoopError
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster
 
@@ -118,7 +119,7 @@ def run_mode(
         directory=directory,
     )
     show(f"{mode}: laying out its files")
-    asyncio.run(_lay_out(order))
+    asyncio.run(lay_out(order))
     show(f"{mode}: starting")
     with (
         server or _server(stand, mode) as running,
@@ -185,9 +186,16 @@ def _orders(stand: Stand, mode: Mode, server: str, clock: str, warm_up_s: float,
     )
 
 
-async def _lay_out(order: Order) -> None:
-    async with BenchNamespace(order.plan, order.namenode) as namespace:
-        await namespace.lay_out(order.changes())
+async def lay_out(order: Order) -> None:
+    """Create the files of a mode. Raises RefusedChangesError: the NameNode refused one."""
+    refused: Exception | None = None
+    try:
+        async with BenchNamespace(order.plan, order.namenode) as namespace:
+            await namespace.lay_out(order.changes())
+    except* HadoopError as group:
+        refused = group.exceptions[0]
+    if refused is not None:
+        raise RefusedChangesError(f"the files of the run cannot be made: {refused}") from refused
 
 
 def _count(

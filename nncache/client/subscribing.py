@@ -32,8 +32,8 @@ class EventsPosition:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse the output of `str()`. Raises ValueError if the text is not a position."""
-        txid, _, chain = text.partition("@")
+        """Parse the output of `str()`, with or without a line end. Raises ValueError if the text is not a position."""
+        txid, _, chain = text.strip().partition("@")
         if not (txid.isascii() and txid.isdigit()):
             raise ValueError(f"{text!r} is no position: it is a transaction id, and a chain behind an @")
         return cls(int(txid), chain or None)

@@ -102,7 +102,7 @@ class ZooKeeperConnection:
         """Start to connect, without waiting."""
         self._failure = "no answer yet"
         self._lost_at = self._clock()
-        self._client = self._new_client()
+        self._restart(self._lost_at)
         self._tick()
 
     async def close(self) -> None:
@@ -256,7 +256,7 @@ class ZooKeeperConnection:
             _log.warning("%sstill %s", self._label, self.complaint)
 
     def _restart(self, now: float) -> None:
-        """Replace the client, and request a new session."""
+        """Start a client, instead of the former one if there is one, and request a new session."""
         self._replace_at = math.inf
         if self._client_id is not None:
             self._is_logged = True

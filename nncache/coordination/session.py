@@ -197,13 +197,23 @@ class Session:
             ) from exc
 
     async def _chunk(self, paths: Sequence[str]) -> list[Znode | None]:
-        if not self._reads_many:
-            return [await self._found(path) for path in paths]
+        connection = self.connection_id
         try:
-            return await self._many(paths)
-        except UnknownCallError:
+            if self._reads_many:
+                return await self._many(paths)
+        except UnknownCallError as error:
             self._reads_many = False
-            raise
+            await self._other_connection(connection, error)
+        return [await self._found(path) for path in paths]
+
+    async def _other_connection(self, connection: int, error: UnknownCallError) -> None:
+        """Wait for the connection after this one, which the server closes because of a call that it does not know."""
+        try:
+            async with asyncio.timeout(self._connection.timeout_s):
+                while self.connection_id == connection:
+                    await self._watches.wait()
+        except TimeoutError:
+            raise error from None
 
     async def _many(self, paths: Sequence[str]) -> list[Znode | None]:
         replies = await self._call(paths[0], partial(send_many_reads, paths=paths))

@@ -119,28 +119,20 @@ async def _html(registry: Registry, place: PageLocation, registry_request: Regis
         pass
     except InvalidRecordError as error:
         fault = error.what
-    below, names_bytes = await _right_below(
-        registry, path, replace(registry_request, limit=registry_request.limit + 1)
-    )
-    shown = EntryShown(
-        status=status,
-        record=record,
-        fault=fault,
-        below=below[: registry_request.limit],
-        is_more=len(below) > registry_request.limit,
-    )
+    below, is_more, names_bytes = await _right_below(registry, path, registry_request)
+    shown = EntryShown(status=status, record=record, fault=fault, below=below, is_more=is_more)
     size = status.size_bytes
     return _as_html(await apart(size, entry_page, place, shown), read_bytes=size + names_bytes)
 
 
 async def _right_below(
     registry: Registry, path: str, registry_request: RegistryRequest
-) -> tuple[tuple[EntryStatus, ...], int]:
-    """Return entries directly below a path, and the size in bytes of all names that were read."""
+) -> tuple[tuple[EntryStatus, ...], bool, int]:
+    """Return entries directly below a path, whether there are more, and the size in bytes of all names there."""
     every = await registry.list(path)
     names = [name for name in every if name > paths.name_of(registry_request.after)]
     statuses = await registry.stat_all([paths.below(path, name) for name in names[: registry_request.limit]])
-    return statuses, sum(map(len, every))
+    return statuses, len(names) > registry_request.limit, sum(map(len, every))
 
 
 async def _page(registry: Registry, registry_request: RegistryRequest) -> RegistryPage:
@@ -150,7 +142,7 @@ async def _page(registry: Registry, registry_request: RegistryRequest) -> Regist
         return RegistryPage(await _records(await _found(registry, registry_request, registry_request.find)))
     if registry_request.is_list:
         path = paths.readable(registry_request.path)
-        statuses, names_bytes = await _right_below(registry, path, registry_request)
+        statuses, _, names_bytes = await _right_below(registry, path, registry_request)
         return RegistryPage(_json({"entries": [each.as_json() for each in statuses]}), read_bytes=names_bytes)
     entry = await registry.read(registry_request.path)
     size = entry.status.size_bytes

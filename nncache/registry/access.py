@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, Right
+from nncache.registry.errors import InvalidPathnameError
+from nncache.registry.names import element_of_user
 from nncache.registry.paths import USERS, elements_of
 
 READABLE: Final = AclEntry("world", "anyone", Right.READ)
@@ -131,5 +133,7 @@ class AccessPolicy:
                 yield f"{entry} may do more than add and remove entries (crd)"
 
     def _is_user_of(self, element: str, name: str) -> bool:
-        user, _, realm = name.partition("@")
-        return user.partition("/")[0].lower() == element and realm in {"", self.realm}
+        try:
+            return element_of_user(name) == element and name.partition("@")[2] in {"", self.realm}
+        except InvalidPathnameError:
+            return False  # no user of the registry

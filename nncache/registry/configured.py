@@ -30,7 +30,10 @@ def configured_registry(configuration: Configuration) -> Mapping[str, object]:
     if servers:
         found["zookeeper"] = servers
     if root or chroot:
-        found["registry_root"] = chroot + (root or _DEFAULT_ROOT)
+        elements = filter(
+            None, f"{chroot}/{root or _DEFAULT_ROOT}".split("/")
+        )  # slashes as RegistryPathUtils.join
+        found["registry_root"] = f"/{'/'.join(elements)}"
     if (configuration.get(SECURE) or "").lower() == "true":
         found["registry_secure"] = True
     if accounts := configuration.names(SYSTEM_ACCOUNTS):

@@ -46,7 +46,8 @@ LEAST_BYTES: Final = 13
 
 MAX_TARGETS: Final = 16  # SRV records in an answer that also carries their addresses
 
-MEMO: Final = 1_024  # answers that are cached until the zone changes
+MEMO_BYTES: Final = 4 * 1024 * 1024
+"""Limit of the answers that are cached until the zone changes; one with 256 records takes several milliseconds."""
 
 _ID_BYTES: Final = 2
 _SERIALS: Final = 2**32
@@ -102,7 +103,10 @@ class DnsResponder:
     def __init__(self, zone: Zone, authority: ZoneAuthority) -> None:
         self._zone = zone
         self._authority = authority
-        self._memo: LRUCache[tuple[bytes, bool], _Reply] = LRUCache(MEMO)  # by message without id, is TCP
+        # By message without id, is TCP. A message is counted as if it were as long as it may be.
+        self._memo: LRUCache[tuple[bytes, bool], _Reply] = LRUCache(
+            MEMO_BYTES, getsizeof=lambda reply: UDP_BYTES + len(reply.rest)
+        )
         self._memo_of = (-1, False)  # the zone's state to which `_memo` belongs
         self.rcodes: Counter[str] = Counter()
         """Answers since start, by response code."""
@@ -122,7 +126,7 @@ class DnsResponder:
             if known is None:
                 self.unanswered += 1
                 return None
-            if max(len(wire), len(known.rest)) <= UDP_BYTES:
+            if len(wire) <= UDP_BYTES:
                 self._memo[key] = known
         self.rcodes[known.rcode] += 1
         return wire[:_ID_BYTES] + known.rest

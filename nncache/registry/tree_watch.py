@@ -30,7 +30,7 @@ BATCH: Final = 256  # entries that are read before the first of them is reported
 
 PER_ITERATION: Final = 64  # entries reported or removed per iteration of the event loop
 
-LOOK_S: Final = 0.5  # interval of checks for a lost connection
+LOOK_S: Final = 0.5  # interval of checks for a lost connection; delay before calls that failed are made again
 
 REREAD_S: Final = 300.0
 """Interval of reads of everything, whatever the watches signal: no conclusion from a watch that does not fire."""
@@ -181,6 +181,7 @@ class TreeWatch:
                 await self._wait()
                 continue
             is_current = False
+            await asyncio.sleep(LOOK_S)  # a server that refuses calls under load is connected
             await self._wait_connected()
 
     def _all_again(self) -> None:

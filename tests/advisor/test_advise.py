@@ -1,6 +1,7 @@
 """From generated lines to advice, compared with the planted globs and with the proxy's own cache."""
 
 import gzip
+import os
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as in Spark's documentation
 
-from nncache.advisor import parse, replaying
+from nncache.advisor import command, parse, replaying
 from nncache.advisor.command import Order, against_truth, carry_out
 from nncache.advisor.generating import generated_lines, generated_truth
 from nncache.advisor.generator import Spec, lines_of
@@ -183,6 +184,74 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "zone", "says"),
+    [
+        ("", "UTC", "Spark, which needs Java 17, does not start: [JAVA_GATEWAY_EXITED] Java gateway process"),
+        (os.environ["PATH"], "posix/Europe/Berlin", "The value 'posix/Europe/Berlin' in the config"),
+    ],
+)
+def test_where_spark_does_not_start_it_says_why(tmp_path: Path, path: str, zone: str, says: str) -> None:
+    """There is no Java, or Java does not have the time zone that Python has."""
+    (tmp_path / "log").write_text("")
+    arguments = ("advise", "log", "--time-zone", zone, "--master", "local[1]")
+    done = subprocess.run(
+        (sys.executable, "-m", "nncache.commands.cli", *arguments),
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PATH": path, "PYTHONPATH": str(Path.cwd())},
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert says in done.stderr.splitlines()[-1]
+
+
+def test_a_short_log_is_counted_all_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    """A first look at a million lines of a busy NameNode is shorter than what a cache needs to warm up."""
+    line = (
+        "2026-11-01 00:{:02}:{:02},000 INFO FSNamesystem.audit: allowed=true\tugi=ann (auth:SIMPLE)\tip=/10.0.0.1\t"
+        "cmd=getfileinfo\tsrc=/data/x/_SUCCESS\tdst=null\tperm=null\tproto=webhdfs\n"
+    )
+    (tmp_path / "log").write_text("".join(line.format(*divmod(second, 60)) for second in range(101)))
+    question = Question(inputs=(str(tmp_path / "log"),), events=str(tmp_path / "events.parquet"))
+    (found,) = advise(spark, question, lambda _: None).filters
+    assert (found.glob, found.web.reads, found.web.hits.high) == ("/data/x/_SUCCESS", 91, 91)
+
+
+def test_empty_logs_are_no_error_of_sparks(spark: SparkSession, tmp_path: Path) -> None:
+    """Without a line no file says what columns there are."""
+    (tmp_path / "log").write_text("")
+    with pytest.raises(AdvisorError, match="no line is there"):
+        advice_about(spark, tmp_path, str(tmp_path / "log"))
+
+
+def test_what_spark_cannot_reach_is_an_error_of_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    """A file system that it does not have, or one that it does not reach, for the logs or for the events."""
+    (tmp_path / "log").write_text("\n")
+    log, events = str(tmp_path / "log"), str(tmp_path / "events.parquet")
+    for inputs, place, reason in (
+        ("foo://host/log", events, 'No FileSystem for scheme "foo"'),
+        ("hdfs://127.0.0.1:1/log", events, "Connection refused"),
+        ("log:1", events, "Relative path in absolute URI: log:1"),
+        (log, "foo://host/events.parquet", 'No FileSystem for scheme "foo"'),
+        (log, f"{log}/events.parquet", "Not a directory|not a directory|Mkdirs failed"),
+    ):
+        with pytest.raises(AdvisorError) as caught:
+            advise(spark, Question(inputs=(inputs,), events=place), lambda _: None)
+        where = f"{inputs}: cannot be read, or {place} cannot be written"
+        assert re.fullmatch(rf"{re.escape(where)} \(.*({reason}).*\)", str(caught.value))
+
+
+def test_a_place_of_events_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark reads patterns, and the beginning of a relative path as a scheme if there is a colon."""
+    log = tmp_path / "log"
+    log.write_text("".join(f"{line}\n" for line in lines_of(Spec(2_000, globs=5, parts=1), 0)))
+    assert advice_about(spark, tmp_path / "a[1] {b}*?\\", str(log)).lines > 0
+    assert command._for_spark(Path("at 10:30") / "events") == "./at 10:30/events"  # noqa: SLF001 - as above
+    assert command._for_spark(Path("/at 10:30")) == "/at 10:30"  # noqa: SLF001 - as above
+
+
 def test_a_log_that_breaks_off_is_reported_by_name(spark: SparkSession, tmp_path: Path) -> None:
     """An example is a compressed log that is still being written; Spark's stack trace names no remedy."""
     whole = gzip.compress(b"".join(b"%d\n" % number for number in range(20_000)))
@@ -193,12 +262,11 @@ def test_a_log_that_breaks_off_is_reported_by_name(spark: SparkSession, tmp_path
             advice_about(spark, tmp_path, str(tmp_path / f"{name}.log.gz"))
 
 
-def test_an_unwritable_report_is_an_error_before_the_work(tmp_path: Path) -> None:
-    """It comes before hours of work, and before Spark is started."""
-    (tmp_path / "file").write_text("")
-    order = Order(
-        inputs=("log",),
-        out=tmp_path / "file" / "advice",
+def order_of(*inputs: str, out: Path) -> Order:
+    """Return an order that ends where Spark would be started."""
+    return Order(
+        inputs=inputs,
+        out=out,
         master="no master",
         events=None,
         zone=ZoneInfo("UTC"),
@@ -211,6 +279,24 @@ def test_an_unwritable_report_is_an_error_before_the_work(tmp_path: Path) -> Non
         key=None,
         generate=None,
     )
+
+
+@pytest.mark.parametrize("log", [".", "advice"])
+def test_the_report_of_an_earlier_run_is_no_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str
+) -> None:
+    """`nncache advise .` and `nncache advise *` where the logs are would read it the second time."""
+    monkeypatch.chdir(tmp_path)
+    Path("advice").mkdir()
+    Path("advice", "report.md").write_text("")
+    with pytest.raises(AdvisorError, match="contains the report of an earlier run, advice: remove that"):
+        carry_out(order_of("hdfs-audit.log", log, out=Path("advice")), lambda _: None)
+
+
+def test_an_unwritable_report_is_an_error_before_the_work(tmp_path: Path) -> None:
+    """It comes before hours of work, and before Spark is started."""
+    (tmp_path / "file").write_text("")
+    order = order_of("log", out=tmp_path / "file" / "advice")
     with pytest.raises(
         AdvisorError, match=r"--out .*/file/advice: nothing can be written there \(Not a directory\)"
     ):

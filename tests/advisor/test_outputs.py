@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import pytest
+
 from nncache.advisor.figures import Bracket, FilterFigures, Side
 from nncache.advisor.outputs import Pseudonyms, filters_toml, in_bytes, named, percent, workload_toml
 from nncache.advisor.report import as_markdown, write_report
@@ -94,6 +96,13 @@ def test_pseudonyms_hide_users_and_paths(tmp_path: Path) -> None:
         == f"/{pseudonyms.name('user')}/*/{pseudonyms.name('dt=')}*/_SUCCESS"
     )
     assert Pseudonyms(b"l").name("user") != pseudonyms.name("user")
+
+
+def test_a_relative_folder_may_have_a_colon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as one that is named by `date -Is`."""
+    monkeypatch.chdir(tmp_path)
+    write_report(Path("advice-2026-11-01T10:00:00+01:00"), ADVICE, UTC, with_filters=True)
+    assert (tmp_path / "advice-2026-11-01T10:00:00+01:00" / "figures.parquet").stat().st_size > 0
 
 
 def test_the_report_has_all_parts(tmp_path: Path) -> None:

@@ -1,15 +1,20 @@
 """Changes are made when they are due, and each is recorded with its effect."""
 
+import asyncio
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nncache.bench.changer import Changer, Order
+from nncache.bench.driving import RefusedChangesError, lay_out
 from nncache.bench.namespace import BenchNamespace, State
 from nncache.bench.servers.counters import NameNodeAt
 from nncache.bench.shared.plan import Change, Plan
 from nncache.bench.shared.workload import ChangeKind, Event, Workload
+from tests.http_server import Answer, serving
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
 
@@ -46,6 +51,26 @@ def order() -> Order:
         duration_s=0.6,
         directory=Path(),
     )
+
+
+@pytest.mark.parametrize("made", ["nothing", "-aside"])
+def test_files_that_may_not_be_made_are_named(made: str) -> None:
+    """The user is no superuser, or may not write there: one line, and not the exit code of figures that fall short."""
+
+    def answer(request: BaseHTTPRequestHandler) -> Answer:
+        if made in request.path:
+            return 200, {}, b'{"boolean": true}'
+        return (
+            403,
+            {},
+            b'{"RemoteException": {"exception": "AccessControlException", "message": "Permission denied"}}',
+        )
+
+    with (
+        serving(answer) as address,
+        pytest.raises(RefusedChangesError, match=r"cannot be made: .* Permission"),
+    ):
+        asyncio.run(lay_out(replace(order(), namenode=NameNodeAt(address, "joe"))))
 
 
 class FakeNamespace(BenchNamespace):

@@ -28,8 +28,9 @@ def test_what_is_offered_is_there() -> None:
     "position", [nncache.EventsPosition(7), nncache.EventsPosition(7, "c1"), nncache.EventsPosition(0, "a@b")]
 )
 def test_a_position_survives_its_storage(position: nncache.EventsPosition) -> None:
-    """A position is stored as text."""
+    """A position is stored as text, such as a line of a file."""
     assert nncache.EventsPosition.parse(str(position)) == position
+    assert nncache.EventsPosition.parse(f"{position}\n") == position
 
 
 @pytest.mark.parametrize("text", ["", "@c1", "-1", "x@c1", "1.5"])

@@ -210,6 +210,18 @@ async def test_a_client_that_cannot_be_made_is_tried_again(
     await until_so(lambda: link.server.closed == [0xA1])
 
 
+async def test_a_start_without_a_client_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy opens its session for events at the first request, when files or threads may be scarce."""
+    fail_to_make_clients(monkeypatch, 1)
+    async with ScriptedZooKeeper() as server:
+        link = Link(server)
+        link.connection.start()
+        assert link.connection.complaint.endswith("no client can be started: can't start new thread")
+        link.now += 1.0
+        await link.connect()
+        await link.connection.close()
+
+
 @pytest.mark.parametrize("wanting", ["create_socket_pair", "spawn"])
 async def test_of_a_client_half_made_nothing_stays_open(
     wanting: str, monkeypatch: pytest.MonkeyPatch

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nncache.coordination.acl import ALL, AclEntry
 from nncache.coordination.zookeeper import Create
 from nncache.daemons import registry_source
 from nncache.daemons.registry_source import ZooKeeperRegistry
@@ -162,6 +163,15 @@ async def test_what_a_browser_cannot_be_shown_is_a_page_as_well(
     assert part in shown.body
     with pytest.raises(RegistryUnavailableError):
         await html(None, "/services")
+
+
+async def test_a_page_with_a_refused_entry_leads_to_the_others(registry: Registry) -> None:
+    """The entry that an ACL refuses is left out, and those behind the page are still linked."""
+    await registry.zookeeper.set_acl("/registry/services/b", (AclEntry("sasl", "bob", ALL),), 0)
+    found = (await html(registry, "/services?limit=2")).body
+    assert b"services/a" in found
+    assert b"services/b" not in found
+    assert b"after=%2Fservices%2Fa" in found
 
 
 async def test_what_is_followed_is_counted_by_the_follower() -> None:

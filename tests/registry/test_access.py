@@ -104,6 +104,7 @@ def test_a_wrong_acl_is_named(path: str, acl: tuple[AclEntry, ...], parts: list[
     [
         ("/", SYSTEM),
         ("/users/joe", SECURE.home_acl("joe")),
+        ("/users/xn--bcher-kva", SECURE.home_acl("bücher")),
         ("/users/joe/hbase/demo1", (*SYSTEM, JOE, digest_account("a", "b").entry(ALL))),
         ("/users/joe/hbase", (*SYSTEM, parse_acl_entry("sasl:joe/host@EXAMPLE.COM:cdrwa"))),
         ("/services/hdfs", (*SYSTEM, parse_acl_entry("sasl:nn/host@EXAMPLE.COM:cdrwa"))),

@@ -1,5 +1,7 @@
 """Replies to DNS messages."""
 
+from typing import Any
+
 import dns.message
 import dns.rdatatype
 import pytest
@@ -9,6 +11,7 @@ from dns.rcode import BADVERS, FORMERR, NOERROR, NOTIMP, NXDOMAIN, REFUSED, SERV
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nncache.registry import dns_answers
 from nncache.registry.dns_answers import (
     MAX_QUERY_BYTES,
     MAX_RRSET,
@@ -238,6 +241,24 @@ def test_addresses_that_do_not_fit_are_left_out(zone: Zone) -> None:
     assert len(asked(answers, make_query(SRV, "SRV"), is_tcp=True).additional) == 5
     many = DnsResponder(zone_of(*(f"10.0.0.{number}" for number in range(20))), AUTHORITY)
     assert asked(many, make_query(SRV, "SRV"), is_tcp=True).additional == []
+
+
+def test_a_large_answer_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes over TCP, and costs milliseconds of all other clients; a change of the zone makes it anew."""
+    zone = zone_of(*(f"h{number}.example.com" for number in range(MAX_RRSET - 1)))
+    answers, made = DnsResponder(zone, AUTHORITY), list[int]()
+
+    def counted(*arguments: Any) -> Message:
+        made.append(1)
+        return answer_to(*arguments)
+
+    monkeypatch.setattr(dns_answers, "answer_to", counted)
+    for number in (1, 2):
+        query = make_query(SRV, "SRV", id=number)
+        answer = asked(answers, query, is_tcp=True)
+        assert (answer.id, len(answer.answer[0]), len(made)) == (number, MAX_RRSET - 1, 1)
+    zone.take("/services/nncache/components/new", proxy("new.example.com"))
+    assert len(asked(answers, make_query(SRV, "SRV"), is_tcp=True).answer[0]) == MAX_RRSET
 
 
 def test_a_crowd_is_bounded() -> None:

@@ -164,6 +164,22 @@ def test_a_connect_string_of_zookeeper(quorum: str, servers: tuple[str, ...], ro
     assert found == {"zookeeper": servers} | ({} if root is None else {"registry_root": root})
 
 
+@pytest.mark.parametrize(
+    ("quorum", "root", "wanted"),
+    [
+        ("zk1", "/yarn/registry/", "/yarn/registry"),
+        ("zk1", "yarn-registry", "/yarn-registry"),
+        ("zk1/a", "/", "/a"),
+        ("zk1/a/", "b/", "/a/b"),
+    ],
+)
+def test_a_root_may_have_slashes_as_in_hadoop(quorum: str, root: str, wanted: str) -> None:
+    """Hadoop's client takes the root with or without a slash at either end."""
+    values = {"hadoop.registry.zk.quorum": quorum, "hadoop.registry.zk.root": root}
+    found = configured_registry(Configuration(values))["registry_root"]
+    assert (found, RegistrySettings(registry_root=str(found)).registry_root) == (wanted, wanted)
+
+
 @pytest.mark.parametrize("value", ["false", "yes", ""])
 def test_what_is_not_true_is_not_secure(value: str) -> None:
     """Configuration.getBoolean has the same rule."""

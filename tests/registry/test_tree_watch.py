@@ -8,19 +8,30 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.coordination.errors import NotAllowedError
+from nncache.coordination.errors import ConnectionLostError, NotAllowedError
 from nncache.coordination.session import Session
-from nncache.coordination.zookeeper import Create
+from nncache.coordination.watches import Watcher
+from nncache.coordination.zookeeper import Create, Znode
 from nncache.registry import paths
 from nncache.registry.access import AccessPolicy
 from nncache.registry.errors import PathNotFoundError, RegistryError
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord
 from nncache.registry.tree_reading import read_tree
-from nncache.registry.tree_watch import PER_ITERATION, Change, Current, Present, Removed, TreeWatch, WatchGap
+from nncache.registry.tree_watch import (
+    LOOK_S,
+    PER_ITERATION,
+    Change,
+    Current,
+    Present,
+    Removed,
+    TreeWatch,
+    WatchGap,
+)
 from nncache.testbed import Cluster
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected, expire
+from tests.invalidation.virtual_time import run
 from tests.patience import HANG_S
 from tests.registry.flat_session import FlatSession
 from tests.registry.samples import WEBHDFS
@@ -251,6 +262,31 @@ async def test_a_removal_costs_what_is_removed(monkeypatch: pytest.MonkeyPatch) 
         assert others >= many // PER_ITERATION
         costs.append(len(steps) + len(session.reads))
     assert costs[1] < 15 * costs[0]
+
+
+class Throttled(FlatSession):
+    """A session whose server refuses to read one entry while it is overloaded (KeeperException.ThrottledOp)."""
+
+    async def read(self, path: str, watcher: Watcher | None) -> Znode:
+        """Return a znode."""
+        if path == "/r/services/x":
+            self.reads.append(path)
+            raise ConnectionLostError(path)
+        return await super().read(path, watcher)
+
+
+def test_a_server_that_refuses_calls_gets_no_more_of_them() -> None:
+    """It stays connected, so only a pause keeps the whole tree from being read again at once."""
+    session = Throttled("/r/services", "/r/services/x")
+
+    async def follow() -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(100 * LOOK_S):
+                async for _ in TreeWatch(session, "/r", "/").changes():
+                    await asyncio.sleep(0.001)  # in virtual time, so that the loop without a pause ends
+
+    run(follow())
+    assert 0 < session.reads.count("/r/services/x") <= 100
 
 
 async def test_what_is_too_deep_is_not_followed() -> None:
