@@ -30,9 +30,7 @@ def configured_registry(configuration: Configuration) -> Mapping[str, object]:
     if servers:
         found["zookeeper"] = servers
     if root or chroot:
-        elements = filter(
-            None, f"{chroot}/{root or _DEFAULT_ROOT}".split("/")
-        )  # slashes as RegistryPathUtils.join
+        elements = filter(None, f"{chroot}/{root or _DEFAULT_ROOT}".split("/"))  # as RegistryPathUtils.join
         found["registry_root"] = f"/{'/'.join(elements)}"
     if (configuration.get(SECURE) or "").lower() == "true":
         found["registry_secure"] = True

@@ -257,7 +257,7 @@ def test_a_wrong_registry_value_is_named_with_its_directory(yarn: Path, tmp_path
     """This is the same as for all values read from there."""
     text = (yarn / "yarn-site.xml").read_text()
     (yarn / "yarn-site.xml").write_text(text.replace("/yarn<", "no root<"))
-    with pytest.raises(ConfigurationError, match=rf"registry_root: no root: must be .*\(in {yarn}\)"):
+    with pytest.raises(ConfigurationError, match=rf"registry_root: /no root: must be .*\(in {yarn}\)"):
         load_settings(REGISTRY, None, {"hadoop_conf_dir": str(yarn)})
     empty = tmp_path / "empty"
     empty.mkdir()

@@ -119,10 +119,8 @@ class WebHdfsTransport:
                 async with session.request(method, url, allow_redirects=False, ssl=self._web.ssl) as reply:
                     result = await read(reply)
             except KerberosError as exc:
-                if (
-                    method != "GET" or base == bases[-1]
-                ):  # a server that is not believed may have carried it out
-                    raise
+                if method != "GET" or base == bases[-1]:
+                    raise  # a server that is not believed may have carried a write out
                 failures.append(f"{url.authority}: {exc}")
             except (RemoteExceptionError, aiohttp.ClientError, TimeoutError) as exc:
                 kind = _kind_of(exc)
