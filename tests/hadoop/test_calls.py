@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nncache.hadoop import calls
-from nncache.hadoop.calls import Call, StatusRequest, is_webhdfs, parse_call, parse_plain
+from nncache.hadoop.calls import (
+    Call,
+    StatusRequest,
+    has_form,
+    has_plain_fields,
+    is_webhdfs,
+    parse_call,
+    parse_plain,
+)
 from nncache.hadoop.filestatus import render_missing
 from nncache.hadoop.operations import OPERATIONS
 from nncache.hadoop.paths import canonical, decode_target_path, is_cacheable
@@ -345,3 +353,42 @@ def test_resolving_it_never_leads_out(target: str) -> None:
     decoded = unquote(target)
     for reading in (decoded, decoded.replace("..;p", "..")):
         assert (normpath(reading) + "/").startswith("/webhdfs/")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(
+            (b"Accept", value)
+            for value in (b"", b"*/*", b"application/json, text/plain;q=0.1", b"*;q=.2, */*")
+        ),
+        *((b"Content-Type", value) for value in (b"a/b", b"text/plain; charset=utf-8")),
+        *((b"Host", value) for value in (b"", b"nn", b"nn:9870", b"[::1]", b"[fe80::1%eth0]:9870")),
+        (b"X-Other", b"*/*;q=abc"),
+    ],
+)
+def test_usual_fields_change_no_answer(name: bytes, value: bytes) -> None:
+    """Each was put to NameNodes (tests/contracts/test_odd_fields.py)."""
+    assert has_plain_fields([(name, value)])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((b"accept", value) for value in (b"text/xml", b"*/*;q=0", b"*/*;q=abc", b"*/*," * 101)),
+        *((b"content-type", value) for value in (b"json", b"a/b, c/d")),
+        *((b"host", value) for value in (b"nn:", b"nn:0", b"nn:65536", b"[::1::]")),
+    ],
+)
+def test_odd_fields_may_change_the_answer(name: bytes, value: bytes) -> None:
+    """A NameNode answers 400 or 500 to most of them."""
+    assert not has_plain_fields([(name, value)])
+
+
+def test_a_form_with_a_body_may_name_the_caller() -> None:
+    """Of unknown length as well."""
+    form = (b"Content-Type", b"Application/X-WWW-Form-Urlencoded")
+    assert has_form([form])
+    assert has_form([form, (b"Content-Length", b"9")])
+    assert not has_form([form, (b"Content-Length", b"0")])
+    assert not has_form([(b"Content-Type", b"application/json")])

@@ -113,3 +113,9 @@ def test_a_wrong_acl_is_named(path: str, acl: tuple[AclEntry, ...], parts: list[
 def test_a_right_acl_has_no_faults(path: str, acl: tuple[AclEntry, ...]) -> None:
     """The creator of a service's entry may write it."""
     assert list(SECURE.faults(path, acl)) == []
+
+
+def test_no_user_owns_the_home_of_a_name_without_an_element() -> None:
+    """An ACL may name any account; one that no element can have is another user's."""
+    path, odd = "/users/joe", parse_acl_entry("sasl:no_host_name:crd")
+    assert list(SECURE.faults(path, (*SECURE.home_acl("joe")[:-1], odd)))

@@ -5,6 +5,7 @@ from typing import Any
 import dns.message
 import dns.rdatatype
 import pytest
+from dns.edns import GenericOption, OptionType
 from dns.flags import AA, QR, RA, RD, TC
 from dns.message import Message, make_query
 from dns.rcode import BADVERS, FORMERR, NOERROR, NOTIMP, NXDOMAIN, REFUSED, SERVFAIL
@@ -259,6 +260,21 @@ def test_a_large_answer_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (answer.id, len(answer.answer[0]), len(made)) == (number, MAX_RRSET - 1, 1)
     zone.take("/services/nncache/components/new", proxy("new.example.com"))
     assert len(asked(answers, make_query(SRV, "SRV"), is_tcp=True).answer[0]) == MAX_RRSET
+
+
+def test_the_answer_to_a_long_question_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counts by the length of the longest question over UDP."""
+    answers, made = DnsResponder(zone_of("a.example.com"), AUTHORITY), list[int]()
+
+    def counted(*arguments: Any) -> Message:
+        made.append(1)
+        return answer_to(*arguments)
+
+    monkeypatch.setattr(dns_answers, "answer_to", counted)
+    long = make_query(SRV, "SRV", options=[GenericOption(OptionType.PADDING, bytes(2 * UDP_BYTES))])
+    for _ in range(2):
+        assert answers.reply(long.to_wire(max_size=MAX_QUERY_BYTES), is_tcp=True)
+    assert len(made) == 2
 
 
 def test_a_crowd_is_bounded() -> None:
