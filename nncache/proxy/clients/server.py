@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NoReturn, Protocol
 
 from nncache.errors import StartError
@@ -70,7 +71,6 @@ class Server:
     """The client side of the proxy.
 
     Attributes:
-        loop: the running event loop; to ask for it costs each connection a system call.
         traffic: counts requests that are refused before they reach the handler.
         idle: has each connection checked when it may have exceeded `idle_timeout_s`.
         closed: aborts a closed connection whose client does not read the last reply within `body_timeout_s`.
@@ -85,7 +85,6 @@ class Server:
         traffic: Traffic | None = None,
         balancers: Balancers | None = None,
     ) -> None:
-        self.loop = asyncio.get_running_loop()
         self._balancers = balancers  # None: no load balancer is trusted
         self.traffic = traffic or Traffic(time.monotonic)
         self._handler = handler
@@ -109,6 +108,11 @@ class Server:
         self._requests = 0
         self._in_progress = 0
         self._bugs = 0
+
+    @cached_property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The running event loop; Python makes a system call to find it."""
+        return asyncio.get_running_loop()
 
     async def start(self, host: str, port: int) -> None:
         """Start listening on an address.
