@@ -62,7 +62,7 @@ def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
     _check_apart(order.inputs, order.out)
     # A report with pseudonyms may be passed on, so its folder must not contain the events.
     beside = order.out.with_name(f"{order.out.name}-events.parquet")
-    events = order.events or _for_spark(order.out / "events.parquet" if order.key is None else beside)
+    events = order.events or for_spark(order.out / "events.parquet" if order.key is None else beside)
     with ExitStack() as stack:
         try:
             spark = stack.enter_context(session(order.master, order.zone.key))
@@ -73,7 +73,7 @@ def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
         inputs, truths = order.inputs, list[Truth]()
         if order.generate is not None:
             spec = Spec(order.generate, parts=max(4, spark.sparkContext.defaultParallelism))
-            log = _for_spark(order.out / "generated")
+            log = for_spark(order.out / "generated")
             announce(f"generate about {spec.lines:,} lines")
             shutil.rmtree(log, ignore_errors=True)
             generated_lines(spark, spec).write.text(log, compression="gzip")
@@ -96,7 +96,7 @@ def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
     return Found((finding(shown), *compared, f"report: {order.out / 'report.html'}"), advice.unknown_share)
 
 
-def _for_spark(path: Path) -> str:
+def for_spark(path: Path) -> str:
     """Return a path for Spark, which takes a colon in the first name of a relative one for the end of a scheme."""
     return str(path) if path.is_absolute() else f"./{path}"
 

@@ -136,8 +136,8 @@ def configured_namenodes(
 
 def _with_tls(values: Configuration, *, wanted: bool | None) -> bool:
     """Return whether HTTPS addresses are selected."""
-    policy = (values.get(_POLICY_KEY) or "HTTP_ONLY").upper()
-    served = _POLICIES.get(policy)
+    policy = values.get(_POLICY_KEY) or "HTTP_ONLY"
+    served = _POLICIES.get(policy.upper())
     if served is None:
         raise SettingError(_POLICY_KEY, policy, f"must be one of {', '.join(_POLICIES)}")
     if wanted is None:

@@ -22,7 +22,10 @@ TIMEOUT_S: Final = 5.0
 """Timeout of one ticket, and of the wait for a thread. Only the keytab is read: only a hung disk takes that long."""
 
 AT_ONCE: Final = 32
-"""Concurrent threads. A ticket takes less than a millisecond, so more threads would not verify more tickets."""
+"""Tickets verified at a time, each in a thread; a thread that hangs runs on.
+
+A ticket takes less than a millisecond, so more threads would not verify more tickets.
+"""
 
 _WHAT: Final = "the keys of spnego_principal, a keytab"
 

@@ -13,8 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as in Spark's documentation
 
-from nncache.advisor import command, parse, replaying
-from nncache.advisor.command import Order, against_truth, carry_out
+from nncache.advisor import parse, replaying
+from nncache.advisor.command import Order, against_truth, carry_out, for_spark
 from nncache.advisor.generating import generated_lines, generated_truth
 from nncache.advisor.generator import Spec, lines_of
 from nncache.advisor.run import Advice, AdvisorError, Question, advise
@@ -248,8 +248,8 @@ def test_a_place_of_events_may_have_any_name(spark: SparkSession, tmp_path: Path
     log = tmp_path / "log"
     log.write_text("".join(f"{line}\n" for line in lines_of(Spec(2_000, globs=5, parts=1), 0)))
     assert advice_about(spark, tmp_path / "a[1] {b}*?\\", str(log)).lines > 0
-    assert command._for_spark(Path("at 10:30") / "events") == "./at 10:30/events"  # noqa: SLF001 - as above
-    assert command._for_spark(Path("/at 10:30")) == "/at 10:30"  # noqa: SLF001 - as above
+    assert for_spark(Path("at 10:30") / "events") == "./at 10:30/events"
+    assert for_spark(Path("/at 10:30")) == "/at 10:30"
 
 
 def test_a_log_that_breaks_off_is_reported_by_name(spark: SparkSession, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def serve():
 
     async def serve(signals):
         with open(sys.argv[2], "w") as seen, socket.socket() as connection:
-            print("to nobody")
+            print("not shown")
             seen.write(str(connection.fileno() > 2))
 
     run_until_signal(serve, "x")

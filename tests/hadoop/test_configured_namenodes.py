@@ -123,7 +123,7 @@ def test_whose_clients_these_are(more: dict[str, str], nameservice: str) -> None
         ),
         (
             {"dfs.http.policy": "https"},
-            "dfs.http.policy: HTTPS: must be one of HTTP_ONLY, HTTP_AND_HTTPS, HTTPS",
+            "dfs.http.policy: https: must be one of HTTP_ONLY, HTTP_AND_HTTPS, HTTPS",
         ),
         (
             {"dfs.ha.namenodes.ns1": "nn1,nn3"},

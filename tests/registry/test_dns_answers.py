@@ -245,7 +245,7 @@ def test_addresses_that_do_not_fit_are_left_out(zone: Zone) -> None:
 
 
 def test_a_large_answer_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It goes over TCP, and costs milliseconds of all other clients; a change of the zone makes it anew."""
+    """It takes milliseconds in which no other client is answered. It is made again after a change of the zone."""
     zone = zone_of(*(f"h{number}.example.com" for number in range(MAX_RRSET - 1)))
     answers, made = DnsResponder(zone, AUTHORITY), list[int]()
 

@@ -15,17 +15,20 @@ from nncache.net.daemon_thread import on_daemon_thread
 MAX_OVERDUE: Final = 8
 """Calls that the KDC has left without an answer; with so many, a further call fails immediately."""
 
+MAX_RUNNING: Final = 256
+"""Calls at a time, in time or not: each has a thread."""
+
 _ResultT = TypeVar("_ResultT")
 
 
 class KdcThreads:
-    """One thread for each call.
+    """A bounded number of threads, one for each call.
 
     Invariants:
         T1  No method blocks the event loop.
         T2  A call's future is settled by its deadline. The thread may run on; its result is dropped.
-        T3  No call begins while `max_overdue` calls run on behind their deadlines. Calls within them are no sign of a
-            silent KDC, however many there are: many connections may log in at the same time.
+        T3  No call begins while `max_overdue` calls are past their deadlines, or MAX_RUNNING calls run. Many calls
+            before their deadlines are no sign of a silent KDC: many connections may log in at the same time.
     """
 
     def __init__(self, max_overdue: int = MAX_OVERDUE) -> None:
@@ -53,6 +56,8 @@ class KdcThreads:
                     f"{what}: the KDC has left {overdue} calls without an answer, so it is not asked again yet: "
                     "see that the KDCs that krb5.conf names are up and can be reached from this host"
                 )
+            if len(self._deadlines) >= MAX_RUNNING:
+                return _failed(f"{what}: {MAX_RUNNING} calls wait for the KDC")
             self._deadlines[call] = now + (timeout_s or 0.0)
         try:
             future = on_daemon_thread(partial(self._counted, call, function), f"Kerberos: {what}")

@@ -17,7 +17,7 @@ from nncache.hadoop.kerberos.identity import Initiator, KerberosIdentity, Negoti
 from nncache.hadoop.kerberos.krb5_library import default_realm
 from nncache.hadoop.kerberos.principal import Principal
 from nncache.hadoop.kerberos.settings import KerberosSettings
-from nncache.hadoop.kerberos.threads import MAX_OVERDUE, KdcThreads
+from nncache.hadoop.kerberos.threads import MAX_OVERDUE, MAX_RUNNING, KdcThreads
 from nncache.hadoop.kerberos.tickets import RETRY_S
 from nncache.net.setting_error import SettingError
 from nncache.testbed.spec import REALM
@@ -315,9 +315,11 @@ async def test_calls_that_are_in_time_keep_no_other_from_it() -> None:
     """T3: many connections log in at the same time, such as those of a NameNode's users after a failover."""
     threads, released = KdcThreads(), threading.Event()
     waiting = [
-        threads.call(lambda: released.wait(HANG_S), timeout_s=HANG_S, what="x")
-        for _ in range(2 * MAX_OVERDUE)
+        threads.call(lambda: released.wait(HANG_S), timeout_s=HANG_S, what="x") for _ in range(MAX_RUNNING)
     ]
+    assert MAX_RUNNING > MAX_OVERDUE
+    with pytest.raises(KerberosError, match=f"y: {MAX_RUNNING} calls wait for the KDC"):
+        await threads.call(lambda: None, timeout_s=HANG_S, what="y")
     released.set()
     assert all(await asyncio.gather(*waiting))
     await until_so(lambda: not threads.running)
