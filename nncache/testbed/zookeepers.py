@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from nncache.testbed import four_letters, java
-from nncache.testbed.errors import StartError
+from nncache.testbed.errors import ServerStartError
 from nncache.testbed.https import SERVER, STORE_PASSWORD, keystore, truststore
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.ports import PortLease
@@ -78,7 +78,7 @@ def leader_of(servers: Iterable[ZooKeeper]) -> ZooKeeper:
             answer = four_letters.ask(server.address, "srvr")
             if "Mode: leader" in answer or "Mode: standalone" in answer:
                 return server
-    raise StartError("none of the ZooKeeper servers leads")
+    raise ServerStartError("none of the ZooKeeper servers leads")
 
 
 SIZE: Final = 3  # the smallest number of servers of which one may be missing

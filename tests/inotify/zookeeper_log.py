@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nncache.testbed import Cluster, ZooKeeper
-from nncache.testbed.errors import StartError
+from nncache.testbed.errors import ServerStartError
 
 TOOL: Final = "org.apache.hadoop.shaded.org.apache.zookeeper.server.persistence.TxnLogToolkit"
 
@@ -56,7 +56,7 @@ def transactions(cluster: Cluster, servers: Iterable[ZooKeeper]) -> tuple[Transa
         for log in sorted(server.data.rglob("log.*")):
             result = cluster.run_main(TOOL, "-d", str(log))
             if result.returncode != 0:
-                raise StartError(f"TxnLogToolkit {log.name}: {result.stderr.strip()}")
+                raise ServerStartError(f"TxnLogToolkit {log.name}: {result.stderr.strip()}")
             found |= {each.zxid: each for each in parsed(result.stdout)}
     return tuple(sorted(found.values()))
 

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Self
 
 from nncache.testbed import Cluster, ZooKeeper
-from nncache.testbed.cluster import NameNode
-from nncache.testbed.daemon import LightCluster
+from nncache.testbed.cluster import ClusterNameNode
+from nncache.testbed.daemon import LightClusterProgram
 from nncache.testbed.readiness import WebAccess
 from nncache.testbed.spec import own_user
 
@@ -19,9 +19,9 @@ class LightServer(Cluster):
         self.kdc = None
         self._zookeeper = zookeeper
         self.directory = Path("/nonexistent")  # of edit logs, which it does not have
-        self._light = LightCluster()
+        self._light = LightClusterProgram()
         self.namenodes = (
-            NameNode(
+            ClusterNameNode(
                 id="nn1",
                 http=self._light.http,
                 https="",

@@ -74,7 +74,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Replicas:
+class BlockReplicas:
     """A block's location and its replicas."""
 
     location: Location
@@ -139,7 +139,7 @@ class View:
     chains: tuple[Chain, ...]
     leases: dict[str, Lease | None] = field(default_factory=dict)
     trees: dict[int, Tree] = field(default_factory=dict)
-    replicas: dict[int, Replicas | None] = field(default_factory=dict)
+    replicas: dict[int, BlockReplicas | None] = field(default_factory=dict)
     snapshottable: tuple[Chain, ...] | None = None
 
     def lease_of(self, holder: str) -> Lease | None:
@@ -162,7 +162,7 @@ class View:
             raise SnapshottableNeededError
         return tuple(chain.path for chain in self.snapshottable)
 
-    def replicas_of(self, block: int) -> Replicas | None:
+    def replicas_of(self, block: int) -> BlockReplicas | None:
         """Return a block's location and replicas; None if the block no longer exists."""
         self.need_replicas([block])
         return self.replicas[block]
