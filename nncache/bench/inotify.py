@@ -330,7 +330,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class DeliveryAccount:
     """The delivered and the missing events of a subscriber."""
 
     delivered: int
@@ -339,13 +339,13 @@ class Account:
     wrong: int  # delivered twice or out of order
 
 
-def account(received: Sequence[Received], made: Mapping[str, int]) -> Account:
+def account(received: Sequence[Received], made: Mapping[str, int]) -> DeliveryAccount:
     """Compare the items that a subscriber received with the created paths, given with their transaction ids."""
     gaps = [each for each in received if not each.path]
     missing = made.keys() - {each.path for each in received}
     covered = sum(any(gap.first_txid <= made[path] <= gap.last_txid for gap in gaps) for path in missing)
     order = [each.last_txid for each in received]
-    return Account(
+    return DeliveryAccount(
         delivered=len(made) - len(missing),
         covered=covered,
         silent=len(missing) - covered,

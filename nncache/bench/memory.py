@@ -75,7 +75,7 @@ STATUS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class DirectoryShape:
     """The distribution of the paths among directories."""
 
     name: str
@@ -89,9 +89,9 @@ class Shape:
 
 
 SHAPES: Final = (
-    Shape("1,000 in each directory", 1_000, is_judged_by_size=True),
-    Shape("all in one directory", 1_000_000_000, is_judged_by_size=True),
-    Shape("each in a directory of its own", 1, is_judged_by_size=False),
+    DirectoryShape("1,000 in each directory", 1_000, is_judged_by_size=True),
+    DirectoryShape("all in one directory", 1_000_000_000, is_judged_by_size=True),
+    DirectoryShape("each in a directory of its own", 1, is_judged_by_size=False),
 )
 
 
@@ -226,7 +226,7 @@ class Filled:
     left: int
 
 
-async def fill(shape: Shape, statuses: int) -> Filled:
+async def fill(shape: DirectoryShape, statuses: int) -> Filled:
     """Fill the cache, then forget the directory above all paths."""
     async with stack() as made:
         calm_collector()
@@ -263,13 +263,13 @@ async def poll(paths: int, rounds: int) -> list[float]:
         ]
 
 
-def run(pipe: Connection, shape: Shape | None, number: int) -> None:
+def run(pipe: Connection, shape: DirectoryShape | None, number: int) -> None:
     """Run one part, in its own process."""
     gc.collect()
     pipe.send(uvloop.run(poll(number, 5) if shape is None else fill(shape, number)))
 
 
-def judge(shape: Shape, statuses: int, done: Filled) -> list[Figure]:
+def judge(shape: DirectoryShape, statuses: int, done: Filled) -> list[Figure]:
     """Judge the result of one shape."""
     most = MAX_RESIDENT * max(1.0, statuses / STATUSES) if shape.is_judged_by_size else math.inf
     factor = max(done.counted / done.resident, done.resident / done.counted)

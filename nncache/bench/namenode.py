@@ -27,7 +27,7 @@ from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Block, BlockState, Inode, Location, encode
 from nncache.namenode.namespace.transaction import MAX_OPERATIONS
-from nncache.testbed import ZooKeeper
+from nncache.testbed import ZooKeeperProcess
 from nncache.testbed.daemon import OwnDataNode, OwnNameNode
 from nncache.testbed.spec import own_user
 from nncache.testbed.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
@@ -44,7 +44,7 @@ _START_S: Final = 600.0
 @contextmanager
 def _zookeepers(
     number: int, jvm: tuple[str, ...] = ("-Xms256m", "-Xmx512m")
-) -> Iterator[tuple[ZooKeeper, ...]]:
+) -> Iterator[tuple[ZooKeeperProcess, ...]]:
     if number == 1:
         with ZooKeeperServer(jvm=jvm, start_timeout_s=_START_S) as server:
             yield (server,)
@@ -55,7 +55,7 @@ def _zookeepers(
 
 @contextmanager
 def _served(
-    servers: Sequence[ZooKeeper], namenodes: int, root: str = DEFAULT_ROOT
+    servers: Sequence[ZooKeeperProcess], namenodes: int, root: str = DEFAULT_ROOT
 ) -> Iterator[MeasuredCluster]:
     """Start NameNodes and a DataNode; each NameNode's list starts with a different ZooKeeper server."""
     addresses = [server.address for server in servers]

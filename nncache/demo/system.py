@@ -15,7 +15,7 @@ from typing import Final
 from nncache.demo.clients import Clients, DemoError
 from nncache.demo.terminal import Terminal
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
-from nncache.testbed import Cluster, ClusterSpec, Relay, ZooKeeper
+from nncache.testbed import Cluster, ClusterSpec, Relay, ZooKeeperProcess
 from nncache.testbed.asker import Asker
 from nncache.testbed.daemon import LightClusterProgram, Program, ProxyDaemon, PublisherDaemon
 from nncache.testbed.readiness import jmx
@@ -103,7 +103,7 @@ class DemoSystem(ProxiedNameNode):
     """The whole running system, and its clients."""
 
     cluster: Cluster
-    zookeeper: ZooKeeper
+    zookeeper: ZooKeeperProcess
     relay: Relay  # publisher and proxy reach the NameNode's RPC port through it
     publisher: PublisherDaemon | None
     counter: CallCounter

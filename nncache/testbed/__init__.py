@@ -9,7 +9,7 @@ from nncache.testbed.errors import KdcError, MissingToolError, ServerStartError,
 from nncache.testbed.kdc import Kdc
 from nncache.testbed.relay import Relay
 from nncache.testbed.spec import ClusterSpec, Kerberos, Ports, ProxyUserSpec, Tls, ZooKeeperSecurity
-from nncache.testbed.zookeeper import ZooKeeper
+from nncache.testbed.zookeeper import ZooKeeperProcess
 
 __all__ = [
     "Cluster",
@@ -25,6 +25,6 @@ __all__ = [
     "ServerStartError",
     "TestbedError",
     "Tls",
-    "ZooKeeper",
+    "ZooKeeperProcess",
     "ZooKeeperSecurity",
 ]

@@ -21,7 +21,7 @@ from nncache.testbed.readiness import WebAccess
 from nncache.testbed.spec import SMALL_JVM, ClusterSpec
 from nncache.testbed.trust import Trust
 from nncache.testbed.workplace import environment, run, workplace
-from nncache.testbed.zookeeper import ZooKeeper
+from nncache.testbed.zookeeper import ZooKeeperProcess
 from nncache.testbed.zookeeper_security import ClientPorts
 
 _START_TIMEOUT_S = 90.0
@@ -116,7 +116,7 @@ class Cluster:
         return ("--nameservice", self.spec.nameservice, "--namenode-http", http, "--namenode-rpc", rpc)
 
     @property
-    def zookeeper(self) -> ZooKeeper:
+    def zookeeper(self) -> ZooKeeperProcess:
         """The cluster's ZooKeeper; the spec must ask for one."""
         assert self._zookeeper is not None, "a cluster with ZooKeeper is needed"
         return self._zookeeper
@@ -308,7 +308,7 @@ class Cluster:
         )
         return ClusterServer(http=address.http, https=address.https, rpc=address.rpc, process=process)
 
-    def _laid_out_zookeeper(self, ports: PortLease) -> ZooKeeper:
+    def _laid_out_zookeeper(self, ports: PortLease) -> ZooKeeperProcess:
         client_ports = ClientPorts.leased(
             ports,
             self.spec.zookeeper_security,
@@ -316,7 +316,7 @@ class Cluster:
             kdc=self._place.data / secured.KDC,
             authority=self._place.data / https.AUTHORITY,
         )
-        return ZooKeeper(self._place, client_ports, version=self.spec.zookeeper_version)
+        return ZooKeeperProcess(self._place, client_ports, version=self.spec.zookeeper_version)
 
     def _server(
         self,

@@ -13,7 +13,7 @@ from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Running, await_all
 from nncache.testbed.spec import SMALL_JVM, ZooKeeperSecurity, own_user
 from nncache.testbed.workplace import Workplace, workplace
-from nncache.testbed.zookeeper import ZooKeeper
+from nncache.testbed.zookeeper import ZooKeeperProcess
 from nncache.testbed.zookeeper_security import ClientPorts
 
 _START_TIMEOUT_S = 60.0
@@ -32,7 +32,7 @@ def temporary_place(
         yield place, ports
 
 
-class ZooKeeperServer(ZooKeeper, Running):
+class ZooKeeperServer(ZooKeeperProcess, Running):
     """A standalone ZooKeeper with a free port and a temporary directory, which runs during a `with` block.
 
     It also stops when this process ends, however it ends (see `nncache.testbed.guard`).
@@ -71,7 +71,7 @@ class ZooKeeperServer(ZooKeeper, Running):
         self._close.close()
 
 
-def leader_of(servers: Iterable[ZooKeeper]) -> ZooKeeper:
+def leader_of(servers: Iterable[ZooKeeperProcess]) -> ZooKeeperProcess:
     """Return the current leader, or the standalone server. Raises StartError if none leads."""
     for server in servers:
         with suppress(OSError):
@@ -107,7 +107,9 @@ class ZooKeeperEnsemble(Running):
             found = []
             for number in range(1, SIZE + 1):
                 client_ports = ClientPorts.leased(ports, security, authority=authority)
-                server = ZooKeeper(place, client_ports, jvm, name=f"zookeeper-{number}", ensemble=common)
+                server = ZooKeeperProcess(
+                    place, client_ports, jvm, name=f"zookeeper-{number}", ensemble=common
+                )
                 server.data.mkdir()
                 (server.data / "myid").write_text(f"{number}\n", encoding="ascii")
                 found.append(server)
@@ -117,7 +119,7 @@ class ZooKeeperEnsemble(Running):
         secure = (server.secure_address for server in self.servers)
         self.secure_address = ",".join(filter(None, secure))  # the same with TLS; empty: none
 
-    def leader(self) -> ZooKeeper:
+    def leader(self) -> ZooKeeperProcess:
         """Return the current leader; see `leader_of`."""
         return leader_of(self.servers)
 

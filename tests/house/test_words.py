@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.tree import ROOT, parsed, sources
+from tests.house.tree import ROOT, parsed, shown, sources
 
 UNWANTED = {
     "whoever": "name the process or the user",
@@ -47,6 +47,16 @@ def unwanted_in(text: str) -> list[str]:
         for word, better in UNWANTED.items()
         if re.search(rf"\b{word}\b", text, re.IGNORECASE)
     ]
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    """A reader who searches for a public class finds one definition."""
+    classes: dict[str, list[str]] = {}
+    for path in sources("nncache"):
+        for node in parsed(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes.setdefault(node.name, []).append(shown(path))
+    assert {name: places for name, places in classes.items() if len(places) > 1} == {}
 
 
 @pytest.mark.parametrize("page", READ_BY_USERS)

@@ -17,7 +17,7 @@ from kazoo.protocol.states import ZnodeStat
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.publisher.identity import parse_identity
-from nncache.testbed import Cluster, Relay, ZooKeeper
+from nncache.testbed import Cluster, Relay, ZooKeeperProcess
 from nncache.testbed.daemon import PublisherDaemon, Subscriber
 from tests.inotify.over_http import HttpSubscriber
 from tests.patience import HANG_S
@@ -112,7 +112,11 @@ class RealCluster:
     """The service of one history: filters, publishers, a proxy, subscribers of both kinds, an observer."""
 
     def __init__(
-        self, cluster: Cluster, zookeepers: Sequence[ZooKeeper], name: str, programs: Programs = AS_IT_IS
+        self,
+        cluster: Cluster,
+        zookeepers: Sequence[ZooKeeperProcess],
+        name: str,
+        programs: Programs = AS_IT_IS,
     ) -> None:
         """Prepare the service in a directory of its own; `zookeepers` are the servers of one ensemble."""
         self.cluster = cluster
@@ -146,7 +150,7 @@ class RealCluster:
         self._close.callback(publisher.close)
         return Member(publisher, to_zookeeper, (to_http, to_rpc))
 
-    def _relays(self, servers: Iterable[ZooKeeper]) -> tuple[Relay, ...]:
+    def _relays(self, servers: Iterable[ZooKeeperProcess]) -> tuple[Relay, ...]:
         return tuple(self._close.enter_context(Relay(each.address)) for each in servers)
 
     def _reaching(self, relays: Iterable[Relay]) -> InotifyService:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Self
 
-from nncache.testbed import Cluster, ZooKeeper
+from nncache.testbed import Cluster, ZooKeeperProcess
 from nncache.testbed.cluster import ClusterNameNode
 from nncache.testbed.daemon import LightClusterProgram
 from nncache.testbed.readiness import WebAccess
@@ -13,7 +13,7 @@ from nncache.testbed.spec import own_user
 class LightServer(Cluster):
     """The NameNode and addresses of a light cluster, without Java and without files."""
 
-    def __init__(self, zookeeper: ZooKeeper | None = None) -> None:
+    def __init__(self, zookeeper: ZooKeeperProcess | None = None) -> None:
         """Prepare the cluster; a `with` block starts it. The caller stops the ZooKeeper."""
         self.superuser = own_user()
         self.kdc = None

@@ -16,7 +16,7 @@ from nncache.hadoop.paths import ROOT, InvalidPathError
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import LIMBO, ROOT_ID, Inode, parse_inode, parse_location, parse_replica
 from nncache.namenode.namespace.refusal import not_found
-from nncache.namenode.namespace.view import BlockReplicas, Chain, Lease, Node, Tree
+from nncache.namenode.namespace.view import BlockReplicas, Chain, DirectoryTree, Lease, Node
 
 MAX_HINTS: Final = 100_000
 MAX_LISTED: Final = 4
@@ -197,7 +197,7 @@ class Resolver:
             names.append(name)
         return tuple(reversed(names))
 
-    async def tree(self, top: Node) -> Tree:
+    async def tree(self, top: Node) -> DirectoryTree:
         """Return the tree of a directory; not all as of one moment."""
         found = [top]
         below: dict[int, list[Node]] = {}
@@ -205,10 +205,10 @@ class Resolver:
             if node.inode.is_directory:
                 below[node.inode.id] = await self.entries(node.inode.id)
                 found += below[node.inode.id]
-        trees: dict[int, Tree] = {}
+        trees: dict[int, DirectoryTree] = {}
         for node in reversed(found):
             within = (trees[each.inode.id] for each in below.get(node.inode.id, ()))
-            trees[node.inode.id] = Tree(node, tuple(within))
+            trees[node.inode.id] = DirectoryTree(node, tuple(within))
         return trees[top.inode.id]
 
     async def page(self, chain: Chain, names: Sequence[str]) -> tuple[list[Node], bool]:
