@@ -112,20 +112,28 @@ class AutoEdits:
         return 0 if self._current is None else self._term
 
     async def start(self, after_txid: int | None) -> None:
-        """Begin a run with the best readable source. Raises the error of the last source tried."""
+        """Begin a run with the best readable source.
+
+        Raises the error of the last source tried, or where that is not permitted what another one lacks (PURGED).
+        """
         self.stop()
         await self._trial_ended()
         if self._tasks is None:
             tasks = asyncio.TaskGroup()
             await tasks.__aenter__()
             self._tasks = tasks
+        purged: MissingEventsError | None = None
         for choice in self._choices:
             try:
                 await choice.source.start(after_txid)
             except (MissingEventsError, ChannelUnavailableError) as exc:
                 is_gap = isinstance(exc, MissingEventsError) and exc.kind is not GapKind.PURGED
                 if choice is self._choices[-1] or is_gap:
+                    if purged is not None and isinstance(exc, NotPermittedError):
+                        raise purged from exc
                     raise
+                if isinstance(exc, MissingEventsError):
+                    purged = exc
                 self._why_not[choice.name] = str(exc)
             else:
                 break

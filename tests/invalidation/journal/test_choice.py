@@ -325,6 +325,15 @@ async def test_where_no_other_is_permitted_it_is_read_again(sources: TwoSources)
     assert (sources.in_use, sources.judge.through) == ("journalnodes", 14)
 
 
+async def test_where_no_other_is_permitted_a_purge_is_told(sources: TwoSources) -> None:
+    """The publisher goes on after a gap, as without the other source; a permission might never come."""
+    purged = MissingEventsError("purged", GapKind.PURGED, first_txid=11, last_txid=12)
+    sources.journal.refusal, sources.polled.refusal = purged, NotPermittedError("no superuser")
+    with pytest.raises(MissingEventsError) as caught:
+        await sources.start()
+    assert caught.value is purged
+
+
 async def test_what_has_no_position_yet_cannot_go_on(sources: TwoSources) -> None:
     """The position of a run at the present end is unknown to other sources until it has returned something."""
     await sources.start(None)
