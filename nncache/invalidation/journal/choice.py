@@ -114,7 +114,7 @@ class AutoEdits:
     async def start(self, after_txid: int | None) -> None:
         """Begin a run with the best readable source.
 
-        Raises the error of the last source tried, or where that is not permitted what another one lacks (PURGED).
+        Raises the error of the last source tried, or where that is not permitted the first that another one met.
         """
         self.stop()
         await self._trial_ended()
@@ -122,18 +122,18 @@ class AutoEdits:
             tasks = asyncio.TaskGroup()
             await tasks.__aenter__()
             self._tasks = tasks
-        purged: MissingEventsError | None = None
+        permitted: Exception | None = None
         for choice in self._choices:
             try:
                 await choice.source.start(after_txid)
             except (MissingEventsError, ChannelUnavailableError) as exc:
                 is_gap = isinstance(exc, MissingEventsError) and exc.kind is not GapKind.PURGED
                 if choice is self._choices[-1] or is_gap:
-                    if purged is not None and isinstance(exc, NotPermittedError):
-                        raise purged from exc
+                    if permitted is not None and isinstance(exc, NotPermittedError):
+                        raise permitted from exc
                     raise
-                if isinstance(exc, MissingEventsError):
-                    purged = exc
+                if not isinstance(exc, NotPermittedError):
+                    permitted = permitted or exc
                 self._why_not[choice.name] = str(exc)
             else:
                 break
@@ -254,6 +254,8 @@ class AutoEdits:
                     if _ends_run(exc):
                         raise
                     if choice is self._choices[-1] and (is_late or isinstance(exc, MissingEventsError)):
+                        if isinstance(exc, NotPermittedError):
+                            raise why from exc
                         raise
                 else:
                     self._check_term(choice)

@@ -334,6 +334,17 @@ async def test_where_no_other_is_permitted_a_purge_is_told(sources: TwoSources) 
     assert caught.value is purged
 
 
+async def test_where_no_other_is_permitted_the_cause_is_told(sources: TwoSources) -> None:
+    """An administrator who grants the right to poll would not help, and the next attempt should follow soon."""
+    await sources.on_the_journal()
+    sources.journal.failure = sources.journal.refusal = AWAY
+    sources.polled.refusal = NotPermittedError("no superuser")
+    for ends in (sources.read, sources.start):
+        with pytest.raises(ChannelUnavailableError) as caught:
+            await ends()
+        assert caught.value is AWAY
+
+
 async def test_what_has_no_position_yet_cannot_go_on(sources: TwoSources) -> None:
     """The position of a run at the present end is unknown to other sources until it has returned something."""
     await sources.start(None)
