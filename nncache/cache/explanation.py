@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from nncache.cache.entries import Entry
 from nncache.cache.store import Forgotten
-from nncache.hadoop.paths import ROOT
+from nncache.hadoop.change import Appeared, Moved, Vanished
+from nncache.hadoop.paths import ROOT, parent
 
 GRANTS_SHOWN = 20
+_OF_CHILDREN = frozenset(change.__name__ for change in (Appeared, Moved, Vanished))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,7 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastForgotten:
-    """The last change that removed something of this path or of a directory above it."""
+    """The last change that removed something of this path, or of a directory above it: perhaps that of a child."""
 
     path: str
     change: str
@@ -74,8 +76,16 @@ def view_of(entry: Entry, now: float, *, seen_as_of: float) -> EntryView:
 
 
 def last_forgotten(remembered: MutableMapping[str, Forgotten], path: str, now: float) -> LastForgotten | None:
-    """Return the latest change that removed something of the path or of a directory above it."""
-    found = [(remembered[place], place) for place in list(remembered) if _is_at_or_below(path, place)]
+    """Return the latest change that removed something of the path or of a directory above it.
+
+    The status of a directory also goes with a child that appears, vanishes or moves.
+    """
+    found = [
+        (remembered[place], place)
+        for place in list(remembered)
+        if _is_at_or_below(path, place)
+        or (parent(place) == path and remembered[place].change in _OF_CHILDREN)
+    ]
     if not found:
         return None
     forgotten, place = max(found, key=lambda pair: pair[0].at)

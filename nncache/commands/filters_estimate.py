@@ -110,8 +110,7 @@ async def _read(namenode: NameNodeRpc, estimator: Estimator, transactions: int, 
             page = await namenode.get_edits(next_txid)
             if page.first_txid < 0:
                 break
-            estimator.take(page)
-            next_txid = page.last_txid + 1
+            next_txid = estimator.take(page) + 1
             progress(min(next_txid, end + 1) - first, end + 1 - first)
     return next_txid > end or time.monotonic() < until
 

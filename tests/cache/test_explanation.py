@@ -31,3 +31,15 @@ def test_the_latest_change_of_the_path_or_above_it_is_named() -> None:
     assert reported is not None
     assert (reported.path, reported.change, reported.txid, reported.age_s) == ("/a", "Moved", 7, 5.0)
     assert last_forgotten(remembered, "/c", 10.0) is None
+
+
+def test_a_child_that_comes_or_goes_explains_its_directory() -> None:
+    """The status of a directory has no event of its own."""
+    remembered = {
+        "/a/f": Forgotten("/a/f", "Appeared", 7, 5.0),
+        "/a/f/g": Forgotten("/a/f/g", "Vanished", 8, 6.0),
+        "/a/h": Forgotten("/a/h", "Closed", 9, 7.0),
+    }
+    reported = last_forgotten(remembered, "/a", 10.0)
+    assert reported is not None
+    assert (reported.path, reported.change, reported.txid) == ("/a/f", "Appeared", 7)

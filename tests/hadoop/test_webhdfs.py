@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+import msgspec
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from nncache.hadoop.errors import MalformedReplyError, RemoteExceptionError, WebHdfsError
-from nncache.hadoop.filestatus import FileType
+from nncache.hadoop.filestatus import FileStatus, FileType
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.rpc.namenode import NameNodeRpc
@@ -189,6 +190,38 @@ async def test_extended_attributes(cluster: Cluster, hdfs_directory: str, keeps_
         for value in (b"", b"\xff\0", b'"quoted"'):
             await hdfs.set_xattr(path, "user.nncache.test", value)
             assert await hdfs.xattrs(path) == {"user.nncache.test": value}
+
+
+async def test_the_rpc_port_is_the_active_namenodes() -> None:
+    """A standby answers JMX as well, and may be the first that is named."""
+
+    def answering(state: str) -> web.Application:
+        bean = {"State": state, "HostAndPort": f"{state}:8020", "ClusterId": "CID-1", "BlockPoolId": "BP-1"}
+        root = FileStatus(
+            type=FileType.DIRECTORY, path_suffix="", length=0, owner="o", group="g", permission="755",
+            access_time=0, modification_time=0, block_size=0, replication=0, file_id=1, children_num=0,
+            storage_policy=0,
+        )  # fmt: skip
+        refusal = {"RemoteException": {"exception": "StandbyException", "message": "no"}}
+
+        async def answer(request: web.Request) -> web.Response:
+            if request.path == "/jmx":
+                return web.json_response({"beans": [bean]})
+            if state == "standby":
+                return web.json_response(refusal, status=403)
+            return web.json_response({"FileStatus": msgspec.to_builtins(root)})
+
+        app = web.Application()
+        app.router.add_get("/{path:.*}", answer)
+        return app
+
+    async with (
+        TestServer(answering("standby")) as standby,
+        TestServer(answering("active")) as active,
+        WebHdfs(str(standby.make_url("/")), "bob", others=[str(active.make_url("/"))]) as hdfs,
+    ):
+        address, _ = await hdfs.rpc_side()
+    assert address == "active:8020"
 
 
 async def test_the_rpc_port_is_where_the_namenode_says(cluster: Cluster) -> None:

@@ -1,9 +1,10 @@
 """Calls reach the NameNode that answers them, and another one only if the first cannot have carried them out."""
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from enum import Enum, auto
 from pathlib import Path
 
@@ -23,9 +24,11 @@ from nncache.hadoop.kerberos.gss import KerberosTicket
 from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.kerberos.threads import KdcThreads
 from nncache.hadoop.kerberos.tickets import CachedTickets
+from nncache.hadoop.namenodes import webhdfs_transport
 from nncache.hadoop.namenodes.webhdfs_transport import WebHdfsTransport
 from nncache.testbed.certificates import Authority
 from nncache.testbed.ports import PortLease
+from tests.patience import HANG_S
 from tests.tls import server_context, web_of
 
 TARGET = "/webhdfs/v1/a?op=X"
@@ -135,6 +138,20 @@ async def test_a_refused_connection_leads_to_the_next() -> None:
         active = Server(Mood.ACTIVE)
         async with running(active), WebHdfsTransport((gone, active.base), timeout_s=5.0) as transport:
             assert await transport.ask("PUT", TARGET) == b"done"
+
+
+async def test_a_host_that_is_down_leads_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not refuse a connection, nor does a server whose queue of them is full; but nothing was sent."""
+    monkeypatch.setattr(webhdfs_transport, "CONNECT_S", 0.5)
+    active = Server(Mood.ACTIVE)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as down, ExitStack() as filling:
+        for _ in range(2):
+            waiting = filling.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(down.getsockname())
+        gone = "http://127.0.0.1:{1}".format(*down.getsockname())
+        async with running(active), WebHdfsTransport((gone, active.base), timeout_s=HANG_S) as transport:
+            assert await transport.ask("DELETE", TARGET) == b"done"
 
 
 async def test_a_write_that_may_have_been_carried_out_is_not_repeated() -> None:

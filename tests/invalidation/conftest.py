@@ -11,6 +11,7 @@ from tests.invalidation.virtual_time import VirtualLoop
 
 IN_REAL_TIME = (
     "filters/",
+    "journal/test_access.py",
     "journal/test_directory.py",
     "journal/test_finalized.py",
     "journal/test_source.py",

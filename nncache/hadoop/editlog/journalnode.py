@@ -64,11 +64,15 @@ class JournalNodeRpc:
         journal_id: str,
         user: str,
         *,
-        nameservice: str,
+        nameservice: str | None,
         timeout_s: float,
         identity: KerberosIdentity | None = None,
     ) -> None:
-        """Connect at the first call; `journal_id` is the last part of a qjournal URI."""
+        """Connect at the first call; `journal_id` is the last part of a qjournal URI.
+
+        After its restart a JournalNode opens the journal for the first caller: with the keys of this `nameservice`,
+        and it synchronizes the journal by them from then on. None: unknown; it synchronizes by a NameNode's later.
+        """
         self._connection = RpcConnection(address, user, identity=identity, protocol=_PROTOCOL)
         self._journal = pb.JournalId(identifier=journal_id)
         self._nameservice = nameservice

@@ -26,6 +26,7 @@ from nncache.hadoop.kerberos.identity import KerberosIdentity
 from nncache.hadoop.namenode_web import PLAIN, NameNodeWeb
 from nncache.hadoop.namenodes.webhdfs_transport import Data, WebHdfsTransport
 from nncache.hadoop.namespace import Namespace, NamespaceCheck
+from nncache.hadoop.paths import ROOT
 from nncache.hadoop.remote_exception import Verdict
 from nncache.hadoop.unreadable_json import UNREADABLE_JSON
 
@@ -132,10 +133,11 @@ class WebHdfs:
         return {each.name: _value(each.value) for each in found}
 
     async def rpc_side(self) -> tuple[str, NamespaceCheck]:
-        """Return the RPC address that the NameNode which answered last reports, and the check for its namespace.
+        """Return the RPC address that the NameNode which answers calls reports, and the check for its namespace.
 
         From this host, that address may lead to another server: the namespace must be compared.
         """
+        await self.status(ROOT)  # a standby refuses this, but answers JMX
         address = parse_rpc_address(await self._jmx(STATUS_QUERY))
         check = NamespaceCheck(self._transport.url(""), address)
         cluster_id = parse_cluster_id(await self._jmx(CLUSTER_QUERY))

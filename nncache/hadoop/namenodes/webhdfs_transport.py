@@ -25,6 +25,9 @@ from nncache.net.http_failure import why_unanswered
 Data = bytes | AsyncIterable[bytes]
 """The content to write; the file stays open until an async iterable ends."""
 
+CONNECT_S: Final = 5.0
+"""Timeout of connecting to a server, with TLS: one whose host is down does not refuse the connection."""
+
 _ResultT = TypeVar("_ResultT")
 
 _TOKEN: Final = re.compile("(delegation=)[^&]*", re.IGNORECASE)
@@ -62,7 +65,7 @@ class WebHdfsTransport:
             self._middlewares = (WebLogin(identity, addresses, timeout_s=timeout_s),)
         self._bases = tuple(base.rstrip("/") for base in bases)
         self._base = self._bases[0]  # of the NameNode that answered last
-        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=CONNECT_S)
         self._kept: aiohttp.ClientSession  # with persistent connections; set on entering
         self._fresh: (
             aiohttp.ClientSession

@@ -69,7 +69,7 @@ class EditsCursor:
         if gap is not None:
             return gap
         advanced = page.first_txid >= 0
-        batches, last_txid = _read_once(page)
+        batches, last_txid = read_once(page)
         if advanced:
             self.through_txid = last_txid
         self._synced = max(self._synced, page.sync_txid)
@@ -117,7 +117,7 @@ class EditsCursor:
         return covered
 
 
-def _read_once(page: EditsPage) -> tuple[tuple[EventBatch, ...], int]:
+def read_once(page: EditsPage) -> tuple[tuple[EventBatch, ...], int]:
     """Return the transactions before the first repeated one, and the last transaction that they cover.
 
     With dfs.ha.tail-edits.in-progress a NameNode reads beyond the end of a segment like this: its own finalized segment

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 import aiohttp
 from yarl import URL
 
-from nncache.hadoop.configured_namenodes import QuorumJournal
+from nncache.hadoop.configured_namenodes import DEFAULT_NAMESERVICE, QuorumJournal
 from nncache.hadoop.editlog.journalnode import JournalNodeRpc
 from nncache.hadoop.errors import HadoopError, KerberosError, RemoteCallError, RpcAuthenticationError
 from nncache.hadoop.kerberos.identity import KerberosIdentity
@@ -55,7 +55,7 @@ class JournalAccess:
     """A journal, and the identity that reads from its JournalNodes."""
 
     journal: QuorumJournal
-    nameservice: str
+    nameservice: str | None  # None: unknown
     user: str
     identity: KerberosIdentity | None = None
     web: NameNodeWeb = PLAIN  # the JournalNodes' web servers have the NameNodes' certificate authorities
@@ -146,7 +146,7 @@ def journal_access(
         return None
     return JournalAccess(
         journal=settings.journal,
-        nameservice=namenodes.nameservice,
+        nameservice=None if namenodes.nameservice == DEFAULT_NAMESERVICE else namenodes.nameservice,
         user=namenodes.user,
         identity=identity,
         web=web,

@@ -15,6 +15,7 @@ from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,
     MissingEventsError,
+    NotPermittedError,
     WrongNamespaceError,
 )
 from nncache.invalidation.journal.access import JournalAccess
@@ -66,8 +67,8 @@ class AutoEdits:
 
     A run begins with the best readable source. Better sources are tried in the background, and take over as `Overlap`
     decides. If the source in use becomes unreadable, and the log is still continuous, the run continues with another
-    source after the last returned transaction. A transaction id has one content while the term lasts; all sources of a
-    run belong to one term.
+    source after the last returned transaction, or with the same one where another is not permitted. A transaction id
+    has one content while the term lasts; all sources of a run belong to one term.
 
     Invariants:
         A1  Each read of a run continues the one before, whichever sources they come from.
@@ -111,20 +112,28 @@ class AutoEdits:
         return 0 if self._current is None else self._term
 
     async def start(self, after_txid: int | None) -> None:
-        """Begin a run with the best readable source. Raises the error of the last source tried."""
+        """Begin a run with the best readable source.
+
+        Raises the error of the last source tried, or where that is not permitted the first that another one met.
+        """
         self.stop()
         await self._trial_ended()
         if self._tasks is None:
             tasks = asyncio.TaskGroup()
             await tasks.__aenter__()
             self._tasks = tasks
+        permitted: Exception | None = None
         for choice in self._choices:
             try:
                 await choice.source.start(after_txid)
             except (MissingEventsError, ChannelUnavailableError) as exc:
                 is_gap = isinstance(exc, MissingEventsError) and exc.kind is not GapKind.PURGED
                 if choice is self._choices[-1] or is_gap:
+                    if permitted is not None and isinstance(exc, NotPermittedError):
+                        raise permitted from exc
                     raise
+                if not isinstance(exc, NotPermittedError):
+                    permitted = permitted or exc
                 self._why_not[choice.name] = str(exc)
             else:
                 break
@@ -221,6 +230,8 @@ class AutoEdits:
     async def _go_on(self, lost: Choice, since: float, why: Exception) -> None:
         """Continue the run with a source further down the order, after the last returned transaction.
 
+        Where one of these is not permitted, the lost one is started as well.
+
         Raises:
             MissingEventsError, ChannelUnavailableError: no source can continue, and the run ends.
         """
@@ -229,23 +240,27 @@ class AutoEdits:
         lost.source.stop()
         self._why_not[lost.name] = str(why)
         backoff = Backoff()
+        again: tuple[Choice, ...] = ()
         while True:
-            for choice in self._choices[self._choices.index(lost) + 1 :]:
+            for choice in (*self._choices[self._choices.index(lost) + 1 :], *again):
                 try:
                     await choice.source.start(self._through_txid)
                 except (MissingEventsError, ChannelUnavailableError) as exc:
                     self._why_not[choice.name] = str(exc)
+                    again = (lost,) if isinstance(exc, NotPermittedError) else again
                     is_late = self._clock() - since >= GO_ON_S
                     if _may_pass(exc) and not is_late:
                         continue
                     if _ends_run(exc):
                         raise
                     if choice is self._choices[-1] and (is_late or isinstance(exc, MissingEventsError)):
+                        if isinstance(exc, NotPermittedError):
+                            raise why from exc
                         raise
                 else:
                     self._check_term(choice)
                     self._lost = None
-                    self._change_over(choice, f" and not from {lost.name}: {why}")
+                    self._change_over(choice, "" if choice is lost else f" and not from {lost.name}: {why}")
                     return
             await asyncio.sleep(backoff.failed(self._chance()))
 

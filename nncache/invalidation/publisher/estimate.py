@@ -10,6 +10,7 @@ from typing import Final
 
 from nncache.hadoop.events import Append, Create, EditsPage, Event, EventBatch, MetadataUpdate, Rename
 from nncache.hadoop.globs import GlobSet
+from nncache.invalidation.edits.cursor import read_once
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.relevance import matched
 
@@ -68,19 +69,20 @@ class Estimator:
         self._in_minute = 0
         self._examples: dict[str, None] = {}  # the latest last
 
-    def take(self, page: EditsPage) -> None:
-        """Examine the next page; a page without transactions changes nothing."""
+    def take(self, page: EditsPage) -> int:
+        """Examine the next page, which may be empty, and return the last transaction examined so far."""
         if page.first_txid < 0:
-            return
+            return self._found.last_txid
         if self._found.last_txid < 0:
             self._found.first_txid = page.first_txid
-        self._found.last_txid = page.last_txid
-        for batch in page.batches:
+        batches, self._found.last_txid = read_once(page)
+        for batch in batches:
             self._found.events += len(batch.events)
             self._note_time(batch)
             found = matched(batch, self._globs).get("")
             if found is not None:
                 self._note_matched(found)
+        return self._found.last_txid
 
     def estimate(self) -> Estimate:
         """Return the estimate so far."""

@@ -72,6 +72,10 @@ class FakeEdits:
         self._is_durable = after_txid is not None or self.is_durable
         self.term = self.log.term
 
+    def recover(self) -> None:
+        """Let `start` and `read` succeed again."""
+        self.refusal = self.failure = None
+
     def stop(self) -> None:
         """End the run."""
         self.term = 0

@@ -312,6 +312,39 @@ async def test_the_last_one_ends_the_run(sources: TwoSources) -> None:
         await sources.read()
 
 
+async def test_where_no_other_is_permitted_it_is_read_again(sources: TwoSources) -> None:
+    """One silent second of the JournalNodes costs no more than that where the NameNode may not be polled."""
+    await sources.on_the_journal()
+    sources.log.write(4)
+    sources.journal.failure, sources.polled.refusal = AWAY, NotPermittedError("no superuser")
+    sources.journal.refusal = AWAY
+    asyncio.get_running_loop().call_later(1.0, sources.journal.recover)
+    began_at = clock()
+    await sources.read()
+    assert clock() - began_at < 2.5
+    assert (sources.in_use, sources.judge.through) == ("journalnodes", 14)
+
+
+async def test_where_no_other_is_permitted_a_purge_is_told(sources: TwoSources) -> None:
+    """The publisher goes on after a gap, as without the other source; a permission might never come."""
+    purged = MissingEventsError("purged", GapKind.PURGED, first_txid=11, last_txid=12)
+    sources.journal.refusal, sources.polled.refusal = purged, NotPermittedError("no superuser")
+    with pytest.raises(MissingEventsError) as caught:
+        await sources.start()
+    assert caught.value is purged
+
+
+async def test_where_no_other_is_permitted_the_cause_is_told(sources: TwoSources) -> None:
+    """An administrator who grants the right to poll would not help, and the next attempt should follow soon."""
+    await sources.on_the_journal()
+    sources.journal.failure = sources.journal.refusal = AWAY
+    sources.polled.refusal = NotPermittedError("no superuser")
+    for ends in (sources.read, sources.start):
+        with pytest.raises(ChannelUnavailableError) as caught:
+            await ends()
+        assert caught.value is AWAY
+
+
 async def test_what_has_no_position_yet_cannot_go_on(sources: TwoSources) -> None:
     """The position of a run at the present end is unknown to other sources until it has returned something."""
     await sources.start(None)

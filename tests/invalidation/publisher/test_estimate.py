@@ -55,6 +55,16 @@ def test_what_matches_is_counted_by_events_and_transactions() -> None:
     assert (found.transactions, found.per_s, found.share) == (10, 0.3, 0.3)
 
 
+def test_what_a_page_has_twice_counts_once() -> None:
+    """With in-progress tailing a NameNode begins again at the end of a segment: the rest is requested once more."""
+    estimator = Estimator("/a/*", 0.0)
+    events = [(txid, Unlink("/a/x", 1_000_000 + txid)) for txid in (11, 12, 11, 12, 14)]
+    ends = [estimator.take(page(11, 14, *events)), estimator.take(page(13, 14, events[-1]))]
+    found = estimator.estimate()
+    assert (found.events, found.matched, found.busiest_minute, found.share) == (3, 3, 3, 0.75)
+    assert ends == [12, 14]
+
+
 def test_nothing_is_made_of_nothing() -> None:
     """There may be no edits, or no edit with a time."""
     estimator = Estimator("/a/*", 1.0)
