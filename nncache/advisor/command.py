@@ -17,8 +17,8 @@ from nncache.advisor.generating import generated_lines, generated_truth
 from nncache.advisor.generator import Spec, Truth
 from nncache.advisor.outputs import percent
 from nncache.advisor.report import finding, write_report
-from nncache.advisor.run import Advice, AdvisorError, Question, advise, reasons_of
-from nncache.advisor.spark import session
+from nncache.advisor.run import Advice, AdvisorError, Question, advise
+from nncache.advisor.spark import reasons_of, session
 from nncache.hadoop.globs import GlobSet
 from nncache.invalidation.filters.settings import FilterSettings
 

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException
+from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
 
@@ -16,6 +16,7 @@ from nncache.advisor import parse, replaying
 from nncache.advisor.candidates import VARIABLE, Candidate, Finder, Seen
 from nncache.advisor.figures import Counts, FilterFigures, figures_of
 from nncache.advisor.replay import Rules
+from nncache.advisor.spark import reasons_of
 from nncache.invalidation.filters.settings import FilterSettings
 
 PARQUET: Final = ".parquet"
@@ -203,17 +204,6 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
     if question.until is not None:
         events = events.where(at.isNull() | (at < question.until))
     return events
-
-
-def reasons_of(error: PySparkException | Py4JJavaError) -> list[str]:
-    """Return the messages of an error of Spark and of its causes, each without a stack trace."""
-    if not isinstance(error, Py4JJavaError):
-        return [str(error).partition("\n")[0]]
-    cause, reasons = error.java_exception, list[str]()
-    while cause is not None:
-        reasons.append((cause.getMessage() or cause.getClass().getSimpleName()).partition("\n")[0])
-        cause = cause.getCause()
-    return reasons
 
 
 def _unreadable(error: IllegalArgumentException | Py4JJavaError) -> str | None:
