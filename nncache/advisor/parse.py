@@ -86,7 +86,8 @@ VARIABLE: Final = "\x01"
 VARIES: Final = r"(?=[0-9a-fA-F])(?:[0-9a-fA-F]{8}-[0-9a-fA-F-]{13,}|[0-9a-f]{12,}|[0-9]+)"
 
 _COMBINED: Final = (
-    r'^\S+ - (\S+) \[([^\]]+)\] "\S+ (\S+)" ([0-9]+|-) \S+ "-" "-" (\S+) (\S+) \S+ [0-9.]+ ([0-9]+) \S+$'
+    r'^\S+ - (?:\S+,doas=)?(\S+) \[([^\]]+)\] "\S+ (\S+)" ([0-9]+|-) \S+ "-" "-" '
+    r"(\S+) (\S+) \S+ [0-9.]+ ([0-9]+) \S+$"
 )
 
 
@@ -294,12 +295,12 @@ def _events_and_blanks(lines: DataFrame) -> DataFrame:
     of_access = {
         "at": F.unix_millis(_access_time()),
         "allowed": F.lit(1) == 1,
-        "user": access["caller"],
+        "user": F.coalesce(_in_json("doas"), access["caller"]),  # as in an audit log
         "cmd": F.when(is_status, F.lit("getfileinfo")).otherwise(F.lower(access["operation"])),
         "src": F.when(is_status, target_path),
         "weight": F.greatest(F.lit(1), access["weight"].try_cast("int")),
-        "is_hit": access["result"] == "hit",
-        "is_failed": ~access["status"].isin("200", "404"),
+        "is_hit": access["result"].isin("hit", "collapsed"),  # no call of its own, so no line in an audit log
+        "is_failed": ~access["status"].isin("200", "304", "404"),
     }
     of_ranger = {
         "at": F.unix_millis(_moment(_in_json("evtTime"))),
