@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Final
@@ -107,9 +107,16 @@ class Advice:
         return self.statuses_web + self.statuses_rpc
 
     @property
-    def buckets(self) -> range:
-        """All buckets of time, including empty ones."""
+    def buckets(self) -> Sequence[int]:
+        """All buckets of time of the logs, which may be days apart: minutes, also empty ones, or hours with calls."""
+        if self.bucket_ms > MINUTE_MS:
+            return sorted(self.asked)
         return range(self.first_ms // self.bucket_ms, self.last_ms // self.bucket_ms + 1)
+
+    @property
+    def seconds(self) -> float:
+        """The time of the logs."""
+        return max(1, min(self.last_ms - self.first_ms, len(self.buckets) * self.bucket_ms)) / 1000
 
 
 def advise(spark: SparkSession, question: Question, announce: Callable[[str], None]) -> Advice:
