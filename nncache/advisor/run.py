@@ -151,19 +151,20 @@ def advise(spark: SparkSession, question: Question, announce: Callable[[str], No
     seen = _seen(reads, "skeleton_0")
     depth = 0
     while depth < DRILLS:
-        sparse = [one for one in seen if _is_sparse(one, least)]
-        if not sparse:
+        mixed = [one for one in seen if _is_mixed(one, least, question.limits)]
+        if not mixed:
             break
-        begin(f"tell apart what is mixed (skeletons: {len(sparse)})")
+        begin(f"tell apart what is mixed (skeletons: {len(mixed)})")
         depth += 1
-        reads, found = _drilled(reads, depth, sparse, least)
+        reads, found = _drilled(reads, depth, mixed, least)
         rest = {one.skeleton: one for one in seen}
         for one in found:
             parent = rest[one.parent]
+            reads_left = parent.reads - one.seen.reads
             rest[one.parent] = Seen(
                 parent.skeleton,
-                parent.reads - one.seen.reads,
-                max(0, parent.repeats - one.seen.repeats),
+                reads_left,
+                min(reads_left, max(0, parent.repeats - one.seen.repeats)),
                 max(0, parent.paths - one.seen.paths),
             )
         seen = [*rest.values(), *(one.seen for one in found)]
@@ -359,18 +360,21 @@ class _Found:
     seen: Seen
 
 
-def _is_sparse(one: Seen, least: int) -> bool:
-    return VARIABLE in one.skeleton and one.repeats >= least and one.reads < SPARSE * one.paths
+def _is_mixed(one: Seen, least: int, limits: FilterSettings) -> bool:
+    """Whether to split a skeleton: it is sparse, or no filter may have its first `*`, as that of /data1 and /data2."""
+    before, varies, _ = one.skeleton.partition(VARIABLE)
+    is_too_general = before.count("/") < limits.min_wildcard_level
+    return bool(varies) and one.repeats >= least and (is_too_general or one.reads < SPARSE * one.paths)
 
 
 def _drilled(
-    reads: DataFrame, depth: int, sparse: Iterable[Seen], least: int
+    reads: DataFrame, depth: int, mixed: Iterable[Seen], least: int
 ) -> tuple[DataFrame, list[_Found]]:
-    """Split sparse skeletons by the literal values of their first variable name."""
+    """Split mixed skeletons by the literal values of their first variable name."""
     spark = reads.sparkSession
     before, after = f"skeleton_{depth - 1}", f"skeleton_{depth}"
     chosen = spark.createDataFrame(
-        [(one.skeleton, True) for one in sparse], f"{before} string, is_sparse boolean"
+        [(one.skeleton, True) for one in mixed], f"{before} string, is_mixed boolean"
     )
     names, own = F.split(before, "/"), F.split("src", "/")
     place = F.size(F.split(F.substring_index(before, VARIABLE, 1), "/"))
@@ -378,8 +382,8 @@ def _drilled(
         "/", F.slice(names, 1, place - 1), F.element_at(own, place), F.slice(names, place + 1, F.size(names))
     )
     reads = reads.join(F.broadcast(chosen), before, "left")
-    reads = reads.withColumn(after, F.when(F.col("is_sparse"), literal).otherwise(F.col(before))).drop(
-        "is_sparse"
+    reads = reads.withColumn(after, F.when(F.col("is_mixed"), literal).otherwise(F.col(before))).drop(
+        "is_mixed"
     )
     drilled = reads.where(F.col(after) != F.col(before)).groupBy(before, after).agg(*_aggregates())
     drilled = (

@@ -310,3 +310,22 @@ def test_an_input_that_is_not_there_is_reported_by_name(spark: SparkSession, tmp
             AdvisorError, match=rf"{re.escape(name)}: cannot be read \(.*; give logs that are there"
         ):
             advice_about(spark, tmp_path, str(tmp_path / name))
+
+
+def audit_lines(*paths: str) -> str:
+    """Return an audit log in which ann reads each of these paths every three seconds."""
+    return "".join(
+        f"2026-11-01 00:{second // 60:02}:{second % 60:02},000 INFO FSNamesystem.audit: allowed=true\t"
+        f"ugi=ann (auth:SIMPLE)\tip=/10.0.0.1\tcmd=getfileinfo\tsrc={path}\tdst=null\tperm=null\tproto=webhdfs\n"
+        for second in range(0, 900, 3)
+        for path in paths
+    )
+
+
+def test_where_no_filter_may_have_a_star_each_value_has_one(spark: SparkSession, tmp_path: Path) -> None:
+    """Such as /data1 and /data2, whose glob /data*/_SUCCESS would be too general."""
+    paths = ("/data1/x/_SUCCESS", "/data2/x/_SUCCESS", "/data2/y/7/_SUCCESS", "/user/8/_SUCCESS")
+    (tmp_path / "log").write_text(audit_lines(*paths))
+    advice = advice_about(spark, tmp_path, str(tmp_path / "log"))
+    assert {each.glob for each in advice.filters} == {*paths[:2], "/data2/y/*/_SUCCESS", "/user/*/_SUCCESS"}
+    assert advice.refused == {}
