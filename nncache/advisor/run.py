@@ -139,10 +139,7 @@ def advise(spark: SparkSession, question: Question, announce: Callable[[str], No
             f"{', '.join(question.inputs)}: no line is there, or none in the time that is asked for"
         )
     if not counted.statuses:
-        raise AdvisorError(
-            "there is no getfileinfo among the lines: dfs.namenode.audit.log.debug.cmdlist may name it, so that it is "
-            "not written; nntop (JMX) still counts it by user"
-        )
+        raise AdvisorError(f"there is no getfileinfo among the lines: {_why_no_status(counted)}")
     warm_up_ms = min(int(1000 * question.warm_up_s), (counted.last_ms - counted.first_ms) // 10)
     counted = replace(counted, sample=question.sample, counted_from=counted.first_ms + warm_up_ms)
     reads = _reads(events, question, has_audit=has_audit).withColumn("skeleton_0", F.col("skeleton"))
@@ -179,6 +176,17 @@ def advise(spark: SparkSession, question: Question, announce: Callable[[str], No
         )
     begin("write the report")
     return replace(counted, filters=tuple(figures), refused=finder.refused)
+
+
+def _why_no_status(counted: Advice) -> str:
+    if 2 * counted.unknown > counted.lines:
+        return f"{counted.unknown} of {counted.lines} were not understood, such as (masked) {counted.examples[0]!r}"
+    if counted.ranger:
+        return "access checks of Ranger are no calls; give the audit log of the NameNode, too"
+    return (
+        "dfs.namenode.audit.log.debug.cmdlist may name it, so that it is not written; "
+        "nntop (JMX) still counts it by user"
+    )
 
 
 # -- events ------------------------------------------------------------------------------------------

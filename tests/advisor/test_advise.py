@@ -329,3 +329,21 @@ def test_where_no_filter_may_have_a_star_each_value_has_one(spark: SparkSession,
     advice = advice_about(spark, tmp_path, str(tmp_path / "log"))
     assert {each.glob for each in advice.filters} == {*paths[:2], "/data2/y/*/_SUCCESS", "/user/*/_SUCCESS"}
     assert advice.refused == {}
+
+
+def test_lines_that_are_not_understood_are_the_reason(spark: SparkSession, tmp_path: Path) -> None:
+    """They may be of the NameNode's other log, or compressed in a way that Spark does not know."""
+    (tmp_path / "log").write_text("2026-11-01 00:00:00,000 INFO namenode.NameNode: STARTUP_MSG: \n")
+    with pytest.raises(
+        AdvisorError, match=r"1 of 1 were not understood, such as .* 'xxxx-xx-xx xx:xx:xx,xxx xxxx"
+    ):
+        advice_about(spark, tmp_path, str(tmp_path / "log"))
+
+
+def test_checks_of_ranger_alone_are_no_calls(spark: SparkSession, tmp_path: Path) -> None:
+    """They do not say how often a status is read."""
+    (tmp_path / "log").write_text(
+        '{"reqUser":"bob","evtTime":"2026-11-28 02:34:57.054","access":"read","resource":"/data/x","result":1}\n'
+    )
+    with pytest.raises(AdvisorError, match="access checks of Ranger are no calls; give the audit log"):
+        advice_about(spark, tmp_path, str(tmp_path / "log"))
