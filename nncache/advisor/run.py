@@ -196,6 +196,10 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
     ready = [each for each in question.inputs if each.rstrip("/").endswith(PARQUET)]
     if ready and len(ready) < len(question.inputs):
         raise AdvisorError("give either logs or the events of an earlier run, not both")
+    if not ready and not question.events.rstrip("/").endswith(PARQUET):
+        raise AdvisorError(
+            f"--events {question.events}: is replaced with all that it holds, so it must end with {PARQUET}"
+        )
     try:
         if not ready:
             lines = parse.read_lines(spark, question.inputs)

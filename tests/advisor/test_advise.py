@@ -347,3 +347,15 @@ def test_checks_of_ranger_alone_are_no_calls(spark: SparkSession, tmp_path: Path
     )
     with pytest.raises(AdvisorError, match="access checks of Ranger are no calls; give the audit log"):
         advice_about(spark, tmp_path, str(tmp_path / "log"))
+
+
+def test_a_folder_of_other_files_is_no_place_of_events(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark would delete them, as all that is at the place to which it writes."""
+    (tmp_path / "kept").write_text("")
+    (tmp_path / "log").write_text(audit_lines("/x/_SUCCESS"))
+    question = Question(inputs=(str(tmp_path / "log"),), events=str(tmp_path))
+    with pytest.raises(
+        AdvisorError, match=r"is replaced with all that it holds, so it must end with \.parquet"
+    ):
+        advise(spark, question, lambda _: None)
+    assert (tmp_path / "kept").exists()
