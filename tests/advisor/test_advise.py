@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from zoneinfo import ZoneInfo
@@ -310,6 +311,16 @@ def test_an_input_that_is_not_there_is_reported_by_name(spark: SparkSession, tmp
             AdvisorError, match=rf"{re.escape(name)}: cannot be read \(.*; give logs that are there"
         ):
             advice_about(spark, tmp_path, str(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["filters.toml", "events.parquet"])
+def test_pseudonyms_get_no_folder_that_has_names(tmp_path: Path, name: str) -> None:
+    """The folder is passed on, with all that an earlier run without pseudonyms has left there."""
+    (tmp_path / name).write_text("")
+    with pytest.raises(
+        AdvisorError, match=f"has the names of users and paths, in {name} of an earlier report"
+    ):
+        carry_out(replace(order_of("log", out=tmp_path), key=b"k"), print)
 
 
 def audit_lines(*paths: str) -> str:
