@@ -9,6 +9,7 @@ if a path contains a tab, the fields are found by their names.
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -120,10 +121,11 @@ def literal(place: str) -> str:
 
 def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
     """Return the events that `write_events` wrote. Raises ValueError: it was interrupted; names the place."""
-    for place in places:
-        if spark.read.parquet(place).where(F.col("form") == BLANK).isEmpty():
+    found = [spark.read.parquet(place) for place in places]  # each by itself: they are partitioned in folders
+    for place, events in zip(places, found, strict=True):
+        if events.where(F.col("form") == BLANK).isEmpty():
             raise ValueError(f"{place}: the run that wrote it was interrupted; give the logs again")
-    written = spark.read.parquet(*places).where(~F.col("form").isin(RAW, BLANK))
+    written = reduce(DataFrame.unionByName, found).where(~F.col("form").isin(RAW, BLANK))
     same = {"weight": F.lit(1), "is_hit": F.lit(1) == 0, "is_failed": F.lit(1) == 0}
     return written.withColumns({name: F.coalesce(name, value) for name, value in same.items()})
 

@@ -360,6 +360,16 @@ def test_checks_of_ranger_alone_are_no_calls(spark: SparkSession, tmp_path: Path
         advice_about(spark, tmp_path, str(tmp_path / "log"))
 
 
+def test_events_of_several_runs_are_taken_together(spark: SparkSession, tmp_path: Path) -> None:
+    """Such as those of each NameNode."""
+    for name, path in (("a", "/x/_SUCCESS"), ("b", "/y/_SUCCESS")):
+        (tmp_path / f"{name}.log").write_text(audit_lines(path))
+        advice_about(spark, tmp_path / name, str(tmp_path / f"{name}.log"))
+    events = [str(tmp_path / name / "events.parquet") for name in ("a", "b")]
+    advice = advice_about(spark, tmp_path, *events)
+    assert (advice.lines, {each.glob for each in advice.filters}) == (600, {"/x/_SUCCESS", "/y/_SUCCESS"})
+
+
 def test_a_folder_of_other_files_is_no_place_of_events(spark: SparkSession, tmp_path: Path) -> None:
     """Spark would delete them, as all that is at the place to which it writes."""
     (tmp_path / "kept").write_text("")
