@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, IllegalArgumentException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
 
@@ -213,7 +213,7 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
             f"{', '.join(question.inputs)}: cannot be read ({reason}); "
             "give logs that are there, or the events.parquet of an earlier run"
         ) from error
-    except (IllegalArgumentException, Py4JJavaError) as error:
+    except (PySparkException, Py4JJavaError) as error:
         if (unreadable := _unreadable(error)) is None:
             what = f"{', '.join(question.inputs)}: cannot be read, or {question.events} cannot be written"
             raise AdvisorError(f"{what} ({reasons_of(error)[-1]})") from error
@@ -226,7 +226,7 @@ def _events(spark: SparkSession, question: Question) -> DataFrame:
     return events
 
 
-def _unreadable(error: IllegalArgumentException | Py4JJavaError) -> str | None:
+def _unreadable(error: PySparkException | Py4JJavaError) -> str | None:
     """Return a message with the file that Spark could not read, and why; None if the error is another one."""
     reasons = reasons_of(error)
     named = [_UNREADABLE.search(reason) for reason in reasons]

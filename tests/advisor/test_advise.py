@@ -368,6 +368,8 @@ def test_events_of_several_runs_are_taken_together(spark: SparkSession, tmp_path
     events = [str(tmp_path / name / "events.parquet") for name in ("a", "b")]
     advice = advice_about(spark, tmp_path, *events)
     assert (advice.lines, {each.glob for each in advice.filters}) == (600, {"/x/_SUCCESS", "/y/_SUCCESS"})
+    with pytest.raises(AdvisorError, match="Conflicting directory structures"):
+        advice_about(spark, tmp_path, str(tmp_path / "*" / "events.parquet"))
 
 
 def test_a_folder_of_other_files_is_no_place_of_events(spark: SparkSession, tmp_path: Path) -> None:
