@@ -9,7 +9,7 @@ import pytest
 from nncache.clock import boottime
 from nncache.hadoop.election_view import Probe
 from nncache.hadoop.errors import RemoteCallError
-from nncache.hadoop.events import Create, Event, Unlink
+from nncache.hadoop.events import Create, EditsPage, Event, Unlink
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.remote_exception import Verdict
@@ -83,11 +83,22 @@ async def rig(request: pytest.FixtureRequest) -> AsyncIterator[Rig]:
             await closing.close()
 
 
+async def page_behind(rpc: EditsRpc, ahead: int) -> tuple[int, EditsPage]:
+    """Return the end of the log, and the page that begins so far behind it.
+
+    HDFS may log something of its own in between, such as the end of a truncation. Then both are asked for again.
+    """
+    while True:
+        end = await rpc.get_current_edit_log_txid()
+        page = await rpc.get_edits(end + ahead)
+        if await rpc.get_current_edit_log_txid() == end:
+            return end, page
+
+
 async def test_nothing_new_is_a_page_of_nothing(rig: Rig) -> None:
     """A request for later transactions, near or far, returns only how far the log is synced."""
-    end = await rig.rpc.get_current_edit_log_txid()
-    for asked in (end + 1, end + 1_000_000):
-        page = await rig.rpc.get_edits(asked)
+    for ahead in (1, 1_000_000):
+        end, page = await page_behind(rig.rpc, ahead)
         assert (page.first_txid, page.last_txid, page.sync_txid, page.batches) == (-1, -1, end, ())
 
 
@@ -97,8 +108,9 @@ async def test_an_acknowledged_change_is_in_the_next_page(rig: Rig) -> None:
     kinds = [await rig.change(name) for name in ("a", "b")]
     page = await rig.rpc.get_edits(before + 1)
     assert page.first_txid == before + 1
-    assert page.last_txid == page.sync_txid == await rig.rpc.get_current_edit_log_txid()
-    assert [type(event) for batch in page.batches for event in batch.events] == kinds
+    assert page.last_txid == page.sync_txid <= await rig.rpc.get_current_edit_log_txid()
+    events = [event for batch in page.batches for event in batch.events if isinstance(event, Create | Unlink)]
+    assert [type(event) for event in events if event.path.endswith(("/a", "/b"))] == kinds
     assert [batch.txid for batch in page.batches] == sorted({batch.txid for batch in page.batches})
     assert all(before < batch.txid <= page.last_txid for batch in page.batches)
 
@@ -106,9 +118,11 @@ async def test_an_acknowledged_change_is_in_the_next_page(rig: Rig) -> None:
 async def test_a_roll_is_two_transactions_without_events(rig: Rig) -> None:
     """They end a segment and begin the next; the txid of the second is returned."""
     before = await rig.rpc.get_current_edit_log_txid()
-    assert await rig.rpc.roll_edits() == before + 2
-    page = await rig.rpc.get_edits(before + 1)
-    assert (page.first_txid, page.last_txid, page.batches) == (before + 1, before + 2, ())
+    began = await rig.rpc.roll_edits()
+    assert began >= before + 2
+    page = await rig.rpc.get_edits(began - 1)
+    assert page.first_txid == began - 1
+    assert all(batch.txid > began for batch in page.batches)
 
 
 async def test_a_new_connection_has_a_new_number(rig: Rig) -> None:
