@@ -13,9 +13,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
 
 from nncache.advisor import parse, replaying
-from nncache.advisor.candidates import VARIABLE, Candidate, Finder, Seen
-from nncache.advisor.figures import Counts, FilterFigures, figures_of
-from nncache.advisor.replay import Rules
+from nncache.advisor.candidates import VARIABLE, Candidate, Finder, SkeletonReads
+from nncache.advisor.figures import Counts, RecommendedFilter, figures_of
+from nncache.advisor.replay import ReplayRules
 from nncache.advisor.spark import reasons_of
 from nncache.invalidation.filters.settings import FilterSettings
 
@@ -38,7 +38,7 @@ class AdvisorError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class AdviseJob:
     """The logs to process, and how.
 
     Attributes:
@@ -93,7 +93,7 @@ class Advice:
     asked: dict[int, tuple[int, int]]  # by bucket: all calls, reads of a status
     loads: tuple[Load, ...]
     ranger: tuple[tuple[str, str, int], ...]  # user, access, count
-    filters: tuple[FilterFigures, ...] = ()
+    filters: tuple[RecommendedFilter, ...] = ()
     refused: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -119,7 +119,7 @@ class Advice:
         return max(1, min(self.last_ms - self.first_ms, len(self.buckets) * self.bucket_ms)) / 1000
 
 
-def advise(spark: SparkSession, question: Question, announce: Callable[[str], None]) -> Advice:
+def advise(spark: SparkSession, question: AdviseJob, announce: Callable[[str], None]) -> Advice:
     """Process logs; `announce` is called with the name of each step as it begins.
 
     Raises:
@@ -158,7 +158,7 @@ def advise(spark: SparkSession, question: Question, announce: Callable[[str], No
         for one in found:
             parent = rest[one.parent]
             reads_left = parent.reads - one.seen.reads
-            rest[one.parent] = Seen(
+            rest[one.parent] = SkeletonReads(
                 parent.skeleton,
                 reads_left,
                 min(reads_left, max(0, parent.repeats - one.seen.repeats)),
@@ -167,10 +167,10 @@ def advise(spark: SparkSession, question: Question, announce: Callable[[str], No
         seen = [*rest.values(), *(one.seen for one in found)]
     finder = Finder(seen, question.limits, least)
     candidates = dict(enumerate(finder.find(question.most)))
-    figures: list[FilterFigures] = []
+    figures: list[RecommendedFilter] = []
     if candidates:
         begin(f"replay {len(candidates)} filters")
-        rules = Rules(bucket_ms=counted.bucket_ms, counted_from=counted.counted_from)
+        rules = ReplayRules(bucket_ms=counted.bucket_ms, counted_from=counted.counted_from)
         figures = figures_of(
             candidates, _replayed(reads, events, candidates, depth, rules), 1 / question.sample
         )
@@ -192,7 +192,7 @@ def _why_no_status(counted: Advice) -> str:
 # -- events ------------------------------------------------------------------------------------------
 
 
-def _events(spark: SparkSession, question: Question) -> DataFrame:
+def _events(spark: SparkSession, question: AdviseJob) -> DataFrame:
     ready = [each for each in question.inputs if each.rstrip("/").endswith(PARQUET)]
     if ready and len(ready) < len(question.inputs):
         raise AdvisorError("give either logs or the events of an earlier run, not both")
@@ -332,7 +332,7 @@ def _counts(*, has_audit: bool) -> Column:
 # -- candidates --------------------------------------------------------------------------------------
 
 
-def _reads(events: DataFrame, question: Question, *, has_audit: bool) -> DataFrame:
+def _reads(events: DataFrame, question: AdviseJob, *, has_audit: bool) -> DataFrame:
     """Return the reads of a status and the OPENs over WebHDFS that may be replayed."""
     is_read = F.col("about") == parse.READS
     reads = events.where(is_read & ~F.col("is_failed") & _counts(has_audit=has_audit))
@@ -357,11 +357,11 @@ def _aggregates() -> list[Column]:
     ]
 
 
-def _seen(reads: DataFrame, key: str) -> list[Seen]:
+def _seen(reads: DataFrame, key: str) -> list[SkeletonReads]:
     found = reads.groupBy(key).agg(*_aggregates()).where("reads > 0")
     found = found.orderBy(F.desc(F.col("reads") - F.col("firsts"))).limit(MOST_SKELETONS)
     return [
-        Seen(row[key], row["reads"], max(0, row["reads"] - row["firsts"]), row["paths"])
+        SkeletonReads(row[key], row["reads"], max(0, row["reads"] - row["firsts"]), row["paths"])
         for row in found.collect()
     ]
 
@@ -369,10 +369,10 @@ def _seen(reads: DataFrame, key: str) -> list[Seen]:
 @dataclass(frozen=True, slots=True)
 class _Found:
     parent: str
-    seen: Seen
+    seen: SkeletonReads
 
 
-def _is_mixed(one: Seen, least: int, limits: FilterSettings) -> bool:
+def _is_mixed(one: SkeletonReads, least: int, limits: FilterSettings) -> bool:
     """Whether to split a skeleton: it is sparse, or no filter may have its first `*`, as that of /data1 and /data2."""
     before, varies, _ = one.skeleton.partition(VARIABLE)
     is_too_general = before.count("/") < limits.min_wildcard_level
@@ -380,7 +380,7 @@ def _is_mixed(one: Seen, least: int, limits: FilterSettings) -> bool:
 
 
 def _drilled(
-    reads: DataFrame, depth: int, mixed: Iterable[Seen], least: int
+    reads: DataFrame, depth: int, mixed: Iterable[SkeletonReads], least: int
 ) -> tuple[DataFrame, list[_Found]]:
     """Split mixed skeletons by the literal values of their first variable name."""
     spark = reads.sparkSession
@@ -405,7 +405,8 @@ def _drilled(
     )
     found = [
         _Found(
-            row[before], Seen(row[after], row["reads"], max(0, row["reads"] - row["firsts"]), row["paths"])
+            row[before],
+            SkeletonReads(row[after], row["reads"], max(0, row["reads"] - row["firsts"]), row["paths"]),
         )
         for row in drilled.collect()
     ]
@@ -416,7 +417,7 @@ def _drilled(
 
 
 def _replayed(
-    reads: DataFrame, events: DataFrame, candidates: dict[int, Candidate], depth: int, rules: Rules
+    reads: DataFrame, events: DataFrame, candidates: dict[int, Candidate], depth: int, rules: ReplayRules
 ) -> list[Counts]:
     spark = reads.sparkSession
     globs = [(seen.skeleton, number) for number, each in candidates.items() for seen in each.skeletons]
