@@ -17,8 +17,8 @@ from nncache.advisor.generating import generated_lines, generated_truth
 from nncache.advisor.generator import Spec, Truth
 from nncache.advisor.outputs import percent
 from nncache.advisor.report import finding, write_report
-from nncache.advisor.run import Advice, AdviseJob, AdvisorError, advise, reasons_of
-from nncache.advisor.spark import session
+from nncache.advisor.run import Advice, AdviseJob, AdvisorError, advise
+from nncache.advisor.spark import reasons_of, session
 from nncache.hadoop.globs import GlobSet
 from nncache.invalidation.filters.settings import FilterSettings
 
@@ -60,6 +60,8 @@ def carry_out(order: AdviseOptions, announce: Callable[[str], None]) -> AdviseRe
     """
     _check_writable(order.out)
     _check_apart(order.inputs, order.out)
+    if order.key is not None:
+        _check_nameless(order.out)
     # A report with pseudonyms may be passed on, so its folder must not contain the events.
     beside = order.out.with_name(f"{order.out.name}-events.parquet")
     events = order.events or for_spark(order.out / "events.parquet" if order.key is None else beside)
@@ -122,6 +124,16 @@ def _check_apart(inputs: Sequence[str], folder: Path) -> None:
             raise AdvisorError(
                 f"{each}: contains the report of an earlier run, {folder}: remove that, or name another --out"
             )
+
+
+def _check_nameless(folder: Path) -> None:
+    """Check that a report with pseudonyms gets no folder with the names in an earlier report."""
+    left = [name for name in ("filters.toml", "events.parquet") if (folder / name).exists()]
+    if left:
+        raise AdvisorError(
+            f"--out {folder}: has the names of users and paths, in {' and '.join(left)} of an earlier report; name "
+            "another folder"
+        )
 
 
 @dataclass(frozen=True, slots=True)

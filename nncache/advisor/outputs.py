@@ -84,7 +84,7 @@ def filters_toml(advice: Advice) -> str:
 
 def workload_toml(advice: Advice) -> str:
     """Return the polls of the recommended filters as a workload of `bench/run_pollers.py`."""
-    seconds = max(1.0, (advice.last_ms - advice.counted_from) / 1000)
+    seconds = max(1.0, advice.seconds - (advice.counted_from - advice.first_ms) / 1000)
     filters = [each for each in advice.filters if each.polled_every_s is not None]
     reads = sum(each.reads for each in filters)
     period_s = sum(each.reads * (each.polled_every_s or 0) for each in filters) / reads if reads else 1.0

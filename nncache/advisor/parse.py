@@ -9,6 +9,7 @@ if a path contains a tab, the fields are found by their names.
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -86,7 +87,8 @@ VARIABLE: Final = "\x01"
 VARIES: Final = r"(?=[0-9a-fA-F])(?:[0-9a-fA-F]{8}-[0-9a-fA-F-]{13,}|[0-9a-f]{12,}|[0-9]+)"
 
 _COMBINED: Final = (
-    r'^\S+ - (\S+) \[([^\]]+)\] "\S+ (\S+)" ([0-9]+|-) \S+ "-" "-" (\S+) (\S+) \S+ [0-9.]+ ([0-9]+) \S+$'
+    r'^\S+ - (?:\S+,doas=)?(\S+) \[([^\]]+)\] "\S+ (\S+)" ([0-9]+|-) \S+ "-" "-" '
+    r"(\S+) (\S+) \S+ [0-9.]+ ([0-9]+) \S+$"
 )
 
 
@@ -119,10 +121,11 @@ def literal(place: str) -> str:
 
 def read_events(spark: SparkSession, places: Sequence[str]) -> DataFrame:
     """Return the events that `write_events` wrote. Raises ValueError: it was interrupted; names the place."""
-    for place in places:
-        if spark.read.parquet(place).where(F.col("form") == BLANK).isEmpty():
+    found = [spark.read.parquet(place) for place in places]  # each by itself: they are partitioned in folders
+    for place, events in zip(places, found, strict=True):
+        if events.where(F.col("form") == BLANK).isEmpty():
             raise ValueError(f"{place}: the run that wrote it was interrupted; give the logs again")
-    written = spark.read.parquet(*places).where(~F.col("form").isin(RAW, BLANK))
+    written = reduce(DataFrame.unionByName, found).where(~F.col("form").isin(RAW, BLANK))
     same = {"weight": F.lit(1), "is_hit": F.lit(1) == 0, "is_failed": F.lit(1) == 0}
     return written.withColumns({name: F.coalesce(name, value) for name, value in same.items()})
 
@@ -294,12 +297,12 @@ def _events_and_blanks(lines: DataFrame) -> DataFrame:
     of_access = {
         "at": F.unix_millis(_access_time()),
         "allowed": F.lit(1) == 1,
-        "user": access["caller"],
+        "user": F.coalesce(_in_json("doas"), access["caller"]),  # as in an audit log
         "cmd": F.when(is_status, F.lit("getfileinfo")).otherwise(F.lower(access["operation"])),
         "src": F.when(is_status, target_path),
         "weight": F.greatest(F.lit(1), access["weight"].try_cast("int")),
-        "is_hit": access["result"] == "hit",
-        "is_failed": ~access["status"].isin("200", "404"),
+        "is_hit": access["result"].isin("hit", "collapsed"),  # no call of its own, so no line in an audit log
+        "is_failed": ~access["status"].isin("200", "304", "404"),
     }
     of_ranger = {
         "at": F.unix_millis(_moment(_in_json("evtTime"))),

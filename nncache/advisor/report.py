@@ -102,7 +102,7 @@ def _code(text: object) -> str:
 
 def as_markdown(advice: Advice, zone: ZoneInfo) -> str:
     """Return the report as Markdown."""
-    seconds = max(0.001, (advice.last_ms - advice.first_ms) / 1000)
+    seconds = advice.seconds
     calls = sum(each for each, _ in advice.asked.values())
     total = sum((shares(advice, each) for each in advice.filters), NOTHING)
     saved = sum((each.saved for each in advice.filters), NOTHING)

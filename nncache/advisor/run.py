@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
 
@@ -16,6 +16,7 @@ from nncache.advisor import parse, replaying
 from nncache.advisor.candidates import VARIABLE, Candidate, Finder, SkeletonReads
 from nncache.advisor.figures import Counts, RecommendedFilter, figures_of
 from nncache.advisor.replay import ReplayRules
+from nncache.advisor.spark import reasons_of
 from nncache.invalidation.filters.settings import FilterSettings
 
 PARQUET: Final = ".parquet"
@@ -106,9 +107,16 @@ class Advice:
         return self.statuses_web + self.statuses_rpc
 
     @property
-    def buckets(self) -> range:
-        """All buckets of time, including empty ones."""
+    def buckets(self) -> Sequence[int]:
+        """All buckets of time of the logs, which may be days apart: minutes, also empty ones, or hours with calls."""
+        if self.bucket_ms > MINUTE_MS:
+            return sorted(self.asked)
         return range(self.first_ms // self.bucket_ms, self.last_ms // self.bucket_ms + 1)
+
+    @property
+    def seconds(self) -> float:
+        """The time of the logs."""
+        return max(1, min(self.last_ms - self.first_ms, len(self.buckets) * self.bucket_ms)) / 1000
 
 
 def advise(spark: SparkSession, question: AdviseJob, announce: Callable[[str], None]) -> Advice:
@@ -131,10 +139,7 @@ def advise(spark: SparkSession, question: AdviseJob, announce: Callable[[str], N
             f"{', '.join(question.inputs)}: no line is there, or none in the time that is asked for"
         )
     if not counted.statuses:
-        raise AdvisorError(
-            "there is no getfileinfo among the lines: dfs.namenode.audit.log.debug.cmdlist may name it, so that it is "
-            "not written; nntop (JMX) still counts it by user"
-        )
+        raise AdvisorError(f"there is no getfileinfo among the lines: {_why_no_status(counted)}")
     warm_up_ms = min(int(1000 * question.warm_up_s), (counted.last_ms - counted.first_ms) // 10)
     counted = replace(counted, sample=question.sample, counted_from=counted.first_ms + warm_up_ms)
     reads = _reads(events, question, has_audit=has_audit).withColumn("skeleton_0", F.col("skeleton"))
@@ -143,19 +148,20 @@ def advise(spark: SparkSession, question: AdviseJob, announce: Callable[[str], N
     seen = _seen(reads, "skeleton_0")
     depth = 0
     while depth < DRILLS:
-        sparse = [one for one in seen if _is_sparse(one, least)]
-        if not sparse:
+        mixed = [one for one in seen if _is_mixed(one, least, question.limits)]
+        if not mixed:
             break
-        begin(f"tell apart what is mixed (skeletons: {len(sparse)})")
+        begin(f"tell apart what is mixed (skeletons: {len(mixed)})")
         depth += 1
-        reads, found = _drilled(reads, depth, sparse, least)
+        reads, found = _drilled(reads, depth, mixed, least)
         rest = {one.skeleton: one for one in seen}
         for one in found:
             parent = rest[one.parent]
+            reads_left = parent.reads - one.seen.reads
             rest[one.parent] = SkeletonReads(
                 parent.skeleton,
-                parent.reads - one.seen.reads,
-                max(0, parent.repeats - one.seen.repeats),
+                reads_left,
+                min(reads_left, max(0, parent.repeats - one.seen.repeats)),
                 max(0, parent.paths - one.seen.paths),
             )
         seen = [*rest.values(), *(one.seen for one in found)]
@@ -172,6 +178,17 @@ def advise(spark: SparkSession, question: AdviseJob, announce: Callable[[str], N
     return replace(counted, filters=tuple(figures), refused=finder.refused)
 
 
+def _why_no_status(counted: Advice) -> str:
+    if 2 * counted.unknown > counted.lines:
+        return f"{counted.unknown} of {counted.lines} were not understood, such as (masked) {counted.examples[0]!r}"
+    if counted.ranger:
+        return "access checks of Ranger are no calls; give the audit log of the NameNode, too"
+    return (
+        "dfs.namenode.audit.log.debug.cmdlist may name it, so that it is not written; "
+        "nntop (JMX) still counts it by user"
+    )
+
+
 # -- events ------------------------------------------------------------------------------------------
 
 
@@ -179,6 +196,10 @@ def _events(spark: SparkSession, question: AdviseJob) -> DataFrame:
     ready = [each for each in question.inputs if each.rstrip("/").endswith(PARQUET)]
     if ready and len(ready) < len(question.inputs):
         raise AdvisorError("give either logs or the events of an earlier run, not both")
+    if not ready and not question.events.rstrip("/").endswith(PARQUET):
+        raise AdvisorError(
+            f"--events {question.events}: is replaced with all that it holds, so it must end with {PARQUET}"
+        )
     try:
         if not ready:
             lines = parse.read_lines(spark, question.inputs)
@@ -192,7 +213,7 @@ def _events(spark: SparkSession, question: AdviseJob) -> DataFrame:
             f"{', '.join(question.inputs)}: cannot be read ({reason}); "
             "give logs that are there, or the events.parquet of an earlier run"
         ) from error
-    except (IllegalArgumentException, Py4JJavaError) as error:
+    except (PySparkException, Py4JJavaError) as error:
         if (unreadable := _unreadable(error)) is None:
             what = f"{', '.join(question.inputs)}: cannot be read, or {question.events} cannot be written"
             raise AdvisorError(f"{what} ({reasons_of(error)[-1]})") from error
@@ -205,18 +226,7 @@ def _events(spark: SparkSession, question: AdviseJob) -> DataFrame:
     return events
 
 
-def reasons_of(error: PySparkException | Py4JJavaError) -> list[str]:
-    """Return the messages of an error of Spark and of its causes, each without a stack trace."""
-    if not isinstance(error, Py4JJavaError):
-        return [str(error).partition("\n")[0]]
-    cause, reasons = error.java_exception, list[str]()
-    while cause is not None:
-        reasons.append((cause.getMessage() or cause.getClass().getSimpleName()).partition("\n")[0])
-        cause = cause.getCause()
-    return reasons
-
-
-def _unreadable(error: IllegalArgumentException | Py4JJavaError) -> str | None:
+def _unreadable(error: PySparkException | Py4JJavaError) -> str | None:
     """Return a message with the file that Spark could not read, and why; None if the error is another one."""
     reasons = reasons_of(error)
     named = [_UNREADABLE.search(reason) for reason in reasons]
@@ -362,18 +372,21 @@ class _Found:
     seen: SkeletonReads
 
 
-def _is_sparse(one: SkeletonReads, least: int) -> bool:
-    return VARIABLE in one.skeleton and one.repeats >= least and one.reads < SPARSE * one.paths
+def _is_mixed(one: SkeletonReads, least: int, limits: FilterSettings) -> bool:
+    """Whether to split a skeleton: it is sparse, or no filter may have its first `*`, as that of /data1 and /data2."""
+    before, varies, _ = one.skeleton.partition(VARIABLE)
+    is_too_general = before.count("/") < limits.min_wildcard_level
+    return bool(varies) and one.repeats >= least and (is_too_general or one.reads < SPARSE * one.paths)
 
 
 def _drilled(
-    reads: DataFrame, depth: int, sparse: Iterable[SkeletonReads], least: int
+    reads: DataFrame, depth: int, mixed: Iterable[SkeletonReads], least: int
 ) -> tuple[DataFrame, list[_Found]]:
-    """Split sparse skeletons by the literal values of their first variable name."""
+    """Split mixed skeletons by the literal values of their first variable name."""
     spark = reads.sparkSession
     before, after = f"skeleton_{depth - 1}", f"skeleton_{depth}"
     chosen = spark.createDataFrame(
-        [(one.skeleton, True) for one in sparse], f"{before} string, is_sparse boolean"
+        [(one.skeleton, True) for one in mixed], f"{before} string, is_mixed boolean"
     )
     names, own = F.split(before, "/"), F.split("src", "/")
     place = F.size(F.split(F.substring_index(before, VARIABLE, 1), "/"))
@@ -381,8 +394,8 @@ def _drilled(
         "/", F.slice(names, 1, place - 1), F.element_at(own, place), F.slice(names, place + 1, F.size(names))
     )
     reads = reads.join(F.broadcast(chosen), before, "left")
-    reads = reads.withColumn(after, F.when(F.col("is_sparse"), literal).otherwise(F.col(before))).drop(
-        "is_sparse"
+    reads = reads.withColumn(after, F.when(F.col("is_mixed"), literal).otherwise(F.col(before))).drop(
+        "is_mixed"
     )
     drilled = reads.where(F.col(after) != F.col(before)).groupBy(before, after).agg(*_aggregates())
     drilled = (

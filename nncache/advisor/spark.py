@@ -1,4 +1,4 @@
-"""The Spark session of the advisor. (nncache/advisor/spark.py)"""
+"""The Spark session of the advisor, and the errors of Spark. (nncache/advisor/spark.py)"""
 
 import os
 import sys
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 _PARTITIONS_OF_A_CORE: Final = 2
@@ -46,3 +48,14 @@ def session(master: str | None, time_zone: str) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
+
+
+def reasons_of(error: PySparkException | Py4JJavaError) -> list[str]:
+    """Return the messages of an error of Spark and of its causes, each without a stack trace."""
+    if not isinstance(error, Py4JJavaError):
+        return [str(error).partition("\n")[0]]
+    cause, reasons = error.java_exception, list[str]()
+    while cause is not None:
+        reasons.append((cause.getMessage() or cause.getClass().getSimpleName()).partition("\n")[0])
+        cause = cause.getCause()
+    return reasons

@@ -28,6 +28,7 @@ from nncache.bench.shared.figures import Mode
 from nncache.bench.shared.plan import ROOT
 from nncache.bench.shared.workload import Workload
 from nncache.bench.shared.workload_files import WorkloadError, load, names
+from nncache.bench.spark import SparkStartError
 from nncache.invalidation.settings import INOTIFY, JOURNALNODES
 from nncache.testbed import MissingToolError, TestbedError
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
@@ -176,7 +177,7 @@ def main(  # noqa: PLR0913 - one for each option
     )
     try:
         summary, is_enough = run(settings)
-    except (TestbedError, OSError, ExecutorError, RefusedChangesError) as exc:
+    except (TestbedError, OSError, SparkStartError, ExecutorError, RefusedChangesError) as exc:
         click.secho(f"run_pollers: {exc}", err=True, fg="red")
         sys.exit(_TROUBLE)
     click.echo(summary)

@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from nncache.clock import boottime
 from nncache.coordination.sasl import login_of
@@ -20,6 +20,11 @@ from nncache.settings.commands import load_settings
 from nncache.settings.forms import Form, SettingsT
 
 _T = TypeVar("_T")
+
+_FOR_EVER: Final = (
+    "nothing would answer this call: its block was left, or was entered before this process was forked (enter another "
+    "one here), or it comes from the function of an update"
+)
 
 
 def settings_of(form: Form[SettingsT], config: Path | str | None, settings: dict[str, object]) -> SettingsT:
@@ -69,7 +74,14 @@ class BlockingPortal:
             raise
 
     def start(self, work: Coroutine[Any, Any, _T]) -> "Future[_T]":
-        """Start a coroutine. Cancelling the returned future cancels the coroutine."""
+        """Start a coroutine. Cancelling the returned future cancels the coroutine.
+
+        Raises:
+            RuntimeError: the thread does not run, as in a forked process, or it is the caller.
+        """
+        if not self._thread.is_alive() or self._thread is threading.current_thread():
+            work.close()
+            raise RuntimeError(_FOR_EVER)
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:

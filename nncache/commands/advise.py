@@ -42,7 +42,8 @@ def _zone(_: click.Context, __: click.Parameter, value: str) -> ZoneInfo:
 )
 @click.option(
     "--events",
-    help="Path to which the parsed events are written; executors must reach it.  [default: OUT/events.parquet]",
+    help="Path, ending with .parquet, to which the parsed events are written, in place of what is there; executors "
+    "must reach it.  [default: OUT/events.parquet]",
 )
 @click.option(
     "--time-zone",

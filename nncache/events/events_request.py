@@ -15,7 +15,7 @@ from nncache.proxy.messages import Headers
 EVENTS: Final = "/v1/events"
 """The path of the resource. A NameNode serves no path that begins with `/v1`, only `/webhdfs/v1`."""
 
-KNOWN: Final = ("filter", "from", "user.name", "doas", "delegation")
+KNOWN: Final = ("filter", "from", "lastEventId", "user.name", "doas", "delegation")
 """The supported parameters."""
 
 _MAX_TXID: Final = (1 << 63) - 1  # Java's long
@@ -49,7 +49,8 @@ def is_events(target: str) -> bool:
 def read_events_request(target: str, headers: Headers) -> EventsRequest:
     """Read a request.
 
-    `Last-Event-ID` overrides `from`: a client that reconnects repeats its first target.
+    `Last-Event-ID` overrides `from`: a client that reconnects repeats its first target. The npm package
+    event-source-polyfill sends it as the parameter `lastEventId`.
 
     Raises:
         ClientError: the request is invalid; the message says what is allowed.
@@ -62,7 +63,7 @@ def read_events_request(target: str, headers: Headers) -> EventsRequest:
     if len(ids) > 1:
         raise ClientError("Last-Event-ID is given more than once")
     # A client that has received no id yet may send an empty one.
-    last_id = ids[0].decode("utf-8", "replace").strip() if ids else ""
+    last_id = ids[0].decode("utf-8", "replace").strip() if ids else given.get("lastEventId", "")
     after = _position("from", given["from"]) if "from" in given else None
     if last_id:
         after = _position("Last-Event-ID", last_id)

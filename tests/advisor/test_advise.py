@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from zoneinfo import ZoneInfo
@@ -310,3 +311,74 @@ def test_an_input_that_is_not_there_is_reported_by_name(spark: SparkSession, tmp
             AdvisorError, match=rf"{re.escape(name)}: cannot be read \(.*; give logs that are there"
         ):
             advice_about(spark, tmp_path, str(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["filters.toml", "events.parquet"])
+def test_pseudonyms_get_no_folder_that_has_names(tmp_path: Path, name: str) -> None:
+    """The folder is passed on, with all that an earlier run without pseudonyms has left there."""
+    (tmp_path / name).write_text("")
+    with pytest.raises(
+        AdvisorError, match=f"has the names of users and paths, in {name} of an earlier report"
+    ):
+        carry_out(replace(order_of("log", out=tmp_path), key=b"k"), print)
+
+
+def audit_lines(*paths: str) -> str:
+    """Return an audit log in which ann reads each of these paths every three seconds."""
+    return "".join(
+        f"2026-11-01 00:{second // 60:02}:{second % 60:02},000 INFO FSNamesystem.audit: allowed=true\t"
+        f"ugi=ann (auth:SIMPLE)\tip=/10.0.0.1\tcmd=getfileinfo\tsrc={path}\tdst=null\tperm=null\tproto=webhdfs\n"
+        for second in range(0, 900, 3)
+        for path in paths
+    )
+
+
+def test_where_no_filter_may_have_a_star_each_value_has_one(spark: SparkSession, tmp_path: Path) -> None:
+    """Such as /data1 and /data2, whose glob /data*/_SUCCESS would be too general."""
+    paths = ("/data1/x/_SUCCESS", "/data2/x/_SUCCESS", "/data2/y/7/_SUCCESS", "/user/8/_SUCCESS")
+    (tmp_path / "log").write_text(audit_lines(*paths))
+    advice = advice_about(spark, tmp_path, str(tmp_path / "log"))
+    assert {each.glob for each in advice.filters} == {*paths[:2], "/data2/y/*/_SUCCESS", "/user/*/_SUCCESS"}
+    assert advice.refused == {}
+
+
+def test_lines_that_are_not_understood_are_the_reason(spark: SparkSession, tmp_path: Path) -> None:
+    """They may be of the NameNode's other log, or compressed in a way that Spark does not know."""
+    (tmp_path / "log").write_text("2026-11-01 00:00:00,000 INFO namenode.NameNode: STARTUP_MSG: \n")
+    with pytest.raises(
+        AdvisorError, match=r"1 of 1 were not understood, such as .* 'xxxx-xx-xx xx:xx:xx,xxx xxxx"
+    ):
+        advice_about(spark, tmp_path, str(tmp_path / "log"))
+
+
+def test_checks_of_ranger_alone_are_no_calls(spark: SparkSession, tmp_path: Path) -> None:
+    """They do not say how often a status is read."""
+    (tmp_path / "log").write_text(
+        '{"reqUser":"bob","evtTime":"2026-11-28 02:34:57.054","access":"read","resource":"/data/x","result":1}\n'
+    )
+    with pytest.raises(AdvisorError, match="access checks of Ranger are no calls; give the audit log"):
+        advice_about(spark, tmp_path, str(tmp_path / "log"))
+
+
+def test_events_of_several_runs_are_taken_together(spark: SparkSession, tmp_path: Path) -> None:
+    """Such as those of each NameNode."""
+    for name, path in (("a", "/x/_SUCCESS"), ("b", "/y/_SUCCESS")):
+        (tmp_path / f"{name}.log").write_text(audit_lines(path))
+        advice_about(spark, tmp_path / name, str(tmp_path / f"{name}.log"))
+    events = [str(tmp_path / name / "events.parquet") for name in ("a", "b")]
+    advice = advice_about(spark, tmp_path, *events)
+    assert (advice.lines, {each.glob for each in advice.filters}) == (600, {"/x/_SUCCESS", "/y/_SUCCESS"})
+    with pytest.raises(AdvisorError, match="Conflicting directory structures"):
+        advice_about(spark, tmp_path, str(tmp_path / "*" / "events.parquet"))
+
+
+def test_a_folder_of_other_files_is_no_place_of_events(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark would delete them, as all that is at the place to which it writes."""
+    (tmp_path / "kept").write_text("")
+    (tmp_path / "log").write_text(audit_lines("/x/_SUCCESS"))
+    question = AdviseJob(inputs=(str(tmp_path / "log"),), events=str(tmp_path))
+    with pytest.raises(
+        AdvisorError, match=r"is replaced with all that it holds, so it must end with \.parquet"
+    ):
+        advise(spark, question, lambda _: None)
+    assert (tmp_path / "kept").exists()

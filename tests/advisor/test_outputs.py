@@ -82,6 +82,27 @@ def test_the_workload_is_what_the_benchmark_reads(tmp_path: Path) -> None:
     assert load(str(file)).pollers == 1
 
 
+def test_time_between_logs_is_no_time_of_the_namenode(tmp_path: Path) -> None:
+    """Such as logs of one day in each month, or a line with a wrong year: nobody knows of calls between them."""
+    hour, day = 3_600, 24 * 3_600
+    hours = [at // hour for start in (0, 30 * day) for at in range(start, start + day, hour)]
+    saved = dict.fromkeys(hours, Bracket(3_600, 3_600))
+    one = replace(filter_of("/a/*"), web=replace(SIDE, reads=48 * 3_600, per_bucket=saved))
+    apart = replace(
+        ADVICE,
+        last_ms=31_000 * day,
+        bucket_ms=1_000 * hour,
+        counted_from=0,
+        asked=dict.fromkeys(hours, (7_200, 3_600)),
+        filters=named([one]),
+    )
+    text = as_markdown(apart, UTC)
+    assert "| all calls | 2.0 | 100.0 % |" in text
+    assert "| 1.0 | 1.0 |" in text  # at the median and at the peak
+    (tmp_path / "workload.toml").write_text(workload_toml(apart))
+    assert load(str(tmp_path / "workload.toml")).pollers == 6
+
+
 def test_pseudonyms_hide_users_and_paths(tmp_path: Path) -> None:
     """Under one key, equal names stay equal; variable parts stay stars."""
     hidden = Pseudonyms(b"k").advice(ADVICE)

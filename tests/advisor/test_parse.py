@@ -226,6 +226,41 @@ def test_other_logs_become_events(spark: SparkSession, tmp_path: Path) -> None:
     ]
 
 
+def test_an_access_log_names_users_as_an_audit_log(spark: SparkSession, tmp_path: Path) -> None:
+    """A caller who acts for another one, such as Hue, is that user."""
+    lines = (
+        json.dumps(ACCESS | {"caller": "hue", "doas": "eve"}, separators=(",", ":")),
+        json.dumps(ACCESS | {"caller": None, "doas": "eve"}, separators=(",", ":")),
+        COMBINED.replace(" ann ", " hue,doas=eve "),
+        COMBINED.replace(" ann ", " -,doas=eve "),
+    )
+    (tmp_path / "lines.log").write_text("\n".join(lines))
+    rows = parse.events(parse.read_lines(spark, [str(tmp_path)])).collect()
+    assert [row["user"] for row in rows] == ["eve"] * len(lines)
+
+
+@pytest.mark.parametrize(
+    ("result", "status", "is_hit", "is_failed"),
+    [
+        ("hit", 304, True, False),  # the client has the same answer already
+        ("collapsed", 200, True, False),  # no call of its own, so no line in an audit log
+        ("stored", 200, False, False),
+        ("forwarded", 403, False, True),
+    ],
+)
+def test_what_an_access_log_says_of_a_call(
+    spark: SparkSession, tmp_path: Path, result: str, status: int, *, is_hit: bool, is_failed: bool
+) -> None:
+    """In both formats."""
+    lines = (
+        json.dumps(ACCESS | {"result": result, "status": status}, separators=(",", ":")),
+        COMBINED.replace("stored", result).replace(" 404 ", f" {status} "),
+    )
+    (tmp_path / "lines.log").write_text("\n".join(lines))
+    rows = parse.events(parse.read_lines(spark, [str(tmp_path)])).collect()
+    assert [(row["is_hit"], row["is_failed"]) for row in rows] == [(is_hit, is_failed)] * 2
+
+
 def test_paths_are_kept_of_what_matters_alone(spark: SparkSession, tmp_path: Path) -> None:
     """A path is kept in canonical form, and only of relevant commands; a skeleton only of cacheable paths."""
     usual = REAL[0][1].split("\t")

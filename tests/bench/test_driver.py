@@ -4,6 +4,8 @@ import asyncio
 import json
 import math
 import multiprocessing
+import subprocess
+import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -68,6 +70,19 @@ def test_what_cannot_run_is_refused_before_anything_starts(
     done = CliRunner().invoke(command, arguments)
     assert done.exit_code != 0
     assert text in done.output
+
+
+def test_pollers_without_java_are_no_shortfall_of_figures(tmp_path: Path) -> None:
+    """Spark does not start: that is a message, and an exit code of its own."""
+    done = subprocess.run(
+        (sys.executable, "bench/run_pollers.py", "--modes", "direct", "--out", str(tmp_path)),
+        capture_output=True,
+        text=True,
+        env={"PATH": "", "PYTHONPATH": str(Path.cwd())},
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "run_pollers: Spark, which needs Java 17, does not start: [JAVA_GATEWAY_EXITED]" in done.stderr
 
 
 async def test_not_too_much_is_done_at_the_same_time() -> None:

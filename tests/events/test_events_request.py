@@ -41,6 +41,13 @@ def test_which_targets_it_has(target: str, expected: bool) -> None:
         ("filter=f", ((b"last-event-id", b" 15@c "),), EventsRequest("f", AfterTxid(15, "c"), None, "")),
         ("filter=f&from=12", ((b"Last-Event-ID", b""),), EventsRequest("f", AfterTxid(12), None, "")),
         ("filter=f", ((b"Last-Event-ID", b""), (b"Accept", b"*/*")), EventsRequest("f", None, None, "")),
+        ("filter=f&from=12&lastEventId=15", (), EventsRequest("f", AfterTxid(15), None, "")),
+        (
+            "filter=f&lastEventId=15",
+            ((b"Last-Event-ID", b"16"),),
+            EventsRequest("f", AfterTxid(16), None, ""),
+        ),
+        ("filter=f&lastEventId=", (), EventsRequest("f", None, None, "")),
         ("filter=a+b&user.name=", (), EventsRequest("a b", None, None, "")),
         ("filter=f&doas=bob", (), EventsRequest("f", None, None, "doas")),
         ("filter=f&delegation=T&doas=bob", (), EventsRequest("f", None, None, "delegation")),
@@ -74,7 +81,7 @@ def test_a_request_for_events(query: str, headers: tuple[Header, ...], expected:
         (
             "filter=f&form=1",
             (),
-            "'form' is no parameter here: there are filter, from, user.name, doas, delegation",
+            "'form' is no parameter here: there are filter, from, lastEventId, user.name, doas, delegation",
         ),
         ("filter=%zz", (), "the query cannot be read"),
     ],
