@@ -25,6 +25,9 @@ _log = logging.getLogger(__name__)
 MAX_HANDSHAKES: Final = 1_024
 """Number of concurrent handshakes. One takes a millisecond of CPU, and up to head_timeout_s if the client is slow."""
 
+_SHUTDOWN_S: Final = 3_600.0
+"""Time limit of the rest of a closed connection; the protocol ends a client that does not read earlier."""
+
 LOOK_EVERY_S: Final = 10.0
 """Seconds between two checks of the certificate's files."""
 
@@ -125,7 +128,7 @@ class TlsListener:
                 accepted,
                 ssl=self._certificate.context,
                 ssl_handshake_timeout=self._handshake_timeout_s,
-                ssl_shutdown_timeout=self._handshake_timeout_s,
+                ssl_shutdown_timeout=_SHUTDOWN_S,
             )
             self._made += 1
         except (OSError, ssl.SSLError) as error:  # whatever the client has sent, its connection is closed

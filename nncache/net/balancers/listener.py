@@ -112,13 +112,13 @@ class Listener:
             try:
                 client = await self._client_behind(accepted) or address
                 self._balancers.headers += 1
+            except (EOFError, ConnectionError):
+                accepted.close()
+                return
             except (OSError, ProxyHeaderError) as error:  # TimeoutError is an OSError
                 accepted.close()
                 self._balancers.headers_refused += 1
                 self._refused(address, error)
-                return
-            except EOFError:
-                accepted.close()
                 return
             except asyncio.CancelledError:
                 accepted.close()
@@ -138,6 +138,7 @@ class Listener:
 
         Raises:
             EOFError: the balancer has closed the connection without a byte, as health checks do.
+            ConnectionError: it has reset the connection, as others do.
             ProxyHeaderError: the bytes are not a header.
             TimeoutError: the header did not arrive in time.
             OSError: the connection is lost.

@@ -21,7 +21,7 @@ from nncache.net.http1.head import Fault, Head, HeadBuffer, HeadError, is_one_he
 from nncache.net.http1.per_request_fields import value_in
 from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.clients.request import CallInFlight, HeldAnswer, Request
-from nncache.proxy.clients.response import RawResponse, raw_error_reply, reset
+from nncache.proxy.clients.response import RawResponse, raw_error_reply, reset, taken_bytes
 from nncache.proxy.errors import (
     ClientError,
     ClientGoneError,
@@ -45,6 +45,9 @@ MAX_TICKET_BYTES: Final = 1_024
 """Limit of the bytes that TLS itself writes after a handshake, in the iteration of the event loop in which the first
 request arrives: two tickets for session resumption (RFC 8446, section 4.6.1; 510 bytes with OpenSSL 3.0)."""
 
+_MAX_UNSENT_BYTES: Final = (
+    65_536  # of a reply, before it waits for the client; over TLS event loops allow 512 KiB
+)
 _LINGER_S: Final = 2.0  # time in which a refused client may still send before the close (RFC 9112, 9.6)
 _DISCARD_S: Final = 10.0  # maximum time to discard the rest of a body
 
@@ -104,7 +107,6 @@ class ClientConnection(asyncio.Protocol):
         "_held",
         "_incoming",
         "_is_admitted",
-        "_is_closed",
         "_is_ending",
         "_is_half_closed",
         "_is_new",
@@ -114,6 +116,7 @@ class ClientConnection(asyncio.Protocol):
         "_loop",
         "_owner",
         "_request",
+        "_taken_bytes",
         "_task",
         "_timer",
         "_used_at",
@@ -147,12 +150,12 @@ class ClientConnection(asyncio.Protocol):
         self._is_reading = True
         self._is_half_closed = False  # the client will send nothing more
         self._is_ending = False  # nothing more is read from the client
-        self._is_closed = False  # by the proxy; the client may still be reading
+        self._taken_bytes = -1  # by the client, when its closed connection was last looked at; -1: not closed
         self._drained: asyncio.Future[None] | None = None  # until the client reads again
         self._used_at = 0.0
         # Set once the connection is older than its idle timeout; until then `Server.idle` checks it.
         self._timer: asyncio.TimerHandle | None = None
-        # Set while a head is not complete, or the client reads a refusal.
+        # Set while a head is not complete, the client reads a refusal, or the rest from a closed connection.
         self._head_timer: asyncio.TimerHandle | None = None
 
     # ---- the transport's side --------------------------------------------------------------------------
@@ -164,6 +167,7 @@ class ClientConnection(asyncio.Protocol):
     def serve(self, transport: asyncio.Transport, holder: str, peer: str) -> None:
         """Serve the client of this transport."""
         self.transport, self.holder, self.peer = transport, holder, peer
+        transport.set_write_buffer_limits(high=65_536)  # over TLS event loops allow eight times as much
         self._used_at = self._loop.time()
         self._owner.idle.begin(self, self._loop)
 
@@ -172,9 +176,9 @@ class ClientConnection(asyncio.Protocol):
         self.transport, self.holder, self.peer = transport, holder, peer
         self._is_admitted = False
         if may_stay:
-            self._head_timer = self._loop.call_later(self._limits.head_timeout_s, transport.close)
+            self._head_timer = self._loop.call_later(self._limits.head_timeout_s, self._close)
         else:
-            transport.close()
+            self._close()
 
     def data_received(self, data: bytes) -> None:
         """Answer a request immediately, or start it, perhaps in a later iteration."""
@@ -219,7 +223,6 @@ class ClientConnection(asyncio.Protocol):
         """End everything that belongs to the connection."""
         self.transport = None
         self._owner.idle.end(self)
-        self._owner.closed.end(self)
         for timer in (self._timer, self._head_timer):
             if timer is not None:
                 timer.cancel()
@@ -561,14 +564,27 @@ class ClientConnection(asyncio.Protocol):
         self._head_timer = self._loop.call_later(_LINGER_S, self._close)
 
     def _close(self) -> None:
-        """Close the connection; it is aborted if the client does not read the rest within `body_timeout_s`."""
+        """Close the connection; it is aborted if the client does not read the rest at the minimum rate."""
         transport = self.transport
         if transport is None:
             return
         transport.close()
-        if not self._is_closed and transport.get_write_buffer_size() > 0:
-            self._is_closed = True
-            self._owner.closed.begin(self, self._loop)
+        if self._taken_bytes < 0 and (self.is_over_tls or transport.get_write_buffer_size() > 0):
+            # A client that is idle does not answer TLS's close.
+            self._end_soon(self._limits.head_timeout_s if self.is_over_tls else self._limits.body_timeout_s)
+
+    def _end_soon(self, wait_s: float) -> None:
+        self._stop_head_timer()
+        self._used_at, self._taken_bytes = self._loop.time(), taken_bytes(self.transport)
+        self._head_timer = self._loop.call_later(wait_s, self._end)
+
+    def _end(self) -> None:
+        """Abort the closed connection, unless its client still reads at the minimum rate."""
+        least = (self._loop.time() - self._used_at) * self._limits.min_body_rate_bytes_s
+        if taken_bytes(self.transport) - self._taken_bytes >= least:
+            self._end_soon(self._limits.body_timeout_s)
+        else:
+            self.end()
 
     def _watch_head(self) -> None:
         """Limit the time and the size of a head that is not complete."""
@@ -598,7 +614,5 @@ class ClientConnection(asyncio.Protocol):
         idle_s = self._loop.time() - self._used_at if is_idle else 0.0
         if idle_s < self._limits.idle_timeout_s:
             self._timer = self._loop.call_later(self._limits.idle_timeout_s - idle_s, self.check_idle)
-        elif self.transport.get_write_buffer_size():
-            self.transport.abort()  # the client has not read for that long
         else:
-            self.transport.close()
+            self._close()

@@ -5,12 +5,10 @@ Only this module turns an error into a reply. WebHDFS clients read errors from a
 """
 
 import asyncio
-import fcntl
 import json
 import socket
 import struct
 import sys
-import termios
 from email.utils import formatdate
 from enum import Enum
 from typing import Final
@@ -24,6 +22,9 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Header, Headers, UpstreamReply
 
 _NO_LIMITS: Final = LimitSettings()  # until the server sets the configured ones
+_ACKED: Final = slice(
+    120, 128
+)  # tcpi_bytes_acked of tcp(7); a transport does not count what TLS has encrypted
 _LINGER_OFF = struct.pack("ii", 1, 0)  # close immediately, with a reset: struct linger of socket(7)
 CLOSE: Final = b"Connection: close\r\n\r\n"
 KEEP_ALIVE: Final = b"Connection: keep-alive\r\n\r\n"
@@ -88,7 +89,6 @@ class RawResponse:
         self._close_after = close
         self.limits = limits
         self._patience: Patience | None = None  # None: the reader was not slow yet
-        self._taken_bytes = 0  # of the bytes sent, those acknowledged at the last check
         self._framing = Framing.NONE
         self._head = b""  # not yet written
         self._request: Request | None = None  # None: the head is not settled
@@ -252,14 +252,13 @@ class RawResponse:
         """Wait until the client has read enough, in a single await."""
         loop = asyncio.get_running_loop()
         patience = self._patience = self._patience or Patience(self.limits)
-        noted_at = loop.time()
+        noted = loop.time(), taken_bytes(request.transport)
         timer: asyncio.TimerHandle | None = None
 
         def note() -> None:
-            nonlocal noted_at
-            now, taken_bytes = loop.time(), max(0, self.sent_bytes - _not_taken_bytes(request.transport))
-            patience.spend(now - noted_at, taken_bytes - self._taken_bytes)
-            noted_at, self._taken_bytes = now, taken_bytes
+            nonlocal noted
+            before, noted = noted, (loop.time(), taken_bytes(request.transport))
+            patience.spend(noted[0] - before[0], max(0, noted[1] - before[1]))
 
         def look() -> None:
             nonlocal timer
@@ -289,16 +288,14 @@ class RawResponse:
             reset(self._request.transport)
 
 
-def _not_taken_bytes(transport: asyncio.Transport | None) -> int:
-    """Return the number of written bytes that the client's host has not acknowledged (SIOCOUTQ of tcp(7))."""
+def taken_bytes(transport: asyncio.Transport | None) -> int:
+    """Return how many bytes the client's host has acknowledged since it connected; 0: it has disconnected."""
     sock = None if transport is None else transport.get_extra_info("socket")
-    if transport is None or sock is None:
-        return 0
     try:
-        answer = fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4))
+        info = b"" if sock is None else sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _ACKED.stop)
     except OSError:  # the socket has just been closed
-        answer = bytes(4)
-    return transport.get_write_buffer_size() + int.from_bytes(answer, sys.byteorder)
+        info = b""
+    return int.from_bytes(info[_ACKED], sys.byteorder)
 
 
 def reset(transport: asyncio.Transport | None) -> None:

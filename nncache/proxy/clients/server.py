@@ -73,7 +73,6 @@ class Server:
     Attributes:
         traffic: counts requests that are refused before they reach the handler.
         idle: has each connection checked when it may have exceeded `idle_timeout_s`.
-        closed: aborts a closed connection whose client does not read the last reply within `body_timeout_s`.
     """
 
     def __init__(
@@ -92,7 +91,6 @@ class Server:
         self._direct = direct
         self._limits = limits
         self.idle = CommonTimeout(limits.idle_timeout_s, ClientConnection.check_idle)
-        self.closed = CommonTimeout(limits.body_timeout_s, ClientConnection.end)
         self._open: set[ClientConnection] = set()
         self._endings = PacedWork(_close, ENDINGS_PER_ITERATION)
         self._arrivals = Arrivals()
@@ -199,7 +197,6 @@ class Server:
         except TimeoutError:
             await self._cut_all()
         self.idle.close()
-        self.closed.close()
 
     async def _cut_all(self) -> None:
         """Reset the remaining connections, so that no cut reply looks whole."""

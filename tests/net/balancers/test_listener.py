@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -123,12 +124,20 @@ async def test_a_header_that_does_not_come_is_not_waited_for() -> None:
         assert "none within 0.05 s" in found.warnings[0]
 
 
-async def test_a_check_that_only_connects_is_no_fault() -> None:
-    """It is neither counted nor logged."""
+@pytest.mark.parametrize("resets", [False, True], ids=["closes", "resets"])
+async def test_a_check_that_only_connects_is_no_fault(*, resets: bool) -> None:
+    """It is neither counted nor logged, also if it ends with a reset."""
     async with served() as found:
         sock = await found.connect()
-        sock.shutdown(socket.SHUT_WR)
-        assert await ended(sock) == b""
+        await until(lambda: found.listener.pending == 1)
+        if resets:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            sock.close()
+        else:
+            sock.shutdown(socket.SHUT_WR)
+            assert await ended(sock) == b""
+        await until(lambda: found.listener.pending == 0)
+        await asyncio.sleep(0)
         assert found.balancers.stats() == BalancerStats(headers=0, headers_refused=0)
         assert found.warnings == []
 

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from nncache.clock import boottime
 from nncache.daemons.supervision import keep_running
 from nncache.errors import StartError
-from nncache.proxy.clients.request import Request
+from nncache.proxy.clients.request import Handler, Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.clients.server import Server
 from nncache.proxy.limits import LimitSettings
@@ -44,10 +45,14 @@ def settings_of(authority: Authority, tls_port: int = 0, *, wants_clients: bool 
 
 @asynccontextmanager
 async def listening(
-    authority: Authority, limits: LimitSettings | None = None, *, wants_clients: bool = False
+    authority: Authority,
+    limits: LimitSettings | None = None,
+    *,
+    wants_clients: bool = False,
+    handler: Handler = hello,
 ) -> AsyncIterator[tuple[Server, TlsListener]]:
     """Run a server on both ports."""
-    server = Server(hello, fast_path_alone(boottime), limits or limits_of_tests())
+    server = Server(handler, fast_path_alone(boottime), limits or limits_of_tests())
     await server.listen(settings_of(authority, wants_clients=wants_clients), boottime)
     assert server.tls is not None
     async with asyncio.timeout(HANG_S), asyncio.TaskGroup() as tasks:
@@ -160,6 +165,101 @@ async def test_an_address_in_use_is_named(authority: Authority) -> None:
         with pytest.raises(StartError, match=r"tls_listen: .*in use"):
             await server.listen(settings, boottime)
         assert (server.tls, server.tls_stats()) == (None, TlsStats())
+
+
+class Listing:
+    """A handler that answers with so many bytes, in parts; the kernel keeps few of them, as on a slow network."""
+
+    def __init__(self, size: int, limits: LimitSettings) -> None:
+        self.size = size
+        self.limits = limits
+        self.response = RawResponse(200, "OK", ())  # the last one
+
+    async def __call__(self, request: Request) -> RawResponse:
+        """Answer."""
+        assert request.transport is not None
+        request.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32_768)
+        response = self.response = RawResponse(200, "OK", (), length=self.size, limits=self.limits)
+        response.prepare(request)
+        for _ in range(self.size // PART):
+            await response.write(b"x" * PART)
+        return response
+
+    def read(self, port: int, context: ssl.SSLContext, end: bytes, *, rate_bytes_s: float) -> int:
+        """Ask as a client that reads this fast, and return the length of the body."""
+        with socket.socket() as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+            sock.connect(("127.0.0.1", port))
+            with context.wrap_socket(sock, server_hostname="localhost") as client:
+                client.sendall(GET.removesuffix(b"\r\n") + end + b"\r\n")
+                got = b""
+                while b"\r\n\r\n" not in got or len(got.partition(b"\r\n\r\n")[2]) < self.size:
+                    piece = client.recv(PART)
+                    if not piece:
+                        break
+                    got += piece
+                    time.sleep(len(piece) / rate_bytes_s)
+        return len(got.partition(b"\r\n\r\n")[2])
+
+
+PART = 65_536
+
+
+@pytest.mark.parametrize(
+    ("end", "parts"), [(b"", 20), (b"Connection: close\r\n", 9)], ids=["stays", "closes"]
+)
+async def test_who_reads_fast_enough_over_tls_gets_all(authority: Authority, end: bytes, parts: int) -> None:
+    """TLS and the transport below it hold a megabyte that the client has not read, also of a closed connection."""
+    limits = limits_of_tests(body_timeout_s=1.0, head_timeout_s=1.0, min_body_rate_bytes_s=1_024)
+    listing = Listing(parts * PART, limits)
+    async with listening(authority, limits, handler=listing) as (_, tls):
+        got = asyncio.to_thread(listing.read, tls.port, authority.client_context(), end, rate_bytes_s=300_000)
+        assert await got == listing.size
+
+
+async def test_who_never_reads_over_tls_is_let_go(authority: Authority) -> None:
+    """The rest of the last reply is not waited for longer than `body_timeout_s`."""
+    limits = limits_of_tests(body_timeout_s=0.2)
+    async with listening(authority, limits, handler=Listing(5 * PART, limits)) as (server, tls):
+        reader, writer = await connect(tls, authority.client_context(), limit=1_024)
+        writer.write(GET.removesuffix(b"\r\n") + b"Connection: close\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        await until(lambda: server.stats().connections_open == 0)
+        writer.close()
+
+
+async def test_an_idle_client_over_tls_does_not_hold_a_stop_up(authority: Authority) -> None:
+    """A client that keeps its connection for later does not answer TLS's close: it has `head_timeout_s`."""
+    limits = limits_of_tests(head_timeout_s=0.5, body_timeout_s=10 * HANG_S, drain_timeout_s=10 * HANG_S)
+
+    def ask(port: int, context: ssl.SSLContext) -> ssl.SSLSocket:
+        client = context.wrap_socket(
+            socket.create_connection(("127.0.0.1", port)), server_hostname="localhost"
+        )
+        client.sendall(GET)
+        assert client.recv(PART)
+        return client
+
+    async with listening(authority, limits) as (server, tls):
+        with await asyncio.to_thread(ask, tls.port, authority.client_context()):
+            await server.stop()
+        assert server.stats().connections_open == 0
+
+
+async def test_a_reply_waits_for_its_reader_over_tls_too(authority: Authority) -> None:
+    """Memory for clients that do not read is bounded: a reply that waits keeps its connection to the NameNode."""
+    limits = limits_of_tests(body_timeout_s=0.5)
+    listing = Listing(40 * PART, limits)
+    async with listening(authority, limits, handler=listing) as (server, tls):
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+        sock.connect(("127.0.0.1", tls.port))
+        context = authority.client_context()
+        with await asyncio.to_thread(context.wrap_socket, sock, server_hostname="localhost") as client:
+            client.sendall(GET)
+            await until(lambda: server.stats().connections_accepted == 1)
+            await until(lambda: server.stats().connections_open == 0)
+        assert PART < listing.response.sent_bytes < 10 * PART
 
 
 @pytest.mark.parametrize("asks", [0, 1, 6], ids=["nothing", "once", "often"])
