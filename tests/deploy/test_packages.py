@@ -59,6 +59,17 @@ def test_the_chart_gives_a_stop_the_time_that_it_needs() -> None:
     assert proxy["lameDuckSeconds"] + drain < proxy["terminationGracePeriodSeconds"]
 
 
+def test_the_chart_asks_an_admin_port_with_tls_over_tls() -> None:
+    """It takes no plain HTTP: each pod would be restarted again and again, and none would be ready for clients."""
+    template = (CHART / "templates" / "_helpers.tpl").read_text()
+    probes = re.findall(r"httpGet: {(.*)}$", template, re.MULTILINE)
+    assert [each.partition(", ")[2] for each in probes] == ["port: admin, scheme: {{ $scheme }}"] * 2
+    (pattern,) = re.findall(r'regexMatch "(.*?)"', template)
+    settings = yaml.safe_load((CHART / "values.yaml").read_text())["settings"]
+    assert not re.search(pattern, f"{settings}# admin_tls_certificate = 'x'\n")
+    assert re.search(pattern, f"{settings}admin_tls_certificate='x'\n")
+
+
 def test_all_manifests_are_of_this_version() -> None:
     """This covers the chart and the image of the plain manifest."""
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
