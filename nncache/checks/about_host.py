@@ -137,7 +137,7 @@ def identity(facts: Facts) -> Iterator[Finding]:
         yield warning(
             f"the ticket in {subject.kerberos.ticket_cache} ends in {left_s / _MINUTE_S:.0f} minutes, and is renewed "
             "by another program, or not at all",
-            f"see that one does (k5start as a daemon), or set {subject.at('keytab')} in place of ticket_cache",
+            f"see that one does (k5start -a -K 60), or set {subject.at('keytab')} in place of ticket_cache",
         )
     elif subject.kerberos.has_identity:
         yield ok(f"there is a ticket: NameNodes are asked as {subject.who}")

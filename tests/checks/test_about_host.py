@@ -221,7 +221,7 @@ def test_a_ticket_of_another_program_that_ends_soon_is_reported() -> None:
     assert reported(identity(of_proxy(given, host=HostFound(ticket_left_s=7200.0))))[0].startswith("ok: ")
     (line,) = reported(identity(of_proxy(given, host=HostFound(ticket_left_s=1500.0))))
     assert line.startswith("warning: the ticket in FILE:/c ends in 25 minutes")
-    assert "k5start" in line
+    assert "k5start -a -K 60" in line, "without -a it renews in the last minutes, and NncacheTicketEnds fires"
     assert "--keytab" in line
 
 
