@@ -1,6 +1,8 @@
 """The names in packages and the chart: settings, units, flags, version. `make release-check` runs the packages."""
 
+import os
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,29 @@ def test_scripts_name_units_that_are_there(script: str) -> None:
     named = re.findall(r"nncache-[\w.]+", text)
     assert named
     assert {name if "." in name else f"{name}.service" for name in named} <= units
+
+
+@pytest.mark.parametrize(
+    ("script", "words"), [("postinstall.sh", ("configure", "0.1.0-1")), ("preremove.sh", ("remove",))]
+)
+def test_a_daemon_that_cannot_start_or_stop_breaks_no_package(
+    tmp_path: Path, script: str, words: tuple[str, ...]
+) -> None:
+    """Otherwise the package is half installed, and apt installs no other, until the settings are right."""
+    for name in ("systemctl", "systemd-sysusers", "usr/lib/nncache/bin/python"):
+        command = tmp_path / name
+        command.parent.mkdir(parents=True, exist_ok=True)
+        fails = "*try-restart*|*disable*) exit 1 ;;" if name == "systemctl" else ""
+        command.write_text(f'#!/bin/sh\ncase "$*" in {fails} esac\n')
+        command.chmod(0o755)
+    text = (DEPLOY / "packages" / script).read_text()
+    text = text.replace("/usr/lib", f"{tmp_path}/usr/lib").replace("/run/systemd/system", str(tmp_path))
+    environ = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["sh", "-c", text, script, *words], env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert "journalctl" in done.stderr
 
 
 @pytest.mark.parametrize("form", [PROXY, PUBLISHER], ids=lambda form: form.command)
