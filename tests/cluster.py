@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import quote, urlencode
 
-from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser, Tls, ZooKeeperSecurity
-from nncache.testbed.daemon import Proxy
+from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUserSpec, Tls, ZooKeeperSecurity
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 
 HADOOP = os.environ.get("HADOOP") or DEFAULT_HADOOP_VERSION
@@ -28,8 +28,8 @@ SECURED = ClusterSpec(
     kerberos=Kerberos(
         protection="authentication,integrity,privacy",  # clients choose
         proxy_users=(
-            ProxyUser(name="proxy", users="alice,bob"),
-            ProxyUser(name="nncache", users="*"),  # for proxies that authenticate their clients
+            ProxyUserSpec(name="proxy", users="alice,bob"),
+            ProxyUserSpec(name="nncache", users="*"),  # for proxies that authenticate their clients
         ),
     ),
     tls=Tls(),
@@ -52,7 +52,7 @@ def webhdfs(
     return reply.status, reply.body
 
 
-def settle(cluster: Cluster, proxy: Proxy) -> None:
+def settle(cluster: Cluster, proxy: ProxyDaemon) -> None:
     """Wait until the proxy has applied all transactions that the first NameNode has acknowledged so far."""
     last = cluster.last_txid()
     proxy.process.await_that(

@@ -7,7 +7,7 @@ from typing import TypeVar
 from nncache.admin.server import AdminStats
 from nncache.auditing.audit_judge import AuditOutcome
 from nncache.auditing.auditor import AuditStats
-from nncache.cache.decisions import Conclusion, Reason
+from nncache.cache.decisions import Conclusion, MissReason
 from nncache.cache.stats import CacheStats
 from nncache.coordination.linearizable import ZnodesStats
 from nncache.coordination.zookeeper import SessionStats
@@ -65,7 +65,7 @@ def _all() -> dict[str, object]:
             gate_age_s=0.1,
             max_staleness_s=3.0,
             covered_txid=9,
-            decisions=Counter({Reason.NO_GRANT: 3}),
+            decisions=Counter({MissReason.NO_GRANT: 3}),
             conclusions=Counter({Conclusion.STORED: 2}),
         ),
         "forward": _made(ForwardStats, calls=1, connections_idle=1),
@@ -73,7 +73,7 @@ def _all() -> dict[str, object]:
         "events": EventStats(streams=1, followed=1, sent=2, ended={StreamEnd.LEFT: 1}, not_admitted=1),
         "front_end": _made(
             FrontEndStats,
-            forwarded={Reason.MISS: 1, Bypass.METHOD: 2},
+            forwarded={MissReason.MISS: 1, Bypass.METHOD: 2},
             fetches=1,
             calls_refused={"max_calls": 1},
             waits={},

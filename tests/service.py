@@ -9,14 +9,14 @@ from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy, Publisher, Subscriber
+from nncache.testbed.daemon import ProxyDaemon, PublisherDaemon, Subscriber
 from tests.secured.service import own_identity, principal_flags
 
 NAMESERVICE = "ns1"
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class InotifyService:
     """An inotify service with separate places in HDFS and ZooKeeper, so that tests do not interfere."""
 
     cluster: Cluster
@@ -25,7 +25,7 @@ class Service:
     filters_path: str
 
     @classmethod
-    def of(cls, cluster: Cluster, zookeeper: str | None = None) -> "Service":
+    def of(cls, cluster: Cluster, zookeeper: str | None = None) -> "InotifyService":
         """Return a new service, on the cluster's ZooKeeper unless another one is given."""
         if zookeeper is None:
             zookeeper = cluster.zookeeper.address
@@ -87,18 +87,18 @@ class Service:
 
         asyncio.run(carry_out())
 
-    def publisher(self, **flags: object) -> Publisher:
+    def publisher(self, **flags: object) -> PublisherDaemon:
         """Return a publisher that is not started yet."""
-        return Publisher(
+        return PublisherDaemon(
             *self.namenode_flags,
             *self.zookeeper_flags,
             *("--filters-path", self.filters_path),
             *spelled(flags),
         )
 
-    def proxy(self, *, program: tuple[str, ...] = (), **flags: object) -> Proxy:
+    def proxy(self, *, program: tuple[str, ...] = (), **flags: object) -> ProxyDaemon:
         """Return a proxy that is not started yet."""
-        return Proxy(*self.namenode_flags, *self.zookeeper_flags, *spelled(flags), program=program)
+        return ProxyDaemon(*self.namenode_flags, *self.zookeeper_flags, *spelled(flags), program=program)
 
     def subscriber(self, filter_name: str, *arguments: str) -> Subscriber:
         """Return a subscriber of a filter that is not started yet."""

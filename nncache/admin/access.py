@@ -32,7 +32,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class AccessGranted:
     """A client that may see operators' pages; `holder` is the name of its token's holder, "" without one."""
 
     holder: str
@@ -40,7 +40,7 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class AccessDenied:
     """A client that may not see operators' pages, or may not make the requested change."""
 
     status: int
@@ -68,7 +68,9 @@ class Access:
         """The URL scheme of the port."""
         return "http" if self.certificate is None else "https"
 
-    def judge(self, peer: str | None, host: str | None, authorization: str | None) -> Admitted | Refused:
+    def judge(
+        self, peer: str | None, host: str | None, authorization: str | None
+    ) -> AccessGranted | AccessDenied:
         """Return whether a client may see operators' pages.
 
         Args:
@@ -85,37 +87,39 @@ class Access:
                 if given is not None and hmac.compare_digest(given, each.value.encode())
             ]
             if fitting:
-                return Admitted(fitting[0].holder, fitting[0].may_change)
-            return Refused(
+                return AccessGranted(fitting[0].holder, fitting[0].may_change)
+            return AccessDenied(
                 401,
                 "this page needs a token of admin_token_file or admin_reader_token_file: "
                 "Authorization: Bearer TOKEN, or in a browser any user with the token as the password",
             )
         if not is_loopback(peer):
-            return Refused(
+            return AccessDenied(
                 403,
                 "this page shows paths and users, to clients on this host only; "
                 "set admin_token_file to read it from elsewhere",
             )
         if _name_of(host) not in self._names:
-            return Refused(403, "the Host header names another host; add it to admin_hosts if it is this one")
-        return Admitted("", may_change=True)
+            return AccessDenied(
+                403, "the Host header names another host; add it to admin_hosts if it is this one"
+            )
+        return AccessGranted("", may_change=True)
 
     def judge_change(
         self, peer: str | None, host: str | None, authorization: str | None, origin: str | None
-    ) -> Admitted | Refused:
+    ) -> AccessGranted | AccessDenied:
         """Return the same for a request that changes something, which no other site may make a browser send.
 
         `origin` is the Origin header: every browser sends it with a POST, and other clients do not.
         """
         judged = self.judge(peer, host, authorization)
         own = f"{self.scheme}://{(host or '').lower()}"
-        if isinstance(judged, Refused):
+        if isinstance(judged, AccessDenied):
             return judged
         if not judged.may_change:
-            return Refused(403, "this token is a reader's; a change needs one of admin_token_file")
+            return AccessDenied(403, "this token is a reader's; a change needs one of admin_token_file")
         if origin is not None and origin.lower() != own:
-            return Refused(
+            return AccessDenied(
                 403, "the Origin header names another site: this is for `nncache purge` and the like"
             )
         return judged

@@ -24,7 +24,7 @@ LIFETIME_S: Final = 15.0
 """Seconds after which a connection is closed, even one that repeats requests or never reads."""
 
 
-class Connections:
+class ConnectionLimiter:
     """Makes the protocol of each connection, and counts the connections.
 
     Invariants:
@@ -71,7 +71,7 @@ class Connections:
 class _Connection(asyncio.Protocol):
     """One connection: forwards the event loop's calls to the serving protocol, and ends it after its lifetime."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: ConnectionLimiter) -> None:
         self._connections = connections
         self._address = ""  # of the client, while it is connected
         self._served_by: asyncio.Protocol | None = None  # None before, after, and if refused
@@ -121,7 +121,7 @@ class _Connection(asyncio.Protocol):
 
 @asynccontextmanager
 async def listening(
-    connections: Connections, certificate: ServerCertificate, endpoint: ListenAddress
+    connections: ConnectionLimiter, certificate: ServerCertificate, endpoint: ListenAddress
 ) -> AsyncIterator[ListenAddress]:
     """Listen over TLS while the block runs; yield the address. Handshakes in flight have the same limit.
 

@@ -18,8 +18,8 @@ import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from nncache.admin.access import Access, Admitted, Refused
-from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, listening
+from nncache.admin.access import Access, AccessDenied, AccessGranted
+from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, ConnectionLimiter, listening
 from nncache.admin.status_page import StatusPage
 from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
@@ -173,7 +173,9 @@ class AdminServer:
         self._status_page = status_page  # for operators, instead of the index
         self._access = access or Access(endpoint.host)
         self.page_called: PageCalled = lambda *_: None  # set by the owner of an audit log
-        self._connections = Connections(self._served, max_connections=max_connections, lifetime_s=lifetime_s)
+        self._connections = ConnectionLimiter(
+            self._served, max_connections=max_connections, lifetime_s=lifetime_s
+        )
         app = web.Application(middlewares=[_close_after])
         app.add_routes([web.get("/", self._index)])
         app.add_routes([web.get(page.link.partition("?")[0], self._handler(page)) for page in self._pages])
@@ -257,7 +259,7 @@ class AdminServer:
             for page in self._pages
         )
         title = html.escape(self._title)
-        is_operator = isinstance(self._judged(request), Admitted)
+        is_operator = isinstance(self._judged(request), AccessGranted)
         state = f"<p>{html.escape(self._state())}</p>" if is_operator else ""
         if is_operator and self._status_page is not None:
             body, headers = self._status_page.render(state, f"<ul>{rows}</ul>")
@@ -268,7 +270,7 @@ class AdminServer:
     def _handler(self, page: Page) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
             judged = self._judged(request)
-            if isinstance(judged, Refused):
+            if isinstance(judged, AccessDenied):
                 if page.is_for_operators:
                     return self._refusal(request, judged)
                 return _response((page.show_others or page.show)(request.query))
@@ -285,7 +287,7 @@ class AdminServer:
             judged = self._access.judge_change(
                 _client_of(request), fields.get("Host"), fields.get("Authorization"), fields.get("Origin")
             )
-            if isinstance(judged, Refused):
+            if isinstance(judged, AccessDenied):
                 return self._refusal(request, judged)
             peer = request.remote or "an unknown address"
             answer = action.act(request.query, f"{judged.holder} at {peer}" if judged.holder else peer)
@@ -294,7 +296,7 @@ class AdminServer:
 
         return handle
 
-    def _judged(self, request: web.Request) -> Admitted | Refused:
+    def _judged(self, request: web.Request) -> AccessGranted | AccessDenied:
         """Return whether this client may see operators' pages."""
         fields = request.headers
         return self._access.judge(_client_of(request), fields.get("Host"), fields.get("Authorization"))
@@ -302,7 +304,7 @@ class AdminServer:
     def _called(self, request: web.Request, holder: str, status: int) -> None:
         self.page_called(request.remote or "", holder, request.raw_path, status)
 
-    def _refusal(self, request: web.Request, refused: Refused) -> web.Response:
+    def _refusal(self, request: web.Request, refused: AccessDenied) -> web.Response:
         self._pages_refused += 1
         self._called(request, "", refused.status)
         response = _response(as_json({"error": refused.why}, status=refused.status))

@@ -25,7 +25,7 @@ REPEATED: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SkeletonReads:
     """The reads of the paths of one skeleton.
 
     Attributes:
@@ -62,7 +62,7 @@ ANY: Final = Some("", "")
 @dataclass(slots=True)
 class _Node:
     children: dict[str, "_Node"] = field(default_factory=dict)
-    seen: Seen | None = None
+    seen: SkeletonReads | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Candidate:
 
     glob: str
     shape: Shape
-    skeletons: tuple[Seen, ...]
+    skeletons: tuple[SkeletonReads, ...]
 
     @property
     def reads(self) -> int:
@@ -92,7 +92,7 @@ class Candidate:
 class Finder:
     """Finds globs for skeletons."""
 
-    def __init__(self, seen: Iterable[Seen], limits: FilterSettings, least_repeats: int) -> None:
+    def __init__(self, seen: Iterable[SkeletonReads], limits: FilterSettings, least_repeats: int) -> None:
         """Take the skeletons, each once; a filter needs at least `least_repeats` repeats to be worth its place."""
         self._limits = limits
         self._least = least_repeats
@@ -146,7 +146,7 @@ class Finder:
             if seen.repeats >= self._least / 100
         )
 
-    def _all(self, node: _Node) -> Iterator[Seen]:
+    def _all(self, node: _Node) -> Iterator[SkeletonReads]:
         waiting = [node]
         while waiting:
             node = waiting.pop()
@@ -154,7 +154,7 @@ class Finder:
                 yield node.seen
             waiting += node.children.values()
 
-    def _matched(self, node: _Node, shape: Shape) -> Iterator[Seen]:
+    def _matched(self, node: _Node, shape: Shape) -> Iterator[SkeletonReads]:
         nodes = [node]
         for part in shape:
             if isinstance(part, str):

@@ -17,16 +17,16 @@ from nncache.advisor.generating import generated_lines, generated_truth
 from nncache.advisor.generator import Spec, Truth
 from nncache.advisor.outputs import percent
 from nncache.advisor.report import finding, write_report
-from nncache.advisor.run import Advice, AdvisorError, Question, advise, reasons_of
+from nncache.advisor.run import Advice, AdviseJob, AdvisorError, advise, reasons_of
 from nncache.advisor.spark import session
 from nncache.hadoop.globs import GlobSet
 from nncache.invalidation.filters.settings import FilterSettings
 
-__all__ = ["AdvisorError", "Compared", "Found", "Order", "against_truth", "carry_out"]
+__all__ = ["AdviseOptions", "AdviseResult", "AdvisorError", "Compared", "against_truth", "carry_out"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class AdviseOptions:
     """The options of the command line; `key` is the key of pseudonyms."""
 
     inputs: tuple[str, ...]
@@ -45,14 +45,14 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AdviseResult:
     """The result to print."""
 
     lines: tuple[str, ...]
     unknown_share: float
 
 
-def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
+def carry_out(order: AdviseOptions, announce: Callable[[str], None]) -> AdviseResult:
     """Run all steps and write the report.
 
     Raises:
@@ -78,7 +78,7 @@ def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
             shutil.rmtree(log, ignore_errors=True)
             generated_lines(spark, spec).write.text(log, compression="gzip")
             truths, inputs = generated_truth(spark, spec), (log,)
-        question = Question(
+        question = AdviseJob(
             inputs=inputs,
             events=events,
             since=order.since,
@@ -93,7 +93,9 @@ def carry_out(order: Order, announce: Callable[[str], None]) -> Found:
     shown = advice if order.key is None else outputs.Pseudonyms(order.key).advice(advice)
     write_report(order.out, shown, order.zone, with_filters=order.key is None)
     compared = against_truth(advice, truths).lines() if truths else ()
-    return Found((finding(shown), *compared, f"report: {order.out / 'report.html'}"), advice.unknown_share)
+    return AdviseResult(
+        (finding(shown), *compared, f"report: {order.out / 'report.html'}"), advice.unknown_share
+    )
 
 
 def for_spark(path: Path) -> str:

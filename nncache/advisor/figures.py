@@ -58,7 +58,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FilterFigures:
+class RecommendedFilter:
     """One recommended filter.
 
     Attributes:
@@ -104,7 +104,7 @@ def figures_of(
     candidates: Mapping[int, Candidate],
     rows: Iterable[Counts],
     scale: float = 1.0,
-) -> list[FilterFigures]:
+) -> list[RecommendedFilter]:
     """Return the figures of the candidates whose lower bound saves calls, the best first.
 
     Args:
@@ -123,11 +123,11 @@ def figures_of(
         found = counts[glob, is_web][bucket]
         for place, value in enumerate(values):
             found[place] += value
-    figures: list[FilterFigures] = []
+    figures: list[RecommendedFilter] = []
     for number, each in candidates.items():
         web, rpc = (_of(counts[number, is_web], each, scale) for is_web in (True, False))
         figures.append(
-            FilterFigures(
+            RecommendedFilter(
                 name="",
                 glob=each.glob,
                 web=web,
@@ -184,7 +184,7 @@ def _median_gap(gaps: list[tuple[int, int]]) -> float | None:
     return None
 
 
-def over_time(figures: Iterable[FilterFigures]) -> dict[int, Bracket]:
+def over_time(figures: Iterable[RecommendedFilter]) -> dict[int, Bracket]:
     """Return the savings of all filters together, by bucket."""
     found: defaultdict[int, Bracket] = defaultdict(lambda: NOTHING)
     for each in figures:

@@ -41,7 +41,7 @@ SOURCE: Final = "/src"
 DESTINATION: Final = "/dst"
 
 
-class Kind(IntEnum):
+class RowKind(IntEnum):
     """The kind of a row of the replay; rows of the same time are in this order."""
 
     TOUCHED = 1  # the path's own status is stale
@@ -69,7 +69,7 @@ class Mark:
         is_below: whether everything below the path is stale.
     """
 
-    kind: Kind
+    kind: RowKind
     argument: str
     is_parent: bool = False
     is_below: bool = False
@@ -129,29 +129,29 @@ def _marks(change: Change, event: Event) -> Iterator[Mark]:
         case Appeared(path):
             is_directory = isinstance(event, Create) and event.kind is FileType.DIRECTORY
             if is_directory:
-                yield from _place(path, Kind.MADE, Kind.BELOW_MADE)
+                yield from _place(path, RowKind.MADE, RowKind.BELOW_MADE)
             else:
-                yield from _place(path, Kind.CREATED, Kind.BELOW_CHANGED)
+                yield from _place(path, RowKind.CREATED, RowKind.BELOW_CHANGED)
         case Vanished(path):
-            yield from _place(path, Kind.VANISHED, Kind.BELOW_GONE)
+            yield from _place(path, RowKind.VANISHED, RowKind.BELOW_GONE)
         case Moved(source, destination):
-            yield from _place(source, Kind.VANISHED, Kind.BELOW_GONE)
-            yield from _place(destination, Kind.ARRIVED, Kind.BELOW_CHANGED)
+            yield from _place(source, RowKind.VANISHED, RowKind.BELOW_GONE)
+            yield from _place(destination, RowKind.ARRIVED, RowKind.BELOW_CHANGED)
         case Touched(path) | Closed(path):
-            yield Mark(Kind.TOUCHED, _argument(path))
+            yield Mark(RowKind.TOUCHED, _argument(path))
         case Opened(path):
-            yield Mark(Kind.CREATED, _argument(path))
+            yield Mark(RowKind.CREATED, _argument(path))
         case AccessChanged(path) | SubtreeUnknown(path):
-            yield Mark(Kind.TOUCHED, _argument(path))
-            yield Mark(Kind.BELOW_ACCESS, _argument(path), is_below=True)
+            yield Mark(RowKind.TOUCHED, _argument(path))
+            yield Mark(RowKind.BELOW_ACCESS, _argument(path), is_below=True)
         case _:
             assert_never(change)
 
 
-def _place(path: str, own: Kind, below: Kind) -> Iterator[Mark]:
+def _place(path: str, own: RowKind, below: RowKind) -> Iterator[Mark]:
     yield Mark(own, _argument(path))
     yield Mark(below, _argument(path), is_below=True)
-    yield Mark(Kind.TOUCHED, _argument(path), is_parent=True)
+    yield Mark(RowKind.TOUCHED, _argument(path), is_parent=True)
 
 
 def _argument(path: str) -> str:

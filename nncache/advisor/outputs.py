@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from nncache.advisor.figures import Bracket, FilterFigures
+from nncache.advisor.figures import Bracket, RecommendedFilter
 from nncache.advisor.run import Advice, Load
 from nncache.invalidation.channel.znodes import is_filter_name
 from nncache.invalidation.filters.definition import Filter
@@ -19,9 +19,9 @@ from nncache.invalidation.filters.filter_file import encode_filters
 _MOST_NAME: Final = 60
 
 
-def named(filters: Iterable[FilterFigures]) -> tuple[FilterFigures, ...]:
+def named(filters: Iterable[RecommendedFilter]) -> tuple[RecommendedFilter, ...]:
     """Return the filters with unique names derived from their globs."""
-    found: dict[str, FilterFigures] = {}
+    found: dict[str, RecommendedFilter] = {}
     for each in filters:
         words = [word for word in re.split(r"[^A-Za-z0-9]+", each.glob) if word]
         stem = "-".join(words)[:_MOST_NAME].rstrip("-") or "filter"
@@ -33,7 +33,7 @@ def named(filters: Iterable[FilterFigures]) -> tuple[FilterFigures, ...]:
     return tuple(found.values())
 
 
-def shares(advice: Advice, each: FilterFigures) -> Bracket:
+def shares(advice: Advice, each: RecommendedFilter) -> Bracket:
     """Return the saving of a filter as a share of all reads of a status."""
     return each.saved.of(advice.statuses)
 

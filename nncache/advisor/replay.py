@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 LOW, HIGH = 0, 1
 ASSUMPTIONS = (LOW, HIGH)
 
-# The values of `nncache.advisor.footprints.Kind`; a test compares them.
+# The values of `nncache.advisor.footprints.RowKind`; a test compares them.
 TOUCHED, CREATED, MADE, VANISHED, ARRIVED = range(1, 6)
 BELOW_CHANGED, BELOW_MADE, BELOW_GONE, BELOW_ACCESS = range(6, 10)
 READ, DENIED, OPENED = range(10, 13)
@@ -43,7 +43,7 @@ COUNTED = (
 ENTRIES, RIGHTS, DIRECTORIES, ASKERS, NAME_CHARS = range(5, 10)
 
 
-class Row(NamedTuple):
+class ReplayRow(NamedTuple):
     """One read, or one change with its effect on one directory."""
 
     directory: str
@@ -56,7 +56,7 @@ class Row(NamedTuple):
     weight: int  # the number of reads that the row stands for
 
 
-class Rules(NamedTuple):
+class ReplayRules(NamedTuple):
     """The proxy's settings in ms, and the times of counting."""
 
     entry_ms: int = 3_600_000
@@ -83,10 +83,10 @@ class _Asker:
         self.version = 0  # of the directory, when `until` was set
 
 
-class Folder:
+class Replayer:
     """Replays rows that are sorted by directory, time and kind; `counts` holds the result."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: ReplayRules) -> None:
         self._rules = rules
         self.counts: dict[tuple[int, bool, int], list[int]] = {}  # by glob, protocol and bucket
         # Reads by glob and the power of two of seconds since the last; under CHANGES, changes of paths that were read.
@@ -109,7 +109,7 @@ class Folder:
         self._globs: dict[tuple[str, bool], int] = {}  # by path that was read, and by user with a right
 
     def take(self, rows: Iterable[tuple[str, int, int, str, str, int, bool, int]]) -> None:
-        """Replay more rows, each as in `Row`."""
+        """Replay more rows, each as in `ReplayRow`."""
         gaps = self.gaps
         for plain in rows:
             directory, at, kind, path, user, glob, is_web, weight = plain
@@ -119,7 +119,7 @@ class Folder:
             if kind == READ:
                 asker = self._askers.get((path, user, is_web))
                 if asker is None or at >= asker.until or asker.version != self._version:
-                    self._read(Row(*plain))
+                    self._read(ReplayRow(*plain))
                     continue
                 if at > asker.at:
                     gaps[glob, ((at - asker.at) // 1000).bit_length()] += 1
@@ -132,7 +132,7 @@ class Folder:
                 sums[1] += weight
                 sums[3] += weight
                 continue
-            row = Row(*plain)
+            row = ReplayRow(*plain)
             self._version += 1
             if kind == DENIED:
                 self._denied(row)
@@ -152,7 +152,7 @@ class Folder:
             counts = self.counts[key] = [0] * len(COUNTED)
         return counts
 
-    def _read(self, row: Row) -> None:
+    def _read(self, row: ReplayRow) -> None:
         _, at, _, path, user, glob, is_web, weight = row
         counts = self._count(glob, is_web, at)
         asker = self._askers.get((path, user, is_web))
@@ -176,7 +176,7 @@ class Folder:
             asker.until = min(*kept, *proven, (at // self._rules.bucket_ms + 1) * self._rules.bucket_ms)
             asker.sums, asker.version = counts, self._version
 
-    def _answer(self, row: Row, assumption: int, asker: _Asker, counts: list[int]) -> tuple[int, int]:
+    def _answer(self, row: ReplayRow, assumption: int, asker: _Asker, counts: list[int]) -> tuple[int, int]:
         """Return the number of hits among the reads of a row, and the number of calls for the others."""
         _, at, _, path, user, glob, is_web, weight = row
         entries, rights = self._entries[2 * is_web + assumption], self._rights[2 * is_web + assumption]
@@ -206,7 +206,7 @@ class Folder:
             for number, value in enumerate(found):
                 counts[number] += sign * value
 
-    def _denied(self, row: Row) -> None:
+    def _denied(self, row: ReplayRow) -> None:
         """Replay a refused read: a refusal is not cached, but an unexpired right and entry still give a hit."""
         counts = self._count(row.glob, row.is_web, row.at)
         found = [row.weight]
@@ -221,7 +221,7 @@ class Folder:
                 counts[RIGHTS] -= assumption
         self._add(row.at, counts, tuple(found))
 
-    def _opened(self, row: Row) -> None:
+    def _opened(self, row: ReplayRow) -> None:
         """Undo the read that the NameNode made for an OPEN: it is not a client's, and no proxy caches it."""
         self._open_until.pop(row.path, None)  # a client that waits for a file reads it once it is complete
         asker = self._askers.get((row.path, row.user, row.is_web))
@@ -238,7 +238,7 @@ class Folder:
 
     # -- changes -------------------------------------------------------------------------------------
 
-    def _own(self, row: Row) -> None:
+    def _own(self, row: ReplayRow) -> None:
         """Replay a change of one path's own status."""
         path, kind = row.path, row.kind
         glob = self._globs.get((path, True), self._globs.get((path, False)))
@@ -260,7 +260,7 @@ class Folder:
             if not (was_there and assumption == HIGH) and entries.pop(path, None) is not None:
                 self._forgotten(row.at, path, assumption, is_web=place > 1)
 
-    def _below(self, row: Row) -> None:
+    def _below(self, row: ReplayRow) -> None:
         """Replay a change that makes everything in the directory stale."""
         path, gone = row.path, self._gone
         was_there = row.kind == BELOW_MADE and not (gone and f"{path}/".startswith(f"{gone}/"))
@@ -293,12 +293,12 @@ def _name_chars(path: str) -> int:
     return len(path) - path.rfind("/") - 1
 
 
-def fold(rules: Rules, columns: Iterable[Sequence[Sequence[Any]]]) -> Iterator[tuple[object, ...]]:
-    """Replay batches of columns, in the order of `Row`, and then yield the counts.
+def fold(rules: ReplayRules, columns: Iterable[Sequence[Sequence[Any]]]) -> Iterator[tuple[object, ...]]:
+    """Replay batches of columns, in the order of `ReplayRow`, and then yield the counts.
 
     A row of counts is glob, protocol, bucket and `COUNTED`; a row of gaps is glob, None, the power of two and a number.
     """
-    folder = Folder(rules)
+    folder = Replayer(rules)
     for batch in columns:
         folder.take(zip(*batch, strict=True))
     for (glob, is_web, bucket), counts in folder.counts.items():

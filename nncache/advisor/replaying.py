@@ -14,8 +14,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
 
 from nncache.advisor import parse, replay
-from nncache.advisor.footprints import EVENTS, Kind, Mark, marks_of
-from nncache.advisor.replay import COUNTED, Rules
+from nncache.advisor.footprints import EVENTS, Mark, RowKind, marks_of
+from nncache.advisor.replay import COUNTED, ReplayRules
 
 # Pickled by value, so that executors need no installation of nncache.
 cloudpickle.register_pickle_by_value(replay)  # type: ignore[no-untyped-call]  # it has no annotations
@@ -29,7 +29,7 @@ _MOST_BROADCAST: Final = 200_000
 
 
 def rows(reads: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the rows of the replay, in the columns of `Row`.
+    """Return the rows of the replay, in the columns of `ReplayRow`.
 
     Args:
         reads: events with the number of their `glob`: reads of a status, and OPENs over WebHDFS.
@@ -39,9 +39,9 @@ def rows(reads: DataFrame, events: DataFrame) -> DataFrame:
     asked = reads.select(
         _parent(F.col("src")).alias("directory"),
         "at",
-        F.when(~is_read, Kind.OPENED.value)
-        .when(F.col("allowed"), Kind.READ.value)
-        .otherwise(Kind.DENIED.value)
+        F.when(~is_read, RowKind.OPENED.value)
+        .when(F.col("allowed"), RowKind.READ.value)
+        .otherwise(RowKind.DENIED.value)
         .alias("kind"),
         F.col("src").alias("path"),
         "user",
@@ -114,7 +114,7 @@ def _parent(path: Column) -> Column:
     return F.when(end <= 0, "/").otherwise(F.substring(path.cast("binary"), F.lit(1), end).cast("string"))
 
 
-def replayed(rows: DataFrame, rules: Rules, partitions: int) -> DataFrame:
+def replayed(rows: DataFrame, rules: ReplayRules, partitions: int) -> DataFrame:
     """Return the counts by glob, protocol and bucket, and the gaps between reads (`is_web` null), of `replay.fold`."""
     # Spark's sort compares 8 bytes of the first column: these differ between hashes, but not between most paths.
     spread = F.xxhash64("directory").alias("spread")
@@ -128,7 +128,7 @@ def tasks_for(reads: float, least: int) -> int:
     return max(least, int(reads) // _ROWS_OF_A_TASK)
 
 
-def on_executors(rules: Rules) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def on_executors(rules: ReplayRules) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function that replays one partition; unpickling it needs no installation of nncache."""
     replay_rows, names = replay.fold, ("glob", "is_web", "bucket", *COUNTED)
 

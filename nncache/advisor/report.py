@@ -19,7 +19,7 @@ from nncache.advisor.figures import (
     NOTHING,
     SOURCE_CALLS_PER_S,
     Bracket,
-    FilterFigures,
+    RecommendedFilter,
     at_median_and_peak,
 )
 from nncache.advisor.outputs import filters_toml, memory, percent, shares, workload_toml
@@ -184,7 +184,7 @@ def _of_reads(saved: Bracket, reads: int) -> str:
     return f"{percent(saved.of(reads))} of {reads:,}" if reads else "none"
 
 
-def _every(each: FilterFigures) -> str:
+def _every(each: RecommendedFilter) -> str:
     return "" if each.polled_every_s is None else f"{each.polled_every_s:g} s"
 
 

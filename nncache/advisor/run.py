@@ -13,9 +13,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation names it
 
 from nncache.advisor import parse, replaying
-from nncache.advisor.candidates import VARIABLE, Candidate, Finder, Seen
-from nncache.advisor.figures import Counts, FilterFigures, figures_of
-from nncache.advisor.replay import Rules
+from nncache.advisor.candidates import VARIABLE, Candidate, Finder, SkeletonReads
+from nncache.advisor.figures import Counts, RecommendedFilter, figures_of
+from nncache.advisor.replay import ReplayRules
 from nncache.invalidation.filters.settings import FilterSettings
 
 PARQUET: Final = ".parquet"
@@ -37,7 +37,7 @@ class AdvisorError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class AdviseJob:
     """The logs to process, and how.
 
     Attributes:
@@ -92,7 +92,7 @@ class Advice:
     asked: dict[int, tuple[int, int]]  # by bucket: all calls, reads of a status
     loads: tuple[Load, ...]
     ranger: tuple[tuple[str, str, int], ...]  # user, access, count
-    filters: tuple[FilterFigures, ...] = ()
+    filters: tuple[RecommendedFilter, ...] = ()
     refused: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -111,7 +111,7 @@ class Advice:
         return range(self.first_ms // self.bucket_ms, self.last_ms // self.bucket_ms + 1)
 
 
-def advise(spark: SparkSession, question: Question, announce: Callable[[str], None]) -> Advice:
+def advise(spark: SparkSession, question: AdviseJob, announce: Callable[[str], None]) -> Advice:
     """Process logs; `announce` is called with the name of each step as it begins.
 
     Raises:
@@ -152,7 +152,7 @@ def advise(spark: SparkSession, question: Question, announce: Callable[[str], No
         rest = {one.skeleton: one for one in seen}
         for one in found:
             parent = rest[one.parent]
-            rest[one.parent] = Seen(
+            rest[one.parent] = SkeletonReads(
                 parent.skeleton,
                 parent.reads - one.seen.reads,
                 max(0, parent.repeats - one.seen.repeats),
@@ -161,10 +161,10 @@ def advise(spark: SparkSession, question: Question, announce: Callable[[str], No
         seen = [*rest.values(), *(one.seen for one in found)]
     finder = Finder(seen, question.limits, least)
     candidates = dict(enumerate(finder.find(question.most)))
-    figures: list[FilterFigures] = []
+    figures: list[RecommendedFilter] = []
     if candidates:
         begin(f"replay {len(candidates)} filters")
-        rules = Rules(bucket_ms=counted.bucket_ms, counted_from=counted.counted_from)
+        rules = ReplayRules(bucket_ms=counted.bucket_ms, counted_from=counted.counted_from)
         figures = figures_of(
             candidates, _replayed(reads, events, candidates, depth, rules), 1 / question.sample
         )
@@ -175,7 +175,7 @@ def advise(spark: SparkSession, question: Question, announce: Callable[[str], No
 # -- events ------------------------------------------------------------------------------------------
 
 
-def _events(spark: SparkSession, question: Question) -> DataFrame:
+def _events(spark: SparkSession, question: AdviseJob) -> DataFrame:
     ready = [each for each in question.inputs if each.rstrip("/").endswith(PARQUET)]
     if ready and len(ready) < len(question.inputs):
         raise AdvisorError("give either logs or the events of an earlier run, not both")
@@ -322,7 +322,7 @@ def _counts(*, has_audit: bool) -> Column:
 # -- candidates --------------------------------------------------------------------------------------
 
 
-def _reads(events: DataFrame, question: Question, *, has_audit: bool) -> DataFrame:
+def _reads(events: DataFrame, question: AdviseJob, *, has_audit: bool) -> DataFrame:
     """Return the reads of a status and the OPENs over WebHDFS that may be replayed."""
     is_read = F.col("about") == parse.READS
     reads = events.where(is_read & ~F.col("is_failed") & _counts(has_audit=has_audit))
@@ -347,11 +347,11 @@ def _aggregates() -> list[Column]:
     ]
 
 
-def _seen(reads: DataFrame, key: str) -> list[Seen]:
+def _seen(reads: DataFrame, key: str) -> list[SkeletonReads]:
     found = reads.groupBy(key).agg(*_aggregates()).where("reads > 0")
     found = found.orderBy(F.desc(F.col("reads") - F.col("firsts"))).limit(MOST_SKELETONS)
     return [
-        Seen(row[key], row["reads"], max(0, row["reads"] - row["firsts"]), row["paths"])
+        SkeletonReads(row[key], row["reads"], max(0, row["reads"] - row["firsts"]), row["paths"])
         for row in found.collect()
     ]
 
@@ -359,15 +359,15 @@ def _seen(reads: DataFrame, key: str) -> list[Seen]:
 @dataclass(frozen=True, slots=True)
 class _Found:
     parent: str
-    seen: Seen
+    seen: SkeletonReads
 
 
-def _is_sparse(one: Seen, least: int) -> bool:
+def _is_sparse(one: SkeletonReads, least: int) -> bool:
     return VARIABLE in one.skeleton and one.repeats >= least and one.reads < SPARSE * one.paths
 
 
 def _drilled(
-    reads: DataFrame, depth: int, sparse: Iterable[Seen], least: int
+    reads: DataFrame, depth: int, sparse: Iterable[SkeletonReads], least: int
 ) -> tuple[DataFrame, list[_Found]]:
     """Split sparse skeletons by the literal values of their first variable name."""
     spark = reads.sparkSession
@@ -392,7 +392,8 @@ def _drilled(
     )
     found = [
         _Found(
-            row[before], Seen(row[after], row["reads"], max(0, row["reads"] - row["firsts"]), row["paths"])
+            row[before],
+            SkeletonReads(row[after], row["reads"], max(0, row["reads"] - row["firsts"]), row["paths"]),
         )
         for row in drilled.collect()
     ]
@@ -403,7 +404,7 @@ def _drilled(
 
 
 def _replayed(
-    reads: DataFrame, events: DataFrame, candidates: dict[int, Candidate], depth: int, rules: Rules
+    reads: DataFrame, events: DataFrame, candidates: dict[int, Candidate], depth: int, rules: ReplayRules
 ) -> list[Counts]:
     spark = reads.sparkSession
     globs = [(seen.skeleton, number) for number, each in candidates.items() for seen in each.skeletons]

@@ -20,7 +20,7 @@ from nncache.hadoop.calls import StatusRequest, parse_plain
 from nncache.hadoop.paths import ROOT, name, parent
 from nncache.net.log_throttle import ThrottledLog
 from nncache.proxy.clients.cached_reply import body_of
-from nncache.proxy.decide.ports import Clock, CoverageSignal, Fetch
+from nncache.proxy.decide.ports import Clock, CoverageSignal, FetchCall
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.headers import request_headers
 from nncache.proxy.identity import claimed_caller
@@ -66,7 +66,7 @@ class Auditor:
     def __init__(
         self,
         cache: MetadataCache,
-        fetch: Fetch,
+        fetch: FetchCall,
         signal: CoverageSignal,
         clock: Clock,
         *,

@@ -13,11 +13,11 @@ from typing import Final
 
 import aiohttp
 
-from nncache.bench.namespace import BenchNamespace, State
+from nncache.bench.namespace import BenchNamespace, PathState
 from nncache.bench.polling.clock import boottime
 from nncache.bench.servers.counters import NameNodeAt
 from nncache.bench.shared import tables
-from nncache.bench.shared.plan import Change, Plan
+from nncache.bench.shared.plan import PlannedChange, WorkloadPlan
 from nncache.hadoop.errors import HadoopError
 
 LONG_AGO_S: Final = -1e9  # time of the initial state, before the first change
@@ -27,13 +27,13 @@ LONG_AGO_S: Final = -1e9  # time of the initial state, before the first change
 class Order:
     """The changes to make, and the NameNode to make them at."""
 
-    plan: Plan
+    plan: WorkloadPlan
     namenode: NameNodeAt
     warm_up_s: float
     duration_s: float
     directory: Path  # of the tables to write
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[PlannedChange]:
         """Return all changes, including those of the warm-up."""
         return list(self.plan.changes(self.plan.existing(), -self.warm_up_s, self.duration_s))
 
@@ -77,7 +77,7 @@ class Changer:
                     path = self._namespace.plan.path(change.path_id)
                     self.refused.append(f"{change.kind} {path}: {exc}")
 
-    async def _make(self, number: int, change: Change, zero_s: float) -> None:
+    async def _make(self, number: int, change: PlannedChange, zero_s: float) -> None:
         sent_s = boottime()
         await self._namespace.carry_out(change)
         acked_s = boottime()
@@ -93,7 +93,7 @@ class Changer:
         self.asked, self.cpu_s = self._namespace.asked - asked, time.process_time() - cpu_s
 
     def _note(
-        self, number: int, path_id: int, kind: str, times: tuple[float, float, float], state: State
+        self, number: int, path_id: int, kind: str, times: tuple[float, float, float], state: PathState
     ) -> None:
         due_s, sent_s, acked_s = times
         self.rows.append(

@@ -20,8 +20,8 @@ from nncache.bench.polling.client import allow_connections, request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.servers.counters import use_of
 from nncache.bench.shared.driver import (
+    BenchResult,
     Figure,
-    Result,
     answer_of,
     apart,
     benchmark,
@@ -31,7 +31,7 @@ from nncache.bench.shared.driver import (
     none_of,
     quantile,
 )
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 
 MAX_CONNECTS_S: Final = 1.0  # limit for making all connects; a slower storm does not count
 MAX_P99_S: Final = 0.1  # of the polls that were due during a storm
@@ -100,21 +100,21 @@ class Round:
 @click.option("--connects", default=10_000, type=click.IntRange(1), help="In each round.")
 @click.option("--rounds", default=5, type=click.IntRange(1), help="How many of them, made in time.")
 @click.option("--cold", is_flag=True, help="No two heads are alike, so that each is parsed.")
-def main(connects: int, rounds: int, *, cold: bool) -> Result:
+def main(connects: int, rounds: int, *, cold: bool) -> BenchResult:
     """Measure the effect of many concurrent connects on existing connections."""
     found = list[Round]()
     allow_connections(connects)
     with cluster() as hadoop:
         make_directories(hadoop, (path_of(number) for number in range(PATHS)))
         # The proxy reads the edits itself, so that probes and polls of edits are its own.
-        with Proxy(*hadoop.flags, "--channel", "direct", "--glob", f"{ROOT}/*") as proxy:
+        with ProxyDaemon(*hadoop.flags, "--channel", "direct", "--glob", f"{ROOT}/*") as proxy:
             proxy.await_gate()
             for _ in range(_TRIES * rounds):
                 found.append(measure(proxy, connects, is_cold=cold))
                 click.echo(found[-1].line)
                 if sum(each.is_in_time for each in found) >= rounds:
                     break
-    return Result(figures=judge(found, rounds), rounds=found)
+    return BenchResult(figures=judge(found, rounds), rounds=found)
 
 
 def judge(rounds: Sequence[Round], wanted: int) -> list[Figure]:
@@ -139,7 +139,7 @@ def judge(rounds: Sequence[Round], wanted: int) -> list[Figure]:
     ]
 
 
-def measure(proxy: Proxy, connects: int, *, is_cold: bool = False) -> Round:
+def measure(proxy: ProxyDaemon, connects: int, *, is_cold: bool = False) -> Round:
     """Start the pollers, then make the connects, and return the round."""
     pid = proxy.process.running_pid
     with (

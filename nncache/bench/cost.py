@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Chart
 
 from nncache.bench.servers.counters import use_of
-from nncache.bench.servers.running import Running
+from nncache.bench.servers.running import RunningServer
 from nncache.bench.wrk import Counted
 
 Loaded = TypeVar("Loaded")
@@ -47,7 +47,7 @@ class Target:
     """A server in front of a NameNode."""
 
     name: str
-    running: Running
+    running: RunningServer
     namenode_pid: int
 
     def cpu_s(self) -> tuple[float, float]:
@@ -56,7 +56,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class LoadRound:
     """The result of one server under one kind of load for a few seconds."""
 
     what: str  # the kind of load
@@ -93,12 +93,12 @@ def measured(
     what: str,
     number: int = 0,
     idle: tuple[float, float] = (0.0, 0.0),
-) -> Round:
+) -> LoadRound:
     """Load a server and return the result, without the CPU that it and the NameNode use when `idle` (cores)."""
     before, begun = target.cpu_s(), time.monotonic()
     counted = load()
     after, took_s = target.cpu_s(), time.monotonic() - begun
-    return Round(
+    return LoadRound(
         what=what,
         server=target.name,
         requests=counted.requests,
@@ -111,8 +111,8 @@ def measured(
 
 
 def in_rounds(
-    loaded: Sequence[Loaded], rounds: int, measure: Callable[[Loaded, int], Round]
-) -> Iterator[Round]:
+    loaded: Sequence[Loaded], rounds: int, measure: Callable[[Loaded, int], LoadRound]
+) -> Iterator[LoadRound]:
     """Measure each server once in each round, in alternating order, so that a drift of the machine favours none."""
     for number in range(1, rounds + 1):
         for each in loaded if number % 2 else loaded[::-1]:
@@ -133,20 +133,20 @@ def panels(titles: Sequence[str], height: float) -> tuple[Chart, Sequence[Axes]]
     return chart, found
 
 
-def by_server(rounds: Iterable[Round]) -> dict[tuple[str, str], dict[int, list[Round]]]:
+def by_server(rounds: Iterable[LoadRound]) -> dict[tuple[str, str], dict[int, list[LoadRound]]]:
     """Return the rounds by kind of load and server, and in each by size, smallest first."""
-    found: dict[tuple[str, str], dict[int, list[Round]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[tuple[str, str], dict[int, list[LoadRound]]] = defaultdict(lambda: defaultdict(list))
     for each in sorted(rounds, key=lambda each: (each.size, each.number)):
         found[each.what, each.server][each.size].append(each)
     return {key: dict(sizes) for key, sizes in found.items()}
 
 
-def each_s(rounds: Iterable[Round]) -> float:
+def each_s(rounds: Iterable[LoadRound]) -> float:
     """Return the median of the CPU seconds for each request."""
     return median(each.each_s for each in rounds)
 
 
-def table(rounds: Sequence[Round]) -> list[str]:
+def table(rounds: Sequence[LoadRound]) -> list[str]:
     """Return the lines of a table with the median and the worst round of each server under each load."""
     lines = [f"{'':48}{'server':>26}{'size':>10}{'CPU for each':>14}{'worst':>12}{'NameNode':>12}{'p50':>11}"]
     for (what, server), sizes in by_server(rounds).items():

@@ -23,12 +23,12 @@ from nncache.bench.polling.task import Orders
 from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.counters import NameNodeAt, Sample, added, sample
 from nncache.bench.servers.nncache import AUDITING, audited, nncache
-from nncache.bench.servers.running import Running
+from nncache.bench.servers.running import RunningServer
 from nncache.bench.settings import RunSettings
 from nncache.bench.shared import tables
 from nncache.bench.shared.driver import apart, edits_of_journalnodes, next_of
 from nncache.bench.shared.figures import Mode
-from nncache.bench.shared.plan import Plan
+from nncache.bench.shared.plan import WorkloadPlan
 from nncache.hadoop.errors import HadoopError
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster
@@ -71,11 +71,11 @@ class Stand:
             processes["standby"] = self.cluster.namenodes[1].process
         return {source: process.running_pid for source, process in processes.items()}
 
-    def plan(self, mode: Mode) -> Plan:
+    def plan(self, mode: Mode) -> WorkloadPlan:
         """Return the plan of a mode's polls and changes; each mode has its own directory."""
         settings = self.settings
         workload = replace(settings.workload, pollers=0) if mode is Mode.UNPOLLED else settings.workload
-        return Plan(workload, settings.seed, f"{settings.root}/{mode}{settings.variant}")
+        return WorkloadPlan(workload, settings.seed, f"{settings.root}/{mode}{settings.variant}")
 
     @property
     def host(self) -> str:
@@ -101,7 +101,7 @@ def warm_up_namenode(stand: Stand, show: Show) -> None:
 
 
 def run_mode(
-    stand: Stand, mode: Mode, show: Show, *, server: AbstractContextManager[Running] | None = None
+    stand: Stand, mode: Mode, show: Show, *, server: AbstractContextManager[RunningServer] | None = None
 ) -> None:
     """Run one mode, with `server` instead of its own if given, and write its tables.
 
@@ -154,12 +154,12 @@ def run_mode(
         )
 
 
-def _server(stand: Stand, mode: Mode) -> AbstractContextManager[Running]:
+def _server(stand: Stand, mode: Mode) -> AbstractContextManager[RunningServer]:
     settings, namenode = stand.settings, stand.namenode.http
     if mode in {Mode.DIRECT, Mode.UNPOLLED}:
-        return nullcontext(Running(address=namenode))
+        return nullcontext(RunningServer(address=namenode))
     if settings.namenode is not None:
-        return nullcontext(Running(address=settings.proxy))
+        return nullcontext(RunningServer(address=settings.proxy))
     assert stand.cluster is not None
     match mode:
         case Mode.NNCACHE | Mode.WAITING:
@@ -199,7 +199,7 @@ async def lay_out(order: Order) -> None:
 
 
 def _count(
-    stand: Stand, server: Running, orders: Orders, has_failed: threading.Event
+    stand: Stand, server: RunningServer, orders: Orders, has_failed: threading.Event
 ) -> list[dict[str, object]]:
     """Return the rows of the resources used in the measured time; it ends early if the run fails."""
 

@@ -32,8 +32,8 @@ from nncache.bench.polling.schedule import Times
 from nncache.bench.report.charts import COLOURS, KINDS, SHADES, STYLE, by_kind, legend_of, tinted
 from nncache.bench.servers.counters import calls_of
 from nncache.bench.shared.driver import (
+    BenchResult,
     Figure,
-    Result,
     add_filters,
     at_once,
     benchmark,
@@ -45,7 +45,7 @@ from nncache.bench.shared.tables import POLLS
 from nncache.hadoop.errors import HadoopError
 from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.daemon import ProxyDaemon, PublisherDaemon
 
 ROOT: Final = "/bench-events"
 CHANGES_PER_S: Final = 5.0
@@ -74,7 +74,7 @@ CAPTION: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Disruption:
     """A caused event, with its begin and end in seconds since the first poll was due."""
 
     what: str
@@ -94,7 +94,7 @@ class Course:
     p99_s: tuple[float, ...]
     # (until, calls per second since the previous time, by name) of both NameNodes together
     calls: tuple[tuple[float, Mapping[str, float]], ...]
-    events: tuple[Event, ...] = ()  # in order
+    events: tuple[Disruption, ...] = ()  # in order
 
     def count(self, *outcomes: str) -> int:
         """Return the number of polls with these outcomes; all polls if none is given."""
@@ -115,20 +115,20 @@ class Course:
 @click.option(
     "--period", default=0.5, type=click.FloatRange(min=0, min_open=True), help="Seconds between two polls."
 )
-def main(pollers: int, period: float) -> Result:
+def main(pollers: int, period: float) -> BenchResult:
     """Show how a cold start, a restart of the proxy, an outage of ZooKeeper and a failover affect pollers."""
     with ExitStack() as running, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         hadoop = running.enter_context(cluster(ha=True, with_zookeeper=True))
         runner.run(_make(hadoop, pollers))
         runner.run(_poll(hadoop.namenodes[0].http, pollers, period, WARM_UP_S, time.monotonic() + _LEAD_S))
         flags = (*hadoop.flags, "--zookeeper", hadoop.zookeeper.address, "--zookeeper-root", "/bench-events")
-        publisher = running.enter_context(Publisher(*flags, "--filters-path", f"{ROOT}/filters"))
+        publisher = running.enter_context(PublisherDaemon(*flags, "--filters-path", f"{ROOT}/filters"))
         publisher.await_publishing()
-        proxy = running.enter_context(Proxy(*flags))
+        proxy = running.enter_context(ProxyDaemon(*flags))
         proxy.await_gate()
         course = runner.run(observe(hadoop, proxy, pollers, period))
     figures = [Figure(f"polls: {each}", course.count(each)) for each in OUTCOMES]
-    return Result(figures=figures, table=[course.finding], rounds=[course], chart=draw(course))
+    return BenchResult(figures=figures, table=[course.finding], rounds=[course], chart=draw(course))
 
 
 def by_second(
@@ -231,11 +231,11 @@ def _stack(
 # ---- run -------------------------------------------------------------------------------------------------------------
 
 
-async def observe(hadoop: Cluster, proxy: Proxy, pollers: int, period_s: float) -> Course:
+async def observe(hadoop: Cluster, proxy: ProxyDaemon, pollers: int, period_s: float) -> Course:
     """Poll while causing the events in sequence, and return the results."""
     duration_s = round(4 * QUIET_S + OUTAGE_S + 15.0)
     looks: list[tuple[float, Mapping[str, float]]] = []
-    events: list[Event] = []
+    events: list[Disruption] = []
     zero_s = time.monotonic() + _LEAD_S
     async with asyncio.TaskGroup() as tasks:
         beside = [
@@ -267,7 +267,7 @@ async def _poll(address: str, pollers: int, period_s: float, duration_s: float, 
     return rows
 
 
-async def _cause(hadoop: Cluster, proxy: Proxy, zero_s: float, events: list[Event]) -> None:
+async def _cause(hadoop: Cluster, proxy: ProxyDaemon, zero_s: float, events: list[Disruption]) -> None:
     """Cause the events in sequence, each after a quiet time."""
     zookeeper = hadoop.zookeeper.process
 
@@ -292,7 +292,7 @@ async def _cause(hadoop: Cluster, proxy: Proxy, zero_s: float, events: list[Even
         await asyncio.sleep(QUIET_S)
         from_s = time.monotonic() - zero_s
         await asyncio.to_thread(act)
-        events.append(Event(what, from_s, time.monotonic() - zero_s))
+        events.append(Disruption(what, from_s, time.monotonic() - zero_s))
 
 
 async def _count(hadoop: Cluster, zero_s: float, looks: list[tuple[float, Mapping[str, float]]]) -> None:

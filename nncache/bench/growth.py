@@ -22,17 +22,17 @@ from typing import Final
 import click
 from matplotlib.figure import Figure as Chart
 
-from nncache.bench.cost import COLOURS, Name, Round, by_server, each_s, in_rounds, panels, table
+from nncache.bench.cost import COLOURS, LoadRound, Name, by_server, each_s, in_rounds, panels, table
 from nncache.bench.polling.client import allow_connections
 from nncache.bench.servers.caches import nginx
 from nncache.bench.servers.counters import calls_of
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.nncache import Channel, nncache
-from nncache.bench.servers.running import Running
-from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, make_directories, none_of
+from nncache.bench.servers.running import RunningServer
+from nncache.bench.shared.driver import BenchResult, Figure, benchmark, cluster, make_directories, none_of
 from nncache.bench.wrk import Counted, ask_times, held, loading, round_robin
 from nncache.testbed import Cluster
-from nncache.testbed.errors import StartError
+from nncache.testbed.errors import ServerStartError
 from nncache.testbed.programs import find_programs
 
 
@@ -109,22 +109,22 @@ end
     "--max-entries", default=1_000_000, type=click.IntRange(1_000), help="Larger caches are left out."
 )
 @click.option("--only", default="", help="Only what has this in its text.")
-def main(seconds: float, rounds: int, warm_up: float, max_entries: int, only: str) -> Result:
+def main(seconds: float, rounds: int, warm_up: float, max_entries: int, only: str) -> BenchResult:
     """Measure the CPU for each hit by filters, entries, callers and connections."""
     growths = [growth for growth in Growth if only in growth]
     if not growths:
         raise click.BadParameter(f"--only {only}: there are {'; '.join(Growth)}")
     find_programs("wrk", "nginx")
     allow_connections(max(SIZES[Growth.CONNECTIONS]))
-    found = list[Round]()
+    found = list[LoadRound]()
     with cluster() as hadoop:
         make_directories(hadoop, (f"{ROOT}/{number % DIRECTORIES}/{number}" for number in range(MOST_PATHS)))
         for growth in growths:
             found += _rounds(growth, hadoop, max_entries, rounds, seconds, warm_up)
-    return Result(figures=judge(found), table=table(found), rounds=found, chart=draw(found))
+    return BenchResult(figures=judge(found), table=table(found), rounds=found, chart=draw(found))
 
 
-def judge(rounds: Sequence[Round]) -> list[Figure]:
+def judge(rounds: Sequence[LoadRound]) -> list[Figure]:
     """Judge the measured growths, and skip the others."""
     ours = [each for each in rounds if each.server == Name.NNCACHE]
     found = [
@@ -154,7 +154,7 @@ def judge(rounds: Sequence[Round]) -> list[Figure]:
     return found
 
 
-def growth_at(sizes: Mapping[int, Sequence[Round]]) -> dict[int, list[float]]:
+def growth_at(sizes: Mapping[int, Sequence[LoadRound]]) -> dict[int, list[float]]:
     """Return the CPU per hit of each size, relative to the smallest size in the same round."""
     least = {each.number: each.each_s for each in sizes[min(sizes)]}
     return {
@@ -163,7 +163,7 @@ def growth_at(sizes: Mapping[int, Sequence[Round]]) -> dict[int, list[float]]:
     }
 
 
-def draw(rounds: Sequence[Round]) -> Chart:
+def draw(rounds: Sequence[LoadRound]) -> Chart:
     """Draw a panel for each growth: a line through the medians of each server and hit path, a dot for each round."""
     known = by_server(rounds)
     growths = [growth for growth in Growth if any(what.startswith(growth) for what, _ in known)]
@@ -195,7 +195,7 @@ def _what(growth: Growth, way: HitPath) -> str:
 
 def _rounds(
     growth: Growth, hadoop: Cluster, max_entries: int, rounds: int, seconds: float, warm_up_s: float
-) -> Iterator[Round]:
+) -> Iterator[LoadRound]:
     click.echo(f"{growth}: starting and filling all sizes")
     ways = tuple(HitPath) if growth in MAX_GROWTH else (HitPath.KNOWN,)
     with subjects_of(growth, hadoop, max_entries) as subjects:
@@ -214,7 +214,7 @@ class Subject:
     growth: Growth
     size: int
     server: Name
-    running: Running
+    running: RunningServer
     namenode_http: str
     paths: int = PATHS
     callers: int = 1
@@ -226,12 +226,12 @@ def subjects_of(growth: Growth, hadoop: Cluster, most_entries: int) -> Iterator[
     """Start the servers of each size, smallest first, and fill their caches."""
     namenode = hadoop.namenodes[0]
 
-    def subject(size: int, running: Running, name: Name = Name.NNCACHE, **asked: int) -> Subject:
+    def subject(size: int, running: RunningServer, name: Name = Name.NNCACHE, **asked: int) -> Subject:
         return Subject(growth, size, name, running, namenode.http, **asked)
 
     with ExitStack() as close:
 
-        def proxy(these: Sequence[str] = (f"{ROOT}/?/*",)) -> Running:
+        def proxy(these: Sequence[str] = (f"{ROOT}/?/*",)) -> RunningServer:
             return close.enter_context(nncache(hadoop, these, Channel.DIRECT, FLAGS))
 
         sizes = SIZES[growth]
@@ -304,7 +304,7 @@ def fill(subject: Subject) -> None:
             return
         if time.monotonic() > until:
             held_now = f"{now.entries:,} replies of {subject.size:,}, with {now.connections} connections"
-            raise StartError(f"{subject.server} holds {held_now}")
+            raise ServerStartError(f"{subject.server} holds {held_now}")
 
 
 def ask(address: str, what: str, requests: int) -> None:
@@ -314,7 +314,7 @@ def ask(address: str, what: str, requests: int) -> None:
     ask_times(address, what, connections=FILLERS, requests=requests + more, within_s=within_s)
 
 
-def measure(subject: Subject, way: HitPath, number: int, seconds: float) -> Round:
+def measure(subject: Subject, way: HitPath, number: int, seconds: float) -> LoadRound:
     """Load the subject and return the result of the round."""
     running = subject.running
     asked_before = calls_of(subject.namenode_http)["getFileInfo"]
@@ -333,7 +333,7 @@ def measure(subject: Subject, way: HitPath, number: int, seconds: float) -> Roun
         after = running.progress(), running.cpu_s()
     counted = [each for (each,) in loads]
     misses = calls_of(subject.namenode_http)["getFileInfo"] - asked_before
-    return Round(
+    return LoadRound(
         what=_what(subject.growth, way),
         server=subject.server,
         size=subject.size,
@@ -351,7 +351,7 @@ def _await_connections(subject: Subject, wanted: int) -> None:
     while (connected := subject.running.progress().connections) < wanted:
         if time.monotonic() > until:
             seen = f"{connected:,} connections of {wanted:,} after {_CONNECTED_S:.0f} s"
-            raise StartError(f"{subject.server} has {seen}")
+            raise ServerStartError(f"{subject.server} has {seen}")
         time.sleep(_LOOK_S)
 
 

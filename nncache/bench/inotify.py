@@ -23,8 +23,8 @@ import nncache
 from nncache.bench.servers.counters import settled_calls, use_of
 from nncache.bench.shared.driver import (
     DEPTH,
+    BenchResult,
     Figure,
-    Result,
     add_filters,
     answer_of,
     apart,
@@ -42,7 +42,7 @@ from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster, TestbedError
-from nncache.testbed.daemon import Publisher
+from nncache.testbed.daemon import PublisherDaemon
 
 PARTS: Final = ("starts", "delivery", "catch-up", "overload")
 
@@ -110,7 +110,7 @@ def main(
     seconds: float,
     backlog: int,
     parts: tuple[str, ...],
-) -> Result:
+) -> BenchResult:
     """Measure an inotify service: starts with many filters, delivery, catching up, a flood."""
     found = list[Figure]()
 
@@ -141,13 +141,13 @@ def main(
         with _cluster(*tenants) as cluster, _publisher(cluster, *limit) as publisher:
             start(cluster, publisher, len(tenants), 0)
             note(overload(cluster, publisher, seconds))
-    return Result(figures=found)
+    return BenchResult(figures=found)
 
 
 # ---- starts ----------------------------------------------------------------------------------------------------------
 
 
-def start(cluster: Cluster, publisher: Publisher, count: int, number: int) -> list[Figure]:
+def start(cluster: Cluster, publisher: PublisherDaemon, count: int, number: int) -> list[Figure]:
     """Start the publisher, wait until all filters are in force and read from HDFS, and return the figures, CPU last.
 
     `number` is 0 for an empty ZooKeeper, else the number of the restart.
@@ -192,7 +192,7 @@ def _waited_s(pid: int) -> float:
 # ---- delivery and catching up ----------------------------------------------------------------------------------------
 
 
-def delivery(cluster: Cluster, publisher: Publisher, names: list[str], seconds: float) -> list[Figure]:
+def delivery(cluster: Cluster, publisher: PublisherDaemon, names: list[str], seconds: float) -> list[Figure]:
     """Return the figures of delivering events, to one subscriber per filter, during many edits that match no filter."""
     namenode_pid, publisher_pid = cluster.namenodes[0].process.running_pid, publisher.process.running_pid
     with ExitStack() as stack:
@@ -234,7 +234,7 @@ def delivery(cluster: Cluster, publisher: Publisher, names: list[str], seconds: 
     ]
 
 
-def catch_up(cluster: Cluster, publisher: Publisher, edits: int, idle_cpu_s: float) -> list[Figure]:
+def catch_up(cluster: Cluster, publisher: PublisherDaemon, edits: int, idle_cpu_s: float) -> list[Figure]:
     """Return the figures of a publisher that reads the edits made while none ran.
 
     `idle_cpu_s` is the CPU time of the same start with no edits to read.
@@ -257,7 +257,7 @@ def catch_up(cluster: Cluster, publisher: Publisher, edits: int, idle_cpu_s: flo
 # ---- a flood ---------------------------------------------------------------------------------------------------------
 
 
-def overload(cluster: Cluster, publisher: Publisher, seconds: float) -> list[Figure]:
+def overload(cluster: Cluster, publisher: PublisherDaemon, seconds: float) -> list[Figure]:
     """Flood the filter LOUD for this duration; return the figures of its subscriber and of QUIET's."""
     pid, most, waiting = publisher.process.running_pid, 0, 0.0
     in_all = BEFORE_S + seconds + AFTER_S
@@ -330,7 +330,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class DeliveryAccount:
     """The delivered and the missing events of a subscriber."""
 
     delivered: int
@@ -339,13 +339,13 @@ class Account:
     wrong: int  # delivered twice or out of order
 
 
-def account(received: Sequence[Received], made: Mapping[str, int]) -> Account:
+def account(received: Sequence[Received], made: Mapping[str, int]) -> DeliveryAccount:
     """Compare the items that a subscriber received with the created paths, given with their transaction ids."""
     gaps = [each for each in received if not each.path]
     missing = made.keys() - {each.path for each in received}
     covered = sum(any(gap.first_txid <= made[path] <= gap.last_txid for gap in gaps) for path in missing)
     order = [each.last_txid for each in received]
-    return Account(
+    return DeliveryAccount(
         delivered=len(made) - len(missing),
         covered=covered,
         silent=len(missing) - covered,
@@ -453,7 +453,7 @@ def created_in(cluster: Cluster) -> dict[str, int]:
     return asyncio.run(read())
 
 
-def _await_published(publisher: Publisher, txid: float) -> dict[str, float]:
+def _await_published(publisher: PublisherDaemon, txid: float) -> dict[str, float]:
     """Wait until the publisher has published this transaction, and return its metrics."""
     began = time.monotonic()
     while (seen := publisher.metrics())[f"nncache_{_TXID}"] < txid:
@@ -476,10 +476,10 @@ def _making(cluster: Cluster, seconds: float, **load: Any) -> AbstractContextMan
     return apart(make, cluster.namenodes[0].http, cluster.superuser, seconds=seconds, **load)
 
 
-def _publisher(cluster: Cluster, *arguments: str) -> closing[Publisher]:
+def _publisher(cluster: Cluster, *arguments: str) -> closing[PublisherDaemon]:
     """Return a publisher that `start` starts; the context closes it."""
     places = ("--zookeeper", cluster.zookeeper.address, "--filters-path", _FILTERS_PATH)
-    return closing(Publisher(*cluster.flags, *places, *arguments))
+    return closing(PublisherDaemon(*cluster.flags, *places, *arguments))
 
 
 def _many(count: int) -> Iterator[Filter]:

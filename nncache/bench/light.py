@@ -16,10 +16,10 @@ from typing import Any, Final
 import click
 
 from nncache.bench.servers.counters import use_of
-from nncache.bench.shared.driver import Figure, Result, at_once, benchmark
+from nncache.bench.shared.driver import BenchResult, Figure, at_once, benchmark
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec
-from nncache.testbed.daemon import LightCluster
+from nncache.testbed.daemon import LightClusterProgram
 from nncache.testbed.spec import FULL_SPEED_JVM, own_user
 
 FIRST_ANSWER_S: Final = 1.0
@@ -42,7 +42,7 @@ OPERATIONS: Final[dict[str, Call]] = {
 
 
 @dataclass(frozen=True)
-class Server:
+class MeasuredCluster:
     """A measured cluster: its NameNodes, superuser, processes by kind, and the time from start to first answer."""
 
     name: str
@@ -72,22 +72,24 @@ class Row:
 
 
 @contextmanager
-def real() -> Iterator[Server]:
+def real() -> Iterator[MeasuredCluster]:
     """Start a real NameNode with its DataNode."""
     began = time.monotonic()
     with Cluster.start(ClusterSpec(namenode_jvm=FULL_SPEED_JVM)) as cluster:
         took = time.monotonic() - began
         pids = [process.running_pid for process in cluster.processes]
-        yield Server("HDFS 3.5.0", [cluster.namenodes[0].http], cluster.superuser, {"all": pids}, took)
+        yield MeasuredCluster(
+            "HDFS 3.5.0", [cluster.namenodes[0].http], cluster.superuser, {"all": pids}, took
+        )
 
 
 @contextmanager
-def _light(name: str, *options: str) -> Iterator[Server]:
+def _light(name: str, *options: str) -> Iterator[MeasuredCluster]:
     began = time.monotonic()
-    with LightCluster(*options) as cluster:
+    with LightClusterProgram(*options) as cluster:
         asyncio.run(_ask(cluster.http, own_user()))
         took, pids = time.monotonic() - began, [cluster.process.running_pid]
-        yield Server(name, [cluster.http], own_user(), {"all": pids}, took)
+        yield MeasuredCluster(name, [cluster.http], own_user(), {"all": pids}, took)
 
 
 async def _ask(http: str, user: str) -> None:
@@ -95,7 +97,7 @@ async def _ask(http: str, user: str) -> None:
         await client.status("/")
 
 
-async def measure(server: Server, calls: int) -> list[Row]:
+async def measure(server: MeasuredCluster, calls: int) -> list[Row]:
     """Call each operation at the NameNodes in turn; the first round warms up JIT compilers and does not count."""
     rows: list[Row] = []
     async with AsyncExitStack() as close:
@@ -124,7 +126,7 @@ async def measure(server: Server, calls: int) -> list[Row]:
 @click.option(
     "--calls", default=1_000, type=click.IntRange(1), help="Of each operation, in each of two rounds."
 )
-def main(calls: int) -> Result:
+def main(calls: int) -> BenchResult:
     """Compare a light cluster with a real one."""
     rows, figures = list[Row](), list[Figure]()
     with tempfile.TemporaryDirectory() as directory:
@@ -144,7 +146,7 @@ def main(calls: int) -> Result:
     table = [
         f"{row.server}: {row.operation} {row.per_s:,.0f}/s, {row.cpu_us:,.0f} µs of CPU each" for row in rows
     ]
-    return Result(figures=figures, table=table, rounds=rows)
+    return BenchResult(figures=figures, table=table, rounds=rows)
 
 
 if __name__ == "__main__":

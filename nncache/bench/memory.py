@@ -20,7 +20,7 @@ import click
 import psutil
 import uvloop
 
-from nncache.bench.shared.driver import Figure, Result, apart, benchmark, next_of
+from nncache.bench.shared.driver import BenchResult, Figure, apart, benchmark, next_of
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.cache.settings import CacheSettings
 from nncache.clock import boottime
@@ -34,11 +34,11 @@ from nncache.proxy.clients.cached_reply import body_of
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.decide.flights import Flights
 from nncache.proxy.decide.ports import NameNodeQueries
-from nncache.proxy.decide.reads import FromMemory, FromNameNode, Read, Reads
+from nncache.proxy.decide.reads import FromMemory, FromNameNode, StatusRead, StatusReads
 from nncache.proxy.identity import caller_of
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Headers, RequestHead, UpstreamReply
-from nncache.proxy.upstream.direct_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import StartedCall
 
 NAMENODE: Final = NameNode("namenode:9870", "namenode:8020")
 FIELDS: Final[Headers] = (
@@ -75,7 +75,7 @@ STATUS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class DirectoryShape:
     """The distribution of the paths among directories."""
 
     name: str
@@ -89,16 +89,16 @@ class Shape:
 
 
 SHAPES: Final = (
-    Shape("1,000 in each directory", 1_000, is_judged_by_size=True),
-    Shape("all in one directory", 1_000_000_000, is_judged_by_size=True),
-    Shape("each in a directory of its own", 1, is_judged_by_size=False),
+    DirectoryShape("1,000 in each directory", 1_000, is_judged_by_size=True),
+    DirectoryShape("all in one directory", 1_000_000_000, is_judged_by_size=True),
+    DirectoryShape("each in a directory of its own", 1, is_judged_by_size=False),
 )
 
 
 class HalfMissing:
     """A NameNode on which every second path is a closed file, and the others are missing."""
 
-    async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
+    async def fetch(self, head: RequestHead, _: StartedCall | None = None) -> UpstreamReply:
         """Return the status or a 404, in newly allocated objects."""
         path = head.target.removeprefix(PREFIX).partition("?")[0]
         number = int(path.rpartition("-c000")[0].rpartition("-")[2])
@@ -158,7 +158,7 @@ class LongestIteration:
 class Stack:
     """The parts of a proxy that use memory for each status."""
 
-    def __init__(self, cache: MetadataCache, reads: Reads) -> None:
+    def __init__(self, cache: MetadataCache, reads: StatusReads) -> None:
         self.cache = cache
         self._reads = reads
         self.fast_path = FastPath(cache.is_good, cache.store, boottime, LimitSettings())
@@ -172,7 +172,7 @@ class Stack:
         if self.fast_path.answer(head) is not None:
             return True
         plain = StatusRequest(path=path, as_requested=path, user_name="joe", doas=None, delegation=None)
-        read = Read(
+        read = StatusRead(
             plain=plain, caller=caller_of(plain, None, "127.0.0.1"), head=RequestHead("GET", target, ())
         )
         answer = await self._reads.answer(read)
@@ -208,7 +208,7 @@ async def stack() -> AsyncIterator[Stack]:
             tasks.create_task(work)
             for work in (keep_covered(cache), reclaim_in_slices(cache.reclaim), tend_collector())
         ]
-        yield Stack(cache, Reads(cache, flights, answer, boottime, join_wait_s=1.0))
+        yield Stack(cache, StatusReads(cache, flights, answer, boottime, join_wait_s=1.0))
         for task in others:
             task.cancel()
 
@@ -226,7 +226,7 @@ class Filled:
     left: int
 
 
-async def fill(shape: Shape, statuses: int) -> Filled:
+async def fill(shape: DirectoryShape, statuses: int) -> Filled:
     """Fill the cache, then forget the directory above all paths."""
     async with stack() as made:
         calm_collector()
@@ -263,13 +263,13 @@ async def poll(paths: int, rounds: int) -> list[float]:
         ]
 
 
-def run(pipe: Connection, shape: Shape | None, number: int) -> None:
+def run(pipe: Connection, shape: DirectoryShape | None, number: int) -> None:
     """Run one part, in its own process."""
     gc.collect()
     pipe.send(uvloop.run(poll(number, 5) if shape is None else fill(shape, number)))
 
 
-def judge(shape: Shape, statuses: int, done: Filled) -> list[Figure]:
+def judge(shape: DirectoryShape, statuses: int, done: Filled) -> list[Figure]:
     """Judge the result of one shape."""
     most = MAX_RESIDENT * max(1.0, statuses / STATUSES) if shape.is_judged_by_size else math.inf
     factor = max(done.counted / done.resident, done.resident / done.counted)
@@ -291,7 +291,7 @@ def judge(shape: Shape, statuses: int, done: Filled) -> list[Figure]:
 
 @benchmark("bench-memory")
 @click.argument("statuses", default=STATUSES)
-def main(statuses: int) -> Result:
+def main(statuses: int) -> BenchResult:
     """Measure the memory of cached statuses, and the loop's pauses while filling and forgetting them."""
     figures = list[Figure]()
     for shape in SHAPES:
@@ -304,7 +304,7 @@ def main(statuses: int) -> Result:
         least = MIN_QUICK if number > ROUNDS_BEFORE_QUICK else 0.0
         what = f"{POLLED:,} paths polled in turn: share that took the quick way in round {number}"
         figures.append(Figure(what, part, least=least))
-    return Result(figures=figures)
+    return BenchResult(figures=figures)
 
 
 if __name__ == "__main__":

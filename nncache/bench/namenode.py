@@ -16,18 +16,18 @@ from typing import Final
 import click
 from matplotlib.figure import Figure as Chart
 
-from nncache.bench.light import OPERATIONS, Row, Server, measure, real
+from nncache.bench.light import OPERATIONS, MeasuredCluster, Row, measure, real
 from nncache.bench.servers.counters import use_of
-from nncache.bench.shared.driver import Figure, Result, at_once, benchmark
-from nncache.coordination.session import Session
+from nncache.bench.shared.driver import BenchResult, Figure, at_once, benchmark
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.zookeeper import Create, Operation
+from nncache.coordination.zookeeper import CreateOp, ZnodeOp
 from nncache.hadoop.feed_znodes import DEFAULT_ROOT
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Block, BlockState, Inode, Location, encode
 from nncache.namenode.namespace.transaction import MAX_OPERATIONS
-from nncache.testbed import ZooKeeper
+from nncache.testbed import ZooKeeperProcess
 from nncache.testbed.daemon import OwnDataNode, OwnNameNode
 from nncache.testbed.spec import own_user
 from nncache.testbed.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
@@ -44,7 +44,7 @@ _START_S: Final = 600.0
 @contextmanager
 def _zookeepers(
     number: int, jvm: tuple[str, ...] = ("-Xms256m", "-Xmx512m")
-) -> Iterator[tuple[ZooKeeper, ...]]:
+) -> Iterator[tuple[ZooKeeperProcess, ...]]:
     if number == 1:
         with ZooKeeperServer(jvm=jvm, start_timeout_s=_START_S) as server:
             yield (server,)
@@ -54,7 +54,9 @@ def _zookeepers(
 
 
 @contextmanager
-def _served(servers: Sequence[ZooKeeper], namenodes: int, root: str = DEFAULT_ROOT) -> Iterator[Server]:
+def _served(
+    servers: Sequence[ZooKeeperProcess], namenodes: int, root: str = DEFAULT_ROOT
+) -> Iterator[MeasuredCluster]:
     """Start NameNodes and a DataNode; each NameNode's list starts with a different ZooKeeper server."""
     addresses = [server.address for server in servers]
     began = time.monotonic()
@@ -68,7 +70,7 @@ def _served(servers: Sequence[ZooKeeper], namenodes: int, root: str = DEFAULT_RO
         took = time.monotonic() - began
         where = ("--zookeeper", ",".join(addresses), "--zookeeper-root", root)
         datanode = running.enter_context(OwnDataNode(*where))
-        yield Server(
+        yield MeasuredCluster(
             name=f"{len(servers)} ZooKeeper, {namenodes} NameNode",
             https=[program.http for program in programs],
             superuser=own_user(),
@@ -110,7 +112,7 @@ def _chart(rows: Sequence[Row]) -> Chart:
 # ---- growth ----------------------------------------------------------------------------------------------------------
 
 
-def _file_operations(root: str, number: int, parent: int) -> list[Operation]:
+def _file_operations(root: str, number: int, parent: int) -> list[ZnodeOp]:
     """Return the operations that create a closed file of one block, without its replica."""
     inode = _FIRST_ID + 2 * number
     block = Block(inode + 1, 1001, 1000, BlockState.COMPLETE)
@@ -119,9 +121,9 @@ def _file_operations(root: str, number: int, parent: int) -> list[Operation]:
         mode=0o644, replication=1, block_size=134_217_728, blocks=(block,),
     )  # fmt: skip
     return [
-        Create(root + layout.inode(inode), encode(made)),
-        Create(root + layout.entry(parent, made.name), str(inode).encode()),
-        Create(root + layout.location(block.id), encode(Location(file=inode, targets=()))),
+        CreateOp(root + layout.inode(inode), encode(made)),
+        CreateOp(root + layout.entry(parent, made.name), str(inode).encode()),
+        CreateOp(root + layout.location(block.id), encode(Location(file=inode, targets=()))),
     ]
 
 
@@ -134,12 +136,12 @@ async def _fill(address: str, root: str, http: str, files: int) -> None:
             await client.mkdirs(f"/grown/{number}")
             directories.append((await client.status(f"/grown/{number}")).file_id)
     settings = ZooKeeperSettings(zookeeper=(address,), zookeeper_session_timeout_s=30.0)
-    async with Session(settings, time.monotonic) as session:
+    async with KazooSession(settings, time.monotonic) as session:
         await session.wait_connected(30.0)
         size = MAX_OPERATIONS // 3
 
         async def write(begin: int) -> None:
-            operations = list[Operation]()
+            operations = list[ZnodeOp]()
             for number in range(begin, min(begin + size, files)):
                 place = 0 if number < LISTED else 1 + (number - LISTED) // _PER_DIRECTORY
                 operations += _file_operations(root, number, directories[place])
@@ -189,7 +191,7 @@ def _grown(files: int) -> list[Figure]:
     "--sizes", default=len(SIZES), type=click.IntRange(0, len(SIZES)), help="Measure so many of the four."
 )
 @click.option("--with-hdfs/--without-hdfs", default=True, help="Measure a real NameNode as well.")
-def main(calls: int, files: int, sizes: int, *, with_hdfs: bool) -> Result:
+def main(calls: int, files: int, sizes: int, *, with_hdfs: bool) -> BenchResult:
     """Compare a namespace in ZooKeeper with a real NameNode."""
     rows: list[Row] = []
     figures = list[Figure]()
@@ -205,7 +207,7 @@ def main(calls: int, files: int, sizes: int, *, with_hdfs: bool) -> Result:
     if files:
         figures += _grown(files)
     table = [*_table(rows), "CPU: " + " + ".join(rows[-1].cpu_of) + " (HDFS: all)"] if rows else []
-    return Result(figures=figures, table=table, rounds=rows, chart=_chart(rows) if rows else None)
+    return BenchResult(figures=figures, table=table, rounds=rows, chart=_chart(rows) if rows else None)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import aiohttp
 from nncache.bench.polling.replies import digest_of, file_id_of
 from nncache.bench.servers.counters import NameNodeAt
 from nncache.bench.shared.driver import AT_ONCE, at_once
-from nncache.bench.shared.plan import Change, Plan
+from nncache.bench.shared.plan import PlannedChange, WorkloadPlan
 from nncache.bench.shared.workload import ChangeKind
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
@@ -23,7 +23,7 @@ from nncache.hadoop.namenodes.webhdfs import WebHdfs
 _FIRST_MTIME_MS: Final = 1_700_000_000_000
 
 
-class State(NamedTuple):
+class PathState(NamedTuple):
     """The NameNode's reply about a path, with the columns of `bench/shared/tables.py`."""
 
     status: int
@@ -31,15 +31,15 @@ class State(NamedTuple):
     file_id: int
 
 
-def state_of(status: int, body: bytes) -> State:
+def state_of(status: int, body: bytes) -> PathState:
     """Return the state in a reply, computed as the pollers do."""
-    return State(status, digest_of(status, body), file_id_of(body) if status == HTTPStatus.OK else 0)
+    return PathState(status, digest_of(status, body), file_id_of(body) if status == HTTPStatus.OK else 0)
 
 
 class BenchNamespace:
     """The paths of one plan at one NameNode. Use it as an async context manager."""
 
-    def __init__(self, plan: Plan, namenode: NameNodeAt) -> None:
+    def __init__(self, plan: WorkloadPlan, namenode: NameNodeAt) -> None:
         self.plan = plan
         self._namenode = namenode.http
         self._hdfs = WebHdfs(f"http://{namenode.http}", namenode.superuser)
@@ -62,7 +62,7 @@ class BenchNamespace:
 
     # ---- lay out -----------------------------------------------------------------------------------------------------
 
-    async def lay_out(self, changes: Iterable[Change]) -> None:
+    async def lay_out(self, changes: Iterable[PlannedChange]) -> None:
         """Create the paths that exist at the start, and the spare files that the changes need."""
         plan, workload = self.plan, self.plan.workload
         existing = plan.existing()
@@ -89,7 +89,7 @@ class BenchNamespace:
 
     # ---- ask ---------------------------------------------------------------------------------------------------------
 
-    async def state(self, path_id: int) -> State:
+    async def state(self, path_id: int) -> PathState:
         """Return the current state of a path at the NameNode."""
         self.asked += 1
         path, caller = self.plan.path(path_id), self.plan.caller_of(path_id)
@@ -97,9 +97,9 @@ class BenchNamespace:
         async with self._session.get(url) as reply:
             return state_of(reply.status, await reply.read())
 
-    async def states(self) -> list[State]:
+    async def states(self) -> list[PathState]:
         """Return the current states of all paths at the NameNode, by path id."""
-        found: dict[int, State] = {}
+        found: dict[int, PathState] = {}
 
         async def note(path_id: int) -> None:
             found[path_id] = await self.state(path_id)
@@ -109,7 +109,7 @@ class BenchNamespace:
 
     # ---- change ------------------------------------------------------------------------------------------------------
 
-    async def prepare(self, change: Change) -> None:
+    async def prepare(self, change: PlannedChange) -> None:
         """Prepare a change outside its measured time: fill the directory that a job commits."""
         if change.kind is ChangeKind.COMMIT:
             temporary = self._temporary(change)
@@ -117,7 +117,7 @@ class BenchNamespace:
             for path_id in self.plan.in_directory(change.path_id):
                 await self._hdfs.rename_to(self._take_spare(), f"{temporary}/{self.plan.name(path_id)}")
 
-    async def carry_out(self, change: Change) -> None:
+    async def carry_out(self, change: PlannedChange) -> None:
         """Make a change, and return after its acknowledgement.
 
         Raises:
@@ -147,5 +147,5 @@ class BenchNamespace:
             case _:
                 assert_never(change.kind)
 
-    def _temporary(self, change: Change) -> str:
+    def _temporary(self, change: PlannedChange) -> str:
         return f"{self.plan.directory(change.path_id).rpartition('/')[0]}/_temporary"

@@ -21,8 +21,8 @@ from matplotlib.figure import Figure as Chart
 
 from nncache.bench.cost import (
     COLOURS,
+    LoadRound,
     Name,
-    Round,
     Target,
     by_server,
     each_s,
@@ -37,8 +37,8 @@ from nncache.bench.report.rounding import ratio
 from nncache.bench.servers.caches import haproxy, nginx
 from nncache.bench.servers.floor import floor
 from nncache.bench.servers.nncache import Channel, nncache
-from nncache.bench.servers.running import Running
-from nncache.bench.shared.driver import Figure, Result, benchmark, cluster, make_directories, none_of
+from nncache.bench.servers.running import RunningServer
+from nncache.bench.shared.driver import BenchResult, Figure, benchmark, cluster, make_directories, none_of
 from nncache.bench.wrk import Counted, ask_for, round_robin
 from nncache.testbed.programs import find_programs
 
@@ -140,14 +140,14 @@ _VARYING: Final = (
     "--warm-up", default=60, type=click.IntRange(1), help="Seconds of load for the NameNode's JVM before."
 )
 @click.option("--only", default="", help="Only what has this in its text.")
-def main(seconds: int, rounds: int, warm_up: int, only: str) -> Result:
+def main(seconds: int, rounds: int, warm_up: int, only: str) -> BenchResult:
     """Measure requests per CPU second by the shape of the load, compared with nginx and HAProxy."""
     shapes = [shape for shape in Shape if only in shape]
     if not shapes and only not in IDLE:
         raise click.BadParameter(f"--only {only}: there are {'; '.join((*Shape, IDLE))}")
     find_programs("wrk", "nginx", "haproxy")
     allow_connections(max(CONNECTIONS.values()))
-    found, idle_bytes = list[Round](), dict[Name, float]()
+    found, idle_bytes = list[LoadRound](), dict[Name, float]()
     with servers() as (cached, forwarded):
         click.echo(f"warming the NameNode up for {warm_up} s")
         measure(Shape.FORWARDED, forwarded[Name.NAMENODE], warm_up)
@@ -158,10 +158,10 @@ def main(seconds: int, rounds: int, warm_up: int, only: str) -> Result:
             targets = forwarded if shape in WITHOUT_A_CACHE else cached
             found += _rounds(shape, [targets[name] for name in SERVERS[shape]], rounds or often, seconds)
     chart = draw(found) if found else None
-    return Result(figures=judge(found, idle_bytes), table=table(found), rounds=found, chart=chart)
+    return BenchResult(figures=judge(found, idle_bytes), table=table(found), rounds=found, chart=chart)
 
 
-def judge(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[Figure]:
+def judge(rounds: Sequence[LoadRound], idle_bytes: Mapping[Name, float]) -> list[Figure]:
     """Judge the measured shapes, and skip the others; `idle_bytes` is the memory of an idle connection."""
     known = {key: of_key for key, sizes in by_server(rounds).items() for of_key in sizes.values()}
     failed = sum(each.failed for each in rounds if each.server == Name.NNCACHE)
@@ -196,7 +196,7 @@ def judge(rounds: Sequence[Round], idle_bytes: Mapping[Name, float]) -> list[Fig
     return found
 
 
-def draw(rounds: Sequence[Round]) -> Chart:
+def draw(rounds: Sequence[LoadRound]) -> Chart:
     """Draw a panel for each shape: a bar for each server's median, a dot for each round."""
     known = {key: sizes[0] for key, sizes in by_server(rounds).items()}
     shapes = [shape for shape in Shape if any(what == shape for what, _ in known)]
@@ -231,7 +231,7 @@ def servers() -> Iterator[tuple[dict[Name, Target], dict[Name, Target]]]:
             Name.NNCACHE: ours,
         }
         forwarded = {
-            Name.NAMENODE: Running(address=namenode.http, processes={"namenode": pid}),
+            Name.NAMENODE: RunningServer(address=namenode.http, processes={"namenode": pid}),
             Name.NGINX: running.enter_context(nginx(namenode.http, valid_s=None)),
             Name.NNCACHE: ours,
         }
@@ -241,7 +241,7 @@ def servers() -> Iterator[tuple[dict[Name, Target], dict[Name, Target]]]:
         yield first, second
 
 
-def _rounds(shape: Shape, targets: Sequence[Target], rounds: int, seconds: int) -> Iterator[Round]:
+def _rounds(shape: Shape, targets: Sequence[Target], rounds: int, seconds: int) -> Iterator[LoadRound]:
     for target in targets:
         measure(shape, target, _WARM_UP_MISSES_S if shape is Shape.MISS else _WARM_UP_S)
     # The NameNode or the clients set the rate: the slower they are, the more background work each call would pay for.
@@ -270,7 +270,7 @@ def measure_idle(targets: Collection[Target], seconds: float) -> dict[str, tuple
 
 def measure(
     shape: Shape, target: Target, seconds: int, number: int = 0, idle: tuple[float, float] = (0.0, 0.0)
-) -> Round:
+) -> LoadRound:
     """Load a server and return the result of the round."""
     load = _with_a_connection_each if shape in _FIRST_LINES else _with_wrk
     return measured(target, lambda: load(shape, target.running.address, seconds), shape, number, idle)

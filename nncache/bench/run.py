@@ -24,7 +24,7 @@ from nncache.bench.report.report import as_text, write_report
 from nncache.bench.settings import RunSettings
 from nncache.bench.shared.driver import with_journalnodes
 from nncache.bench.shared.figures import AtPeriod, Mode, ModeFigures, RunFigures, RunInfo
-from nncache.bench.shared.plan import Plan
+from nncache.bench.shared.plan import WorkloadPlan
 from nncache.bench.spark import session
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster, ClusterSpec
@@ -81,7 +81,7 @@ def _figures(spark: SparkSession, settings: RunSettings) -> tuple[ModeFigures, .
 def _cluster(settings: RunSettings) -> AbstractContextManager[Cluster | None]:
     if settings.namenode is not None:
         return nullcontext()
-    plan = Plan(settings.workload, settings.seed)
+    plan = WorkloadPlan(settings.workload, settings.seed)
     callers = {plan.caller_of(path_id) for path_id in range(settings.workload.paths)}
     callers |= {plan.poller(number).caller for number in range(settings.workload.pollers)}
     spec = ClusterSpec(

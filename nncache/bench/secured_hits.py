@@ -16,14 +16,14 @@ from typing import Final
 
 import click
 
-from nncache.bench.cost import Round, Target, by_server, each_s, in_rounds, measured, table
+from nncache.bench.cost import LoadRound, Target, by_server, each_s, in_rounds, measured, table
 from nncache.bench.servers.caches import nginx
-from nncache.bench.servers.running import Running
-from nncache.bench.shared.driver import Figure, Result, benchmark, none_of
+from nncache.bench.servers.running import RunningServer
+from nncache.bench.shared.driver import BenchResult, Figure, benchmark, none_of
 from nncache.bench.wrk import Counted, ask_for, round_robin
 from nncache.testbed import Cluster, ClusterSpec, Kerberos
 from nncache.testbed.certificates import Authority
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.errors import TestbedError
 from nncache.testbed.kdc import keytab
 from nncache.testbed.ports import PortLease
@@ -69,7 +69,7 @@ class AuthMethod:
 @benchmark("bench-secure")
 @click.option("--seconds", default=4, type=click.IntRange(1), help="Of load in each round.")
 @click.option("--rounds", default=7, type=click.IntRange(1), help="Of each way.")
-def main(seconds: int, rounds: int) -> Result:
+def main(seconds: int, rounds: int) -> BenchResult:
     """Measure the cost of a hit with a cookie, with a token and over TLS."""
     find_program("wrk")
     with _servers() as ways:
@@ -78,10 +78,10 @@ def main(seconds: int, rounds: int) -> Result:
         found = [
             *in_rounds(ways, rounds, lambda way, n: measured(way.target, lambda: way.load(seconds), "hit", n))
         ]
-    return Result(figures=judge(found), table=table(found), rounds=found)
+    return BenchResult(figures=judge(found), table=table(found), rounds=found)
 
 
-def judge(rounds: Sequence[Round]) -> list[Figure]:
+def judge(rounds: Sequence[LoadRound]) -> list[Figure]:
     """Compare medians, so that a single disturbed round has no effect."""
     costs = {name: each_s(sizes[0]) for (_, name), sizes in by_server(rounds).items()}
     ratios = [Figure(f"CPU {way}, by {of}", costs[way] / costs[of], most=most) for way, of, most in MOST]
@@ -105,7 +105,7 @@ def _servers() -> Iterator[tuple[AuthMethod, ...]]:
             *("--glob", _GLOB),
         )
         namenode = plain.namenodes[0]
-        ours = running.enter_context(Proxy(*plain.flags, *with_tls))
+        ours = running.enter_context(ProxyDaemon(*plain.flags, *with_tls))
         theirs = running.enter_context(_secured_proxy(secured))
         for proxy in (ours, theirs):
             proxy.await_gate()
@@ -116,7 +116,7 @@ def _servers() -> Iterator[tuple[AuthMethod, ...]]:
         token = f"&delegation={json.loads(given.body)['Token']['urlString']}"
         named = f"&user.name={USER}"
         unencrypted, encrypted, own = (
-            Running(address=address, processes={"proxy": proxy.process.running_pid})
+            RunningServer(address=address, processes={"proxy": proxy.process.running_pid})
             for address, proxy in ((ours.address, ours), (tls, ours), (theirs.address, theirs))
         )
         pid, secured_pid = namenode.process.running_pid, secured.namenodes[0].process.running_pid
@@ -130,14 +130,14 @@ def _servers() -> Iterator[tuple[AuthMethod, ...]]:
         )
 
 
-def _secured_proxy(cluster: Cluster) -> Proxy:
+def _secured_proxy(cluster: Cluster) -> ProxyDaemon:
     """Return a proxy that reads the edits with a keytab's credentials."""
     kdc = cluster.kdc
     assert kdc is not None
     own = keytab(kdc.directory, "nncache")
     os.environ.update(kdc.environ())  # the proxy finds the KDC through it
     identity = ("--principal", f"nncache/_HOST@{REALM}", "--keytab", str(own))
-    return Proxy(*cluster.flags, "--glob", _GLOB, *identity)
+    return ProxyDaemon(*cluster.flags, "--glob", _GLOB, *identity)
 
 
 def _make(cluster: Cluster) -> None:

@@ -18,8 +18,8 @@ import click
 from nncache.bench.servers.counters import use_of
 from nncache.bench.shared.driver import (
     DEPTH,
+    BenchResult,
     Figure,
-    Result,
     at_once,
     benchmark,
     changing,
@@ -33,7 +33,7 @@ from nncache.bench.shared.driver import (
 )
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.asker import Asker, RawReply
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.spec import FULL_SPEED_JVM
 
 MAX_P50_S: Final = 0.03
@@ -53,7 +53,7 @@ _PATIENCE_S: Final = 30.0
 @click.option(
     "--transactions", default=157_000, type=click.IntRange(0), help="In the long open segment, at least."
 )
-def main(*, seconds: float, transactions: int) -> Result:
+def main(*, seconds: float, transactions: int) -> BenchResult:
     """Measure the delay until a change is seen, through JournalNodes and through inotify."""
     no_roll = {"dfs.ha.log-roll.period": "-1"}  # by the standby, every two minutes
     plain = ClusterSpec(namenode_jvm=FULL_SPEED_JVM, with_datanode=False, overrides=no_roll)
@@ -65,7 +65,7 @@ def main(*, seconds: float, transactions: int) -> Result:
             for name, flags in (("JournalNodes", edits_of_journalnodes(cluster)), ("inotify", _NO_ROLL)):
                 click.echo(f"measuring: {name}, {length:,} transactions written before", err=True)
                 found += _measure(cluster, name, flags, seconds, numbers)
-    return Result(figures=found)
+    return BenchResult(figures=found)
 
 
 def _measure(
@@ -81,7 +81,7 @@ def _measure(
         return [use_of(each.running_pid)[0] for each in servers]
 
     with (
-        Proxy(*cluster.flags, *channel, *flags) as proxy,
+        ProxyDaemon(*cluster.flags, *channel, *flags) as proxy,
         Asker(proxy.address) as through,
         Asker(namenode.http) as direct,
     ):

@@ -23,13 +23,13 @@ from nncache.bench.polling.client import allow_connections, request_of
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
-from nncache.bench.polling.waiting import Waiting
+from nncache.bench.polling.waiting import WaitSchedule
 from nncache.bench.servers.counters import settled_calls, use_of
 from nncache.bench.servers.nncache import Channel, nncache
-from nncache.bench.servers.running import Running
+from nncache.bench.servers.running import RunningServer
 from nncache.bench.shared.driver import (
+    BenchResult,
     Figure,
-    Result,
     answer_of,
     apart,
     benchmark,
@@ -109,7 +109,7 @@ async def _wait_for(pipe: Connection, address: str, series: Series, clients: ran
     asking = ((poller, (series.request(poller.number, address),)) for poller in those)
     begins_s, cpu_s = time.monotonic(), time.process_time()
     times = Times(begins_s=begins_s, ends_s=begins_s + 3_600)
-    waiting = Waiting(asking, times, now=time.monotonic, rows=Rows(), until_found=True)
+    waiting = WaitSchedule(asking, times, now=time.monotonic, rows=Rows(), until_found=True)
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(waiting.run(endpoint(address)))
         until: float = await asyncio.to_thread(pipe.recv)
@@ -132,7 +132,7 @@ class _Proxy:
     """nncache in front of a NameNode, and its resource usage."""
 
     hadoop: Cluster
-    running: Running
+    running: RunningServer
     clients: int
 
     @property
@@ -169,7 +169,7 @@ class _Proxy:
     "--quiet", "quiet_s", default=10.0, type=click.FloatRange(1), help="Seconds in which nothing changes."
 )
 @click.option("--channel", default=str(Channel.ZOOKEEPER), type=click.Choice([str(each) for each in Channel]))
-def main(count: int, paths: int, over_s: float, quiet_s: float, channel: str) -> Result:
+def main(count: int, paths: int, over_s: float, quiet_s: float, channel: str) -> BenchResult:
     """Measure the delays and the cost of waiting clients."""
     allow_connections(count)
     plan = (
@@ -196,7 +196,7 @@ def main(count: int, paths: int, over_s: float, quiet_s: float, channel: str) ->
                     each = (proxy.memory - before) / count
                     figures.append(Figure("memory for each client that waits", each, "bytes", most=MAX_BYTES))
                 figures += deliver(proxy, series, pipes)
-    return Result(figures=figures)
+    return BenchResult(figures=figures)
 
 
 def rest(proxy: _Proxy, quiet_s: float) -> list[Figure]:

@@ -5,6 +5,7 @@ No socket, no clock, no log: shells bring the time and carry out what is decided
 
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import (
+    Cacheable,
     Conclusion,
     Decision,
     Denied,
@@ -12,10 +13,9 @@ from nncache.cache.decisions import (
     Fetch,
     Forward,
     Join,
-    Known,
+    MissReason,
     OpenFile,
     Outcome,
-    Reason,
     Serve,
     Unauthenticated,
     Unchanged,
@@ -24,13 +24,14 @@ from nncache.cache.decisions import (
 from nncache.cache.entries import Entry, EntryKind, Grant, Hit, Ticket
 from nncache.cache.explanation import Explanation
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.cache.replies import Reply
+from nncache.cache.replies import StoredReply
 from nncache.cache.settings import CacheSettings
 from nncache.cache.stats import CacheStats
 
 __all__ = [
     "CacheSettings",
     "CacheStats",
+    "Cacheable",
     "Caller",
     "Conclusion",
     "Decision",
@@ -44,13 +45,12 @@ __all__ = [
     "Grant",
     "Hit",
     "Join",
-    "Known",
     "MetadataCache",
+    "MissReason",
     "OpenFile",
     "Outcome",
-    "Reason",
-    "Reply",
     "Serve",
+    "StoredReply",
     "Ticket",
     "Unauthenticated",
     "Unchanged",

@@ -55,7 +55,7 @@ class EvictableItem(ABC):
     @property
     @abstractmethod
     def cost(self) -> int:
-        """Memory in bytes; constant while the item is held, except through `Ring.recost`."""
+        """Memory in bytes; constant while the item is held, except through `ClockEviction.recost`."""
 
 
 KeptT = TypeVar("KeptT", bound=EvictableItem)
@@ -118,7 +118,7 @@ class Circle(Generic[KeptT]):
         return [self.items[(self.hand + n * apart) % number] for n in range(min(WINDOW, number))]
 
 
-class Ring(Generic[KeptT]):
+class ClockEviction(Generic[KeptT]):
     """Items of all callers, and the choice of the item to evict.
 
     A reader only sets `item.referenced`, so a hit costs one attribute, not a move in a list as with LRU.

@@ -6,10 +6,10 @@ from math import inf
 from typing import TypeAlias
 
 from nncache.cache.entries import EntryKind, Hit, Ticket
-from nncache.cache.replies import Reply
+from nncache.cache.replies import StoredReply
 
 
-class Reason(StrEnum):
+class MissReason(StrEnum):
     """Why a call goes to the NameNode; a metric's label and the `detail` of `Cache-Status`."""
 
     MISS = "miss"
@@ -49,24 +49,24 @@ class Fetch:
     """Ask the NameNode as the caller, then conclude the ticket with the outcome."""
 
     ticket: Ticket
-    reason: Reason
+    reason: MissReason
 
 
 @dataclass(frozen=True, slots=True)
 class Forward:
     """Forward the call; keep nothing of it."""
 
-    reason: Reason
+    reason: MissReason
 
 
 Decision: TypeAlias = Serve | Join | Wait | Fetch | Forward
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Cacheable:
     """A cacheable reply: a directory, a file that is provably closed, or a true 404."""
 
-    reply: Reply
+    reply: StoredReply
     kind: EntryKind
     replied_at: float  # when the reply was complete, in seconds of the caller's clock
     term: int  # the term of the active NameNode that gave it
@@ -80,7 +80,7 @@ class Unchanged:
     It proves the caller's right and leaves the entry as it is. It creates no entry, and no other caller may share it.
     """
 
-    reply: Reply
+    reply: StoredReply
     replied_at: float
     term: int
     proven_for_s: float = inf
@@ -112,7 +112,7 @@ class Failed:
     """No reply, or a reply without information about the path."""
 
 
-Outcome: TypeAlias = Known | Unchanged | OpenFile | Denied | Unauthenticated | Failed
+Outcome: TypeAlias = Cacheable | Unchanged | OpenFile | Denied | Unauthenticated | Failed
 
 
 class Conclusion(Enum):

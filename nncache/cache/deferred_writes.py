@@ -14,7 +14,7 @@ from nncache.hadoop.rpc.user import RpcUser
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writer:
+class TwoStepWriter:
     """The caller of a two-step write, and what is known of their right to it."""
 
     owners: tuple[str, ...] = ()  # the caller and the client's address: each has its share of such writes
@@ -25,7 +25,7 @@ class Writer:
     is_known: bool = True  # false: the NameNode has not said what is there, so that it must be asked again
 
 
-ANYBODY = Writer()
+ANYBODY = TwoStepWriter()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class TwoStepWrite:
     after_txid: int | None  # a transaction that lies before it; None: unknown, so no event can end its window
     ends_at: float
     topmost_missing: str | None
-    writer: Writer = ANYBODY
+    writer: TwoStepWriter = ANYBODY
 
     @property
     def topmost(self) -> str:

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Final, NoReturn
 
 from nncache.cache.clock_eviction import Account, Caller, EvictableItem
-from nncache.cache.replies import Reply, Shared, reply_bytes
+from nncache.cache.replies import Shared, StoredReply, reply_bytes
 from nncache.cache.sizes import (
     ENTRY_BYTES,
     GRANT_BYTES,
@@ -123,7 +123,7 @@ class Entry(EvictableItem):
     def __init__(
         self,
         ticket: "Ticket",
-        reply: Reply,
+        reply: StoredReply,
         account: Account,
         *,
         kind: EntryKind,
@@ -181,7 +181,7 @@ class Entry(EvictableItem):
         """Whether the reply is a 404. Its body quotes the path as the request spelled it."""
         return self.kind is EntryKind.MISSING
 
-    def says_the_same(self, reply: Reply) -> bool:
+    def says_the_same(self, reply: StoredReply) -> bool:
         """Whether a reply has the same outcome. The text of a 404 depends on the request, and is not compared."""
         if self.reply.status != reply.status:
             return False
@@ -247,7 +247,7 @@ class Ticket:
         """Memory in bytes."""
         return TICKET_BYTES + text_bytes(self.path) + text_bytes(self.name)
 
-    def finds_unchanged(self, reply: Reply) -> bool:
+    def finds_unchanged(self, reply: StoredReply) -> bool:
         """Whether the new status equals the cached one, so that isFileClosed need not be called.
 
         The file was closed when the status was cached. To open it is a change, which spoils this ticket.
@@ -261,7 +261,7 @@ class Ticket:
 class Hit(EvictableItem):
     """An entry and the grant under which one caller may see it; charged to that caller's account.
 
-    A shell may hold it for repeated requests (`Store.hold`), under a key of its choice; a subclass states its cost.
+    A shell may hold it for repeated requests (`CacheStore.hold`), under its own key; a subclass states its cost.
     The hits of one entry form a linked list, and are forgotten with the entry. `forget_epoch` is the store's epoch at
     which entry and grant were last valid: while the store is still at that epoch, they need no check.
     """

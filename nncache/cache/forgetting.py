@@ -7,7 +7,7 @@ coding), so the only safe reaction is to forget.
 
 from typing import assert_never
 
-from nncache.cache.store import Forgotten, Store
+from nncache.cache.store import CacheStore, Forgotten
 from nncache.cache.windows import TwoStepWindows
 from nncache.hadoop.change import (
     AccessChanged,
@@ -26,7 +26,9 @@ from nncache.hadoop.change import (
 from nncache.hadoop.paths import ROOT, parent
 
 
-def forget(change: Footprint, store: Store, windows: TwoStepWindows, *, now: float, txid: int | None) -> None:
+def forget(
+    change: Footprint, store: CacheStore, windows: TwoStepWindows, *, now: float, txid: int | None
+) -> None:
     """Forget what the change makes stale, and pass an event (`txid` is not None) to the two-step writes."""
     forget_epoch = store.forget_epoch
     match change:
@@ -88,7 +90,7 @@ def _grant(windows: TwoStepWindows, change: Footprint) -> None:
             return
 
 
-def _forget_place(store: Store, path: str) -> None:
+def _forget_place(store: CacheStore, path: str) -> None:
     """Forget a path that was created, removed or replaced, and its parent's status, which has no event."""
     store.forget_subtree(path)
     store.forget_status(parent(path) or ROOT)

@@ -11,6 +11,7 @@ from typing import Final, assert_never
 
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import (
+    Cacheable,
     Conclusion,
     Decision,
     Denied,
@@ -18,16 +19,15 @@ from nncache.cache.decisions import (
     Fetch,
     Forward,
     Join,
-    Known,
+    MissReason,
     OpenFile,
     Outcome,
-    Reason,
     Serve,
     Unauthenticated,
     Unchanged,
     Wait,
 )
-from nncache.cache.deferred_writes import ANYBODY, TwoStepWrite, Writer
+from nncache.cache.deferred_writes import ANYBODY, TwoStepWrite, TwoStepWriter
 from nncache.cache.entries import Directory, Entry, Grant, Hit, Ticket
 from nncache.cache.explanation import GRANTS_SHOWN, Explanation, finite, last_forgotten, view_of
 from nncache.cache.forgetting import forget
@@ -35,7 +35,7 @@ from nncache.cache.gate import FreshnessGate
 from nncache.cache.rights import Rights, may_see
 from nncache.cache.settings import CacheSettings
 from nncache.cache.stats import CacheStats
-from nncache.cache.store import Store
+from nncache.cache.store import CacheStore
 from nncache.cache.windows import TwoStepWindows
 from nncache.hadoop.change import Appeared, EverythingUnknown, Footprint
 from nncache.hadoop.globs import GlobSet
@@ -70,7 +70,7 @@ class MetadataCache:
             window_s=settings.two_step_window_s, max_windows=settings.max_two_step_windows
         )
         self.gate = FreshnessGate(settings.max_staleness_s)
-        self.store = Store(max_bytes=settings.max_cache_bytes, max_items=settings.max_cache_entries)
+        self.store = CacheStore(max_bytes=settings.max_cache_bytes, max_items=settings.max_cache_entries)
         self.rights = Rights(settings, self.store)
 
     # -- reads ---------------------------------------------------------------------------------------
@@ -102,36 +102,36 @@ class MetadataCache:
         if (reason := self.why_no_trace(path, now)) is not None:
             return Forward(reason)
         if refresh:
-            return self._fetch(path, caller, now, Reason.REQUEST)
+            return self._fetch(path, caller, now, MissReason.REQUEST)
         directory = self.store.tree.find(parent(path) or ROOT)
         if directory is None:
-            return self._fetch(path, caller, now, Reason.MISS)
+            return self._fetch(path, caller, now, MissReason.MISS)
         entry = self._entry(directory, name(path), now)
         grant = self.rights.grant(directory, entry, caller, now)
         is_open = self.gate.is_open(now)
         if is_open and entry is not None and grant is not None:
             if may_see(entry, grant, seen_as_of=self.gate.seen_as_of):
                 return Serve(self._hit(entry, grant))
-            return Wait(None) if may_wait else self._fetch(path, caller, now, Reason.GRANT_PENDING)
+            return Wait(None) if may_wait else self._fetch(path, caller, now, MissReason.GRANT_PENDING)
         if may_wait:
             may_wait_for_others = is_open and grant is not None
             found = self._under_way(directory, path, caller, now, may_wait_for_others=may_wait_for_others)
             if found is not None:
                 return found
         if not is_open:
-            return self._fetch(path, caller, now, Reason.GATE_CLOSED)
-        return self._fetch(path, caller, now, Reason.MISS if entry is None else Reason.NO_GRANT)
+            return self._fetch(path, caller, now, MissReason.GATE_CLOSED)
+        return self._fetch(path, caller, now, MissReason.MISS if entry is None else MissReason.NO_GRANT)
 
-    def why_no_trace(self, path: str, now: float) -> Reason | None:
+    def why_no_trace(self, path: str, now: float) -> MissReason | None:
         """Return why `lookup` would forward a call without keeping its reply; None if it would not."""
         if not self._globs.matches(path):
-            return Reason.NO_FILTER
+            return MissReason.NO_FILTER
         if self.term is None:
-            return Reason.STREAM_CLOSED
+            return MissReason.STREAM_CLOSED
         if self.windows.is_full(now):
-            return Reason.WINDOW_TABLE_FULL
+            return MissReason.WINDOW_TABLE_FULL
         if self.windows.is_blocked(path, now):
-            return Reason.TWO_STEP_WRITE
+            return MissReason.TWO_STEP_WRITE
         return None
 
     def _entry(self, directory: Directory, entry_name: str, now: float) -> Entry | None:
@@ -182,9 +182,9 @@ class MetadataCache:
 
     # -- fetches -------------------------------------------------------------------------------------
 
-    def _fetch(self, path: str, caller: Caller, now: float, reason: Reason) -> Fetch:
-        joinable = reason is not Reason.REQUEST
-        is_thorough = reason is Reason.REQUEST or reason is Reason.GRANT_PENDING
+    def _fetch(self, path: str, caller: Caller, now: float, reason: MissReason) -> Fetch:
+        joinable = reason is not MissReason.REQUEST
+        is_thorough = reason is MissReason.REQUEST or reason is MissReason.GRANT_PENDING
         ticket = self.store.take_ticket(path, caller, now, joinable=joinable, is_thorough=is_thorough)
         return Fetch(ticket, reason)
 
@@ -199,10 +199,10 @@ class MetadataCache:
 
     def _conclude(self, ticket: Ticket, outcome: Outcome, *, is_spoiled: bool) -> Conclusion:
         match outcome:
-            case Known() | Unchanged() | OpenFile():
+            case Cacheable() | Unchanged() | OpenFile():
                 if is_spoiled or outcome.term != self.term:
                     return Conclusion.SPOILED
-                kind = outcome.kind if isinstance(outcome, Known) else None
+                kind = outcome.kind if isinstance(outcome, Cacheable) else None
                 self.rights.prove(ticket, outcome.replied_at, kind, proven_for_s=outcome.proven_for_s)
                 return self._keep(ticket, outcome)
             case Denied() | Unauthenticated():
@@ -213,7 +213,7 @@ class MetadataCache:
                 assert_never(outcome)
         return Conclusion.NOT_KEPT
 
-    def _keep(self, ticket: Ticket, outcome: Known | Unchanged | OpenFile) -> Conclusion:
+    def _keep(self, ticket: Ticket, outcome: Cacheable | Unchanged | OpenFile) -> Conclusion:
         entry = ticket.directory.entries.get(ticket.name)
         if entry is not None and not isinstance(outcome, OpenFile) and entry.says_the_same(outcome.reply):
             entry.number = max(entry.number, ticket.number)
@@ -225,7 +225,7 @@ class MetadataCache:
             self.store.forget_entry(entry)
             if entry.number > ticket.number:
                 return Conclusion.NOT_KEPT
-        if not isinstance(outcome, Known):
+        if not isinstance(outcome, Cacheable):
             return Conclusion.NOT_KEPT
         self.store.keep_entry(
             ticket,
@@ -297,7 +297,7 @@ class MetadataCache:
         last_txid: int | None,
         now: float,
         topmost_missing: str | None = None,
-        writer: Writer = ANYBODY,
+        writer: TwoStepWriter = ANYBODY,
     ) -> None:
         """Forward reads of a path until its redirected CREATE or APPEND has ended.
 
@@ -353,9 +353,9 @@ class MetadataCache:
         is_open = self.gate.is_open(now)
         reason = self.why_no_trace(path, now)
         if reason is None and not is_open:
-            reason = Reason.GATE_CLOSED
+            reason = MissReason.GATE_CLOSED
         if reason is None and (entry is None or not grants):
-            reason = Reason.MISS if entry is None else Reason.NO_GRANT
+            reason = MissReason.MISS if entry is None else MissReason.NO_GRANT
         return Explanation(
             path=path,
             now=now,

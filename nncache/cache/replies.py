@@ -11,7 +11,7 @@ MAX_FIELD_BYTES: Final = 4_096  # of one such set; larger ones are not shared
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class StoredReply:
     """A reply of the NameNode, replayed byte for byte (guarantee Verbatim).
 
     `headers` are the end-to-end header fields in the NameNode's order, without `Date`, `Expires`, `Set-Cookie` and the
@@ -40,26 +40,28 @@ class SharedReplies:
     __slots__ = ("_kinds", "bytes")
 
     def __init__(self) -> None:
-        self._kinds: dict[tuple[int, tuple[tuple[bytes, bytes], ...]], Reply] = {}  # each without a body
+        self._kinds: dict[
+            tuple[int, tuple[tuple[bytes, bytes], ...]], StoredReply
+        ] = {}  # each without a body
         self.bytes = 0
 
-    def share(self, reply: Reply, *, without_body: bool) -> tuple[Reply, Shared]:
+    def share(self, reply: StoredReply, *, without_body: bool) -> tuple[StoredReply, Shared]:
         """Return the reply, made of shared objects where possible, and which part of it is shared.
 
         `without_body`: the body is not kept, since it is rendered for each request.
         """
         kind = self._kinds.get((reply.status, reply.headers)) or self._new_kind(reply)
         if kind is None:
-            return (Reply(reply.status, reply.headers, b"") if without_body else reply), Shared.NOTHING
+            return (StoredReply(reply.status, reply.headers, b"") if without_body else reply), Shared.NOTHING
         if without_body:
             return kind, Shared.ALL
-        return Reply(reply.status, kind.headers, reply.body), Shared.HEADERS
+        return StoredReply(reply.status, kind.headers, reply.body), Shared.HEADERS
 
-    def _new_kind(self, reply: Reply) -> Reply | None:
+    def _new_kind(self, reply: StoredReply) -> StoredReply | None:
         size = headers_bytes(reply)
         if len(self._kinds) >= MAX_KINDS or size > MAX_FIELD_BYTES:
             return None
-        kind = self._kinds[reply.status, reply.headers] = Reply(reply.status, reply.headers, b"")
+        kind = self._kinds[reply.status, reply.headers] = StoredReply(reply.status, reply.headers, b"")
         self.bytes += REPLY_BYTES + size
         return kind
 
@@ -74,12 +76,12 @@ class SharedReplies:
         assert self.bytes == sum(REPLY_BYTES + headers_bytes(reply) for reply in self._kinds.values())
 
 
-def headers_bytes(reply: Reply) -> int:
+def headers_bytes(reply: StoredReply) -> int:
     """Return the memory of a reply's header fields in bytes."""
     return sum(FIELD_BYTES + blob_bytes(name) + blob_bytes(value) for name, value in reply.headers)
 
 
-def reply_bytes(reply: Reply, shared: Shared) -> int:
+def reply_bytes(reply: StoredReply, shared: Shared) -> int:
     """Return the memory in bytes that a reply takes for one entry alone."""
     match shared:
         case Shared.ALL:

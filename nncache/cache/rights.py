@@ -12,7 +12,7 @@ from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Denied, Unauthenticated
 from nncache.cache.entries import Directory, Entry, EntryKind, Grant, Ticket
 from nncache.cache.settings import CacheSettings
-from nncache.cache.store import Store
+from nncache.cache.store import CacheStore
 
 MAX_ENDED: Final = 4_096
 """Number of callers whose end of rights is recorded: it matters only while a question is on its way."""
@@ -26,7 +26,7 @@ class Rights:
     Invariant P2: a question that was sent before its caller's rights ended proves no right.
     """
 
-    def __init__(self, settings: CacheSettings, store: Store) -> None:
+    def __init__(self, settings: CacheSettings, store: CacheStore) -> None:
         self._ttl_s = settings.grant_ttl_s
         self._is_per_path = settings.grants == "per_path"
         self._store = store

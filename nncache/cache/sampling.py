@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from nncache.cache.entries import Entry
-from nncache.cache.store import Store
+from nncache.cache.store import CacheStore
 from nncache.hadoop.paths import ROOT
 
 PROBES: Final = 2_000
@@ -12,7 +12,7 @@ PROBES: Final = 2_000
 
 
 def sample(
-    store: Store,
+    store: CacheStore,
     *,
     limit: int,
     is_wanted: Callable[[str], bool],
@@ -35,6 +35,6 @@ def sample(
     return tuple(found)
 
 
-def _path_of(store: Store, entry: Entry) -> str | None:
+def _path_of(store: CacheStore, entry: Entry) -> str | None:
     above = store.tree.path_of(entry.directory)
     return None if above is None else above.rstrip(ROOT) + ROOT + entry.name

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
-from nncache.cache.decisions import Conclusion, Reason
+from nncache.cache.decisions import Conclusion, MissReason
 
 
 @dataclass(slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class CacheStats:
     covered_txid: int = -1  # last transaction known to be applied; -1 before
     joins: int = 0
     waits: int = 0
-    decisions: Counter[Reason] = field(default_factory=Counter)  # lookups that went to the NameNode
+    decisions: Counter[MissReason] = field(default_factory=Counter)  # lookups that went to the NameNode
     conclusions: Counter[Conclusion] = field(default_factory=Counter)  # what became of fetched replies
     changes: int = 0
     forgotten: int = 0

@@ -6,13 +6,13 @@ from itertools import islice
 
 from cachetools import LRUCache
 
-from nncache.cache.clock_eviction import Caller, Ring
+from nncache.cache.clock_eviction import Caller, ClockEviction
 from nncache.cache.entries import Directory, Entry, EntryKind, Grant, Hit, Ticket
-from nncache.cache.replies import Reply, SharedReplies
+from nncache.cache.replies import SharedReplies, StoredReply
 from nncache.cache.sizes import text_bytes
 from nncache.cache.stats import CacheStats
 from nncache.cache.tree import Tree, components
-from nncache.cache.watches import Watches
+from nncache.cache.watches import PathWatches
 from nncache.hadoop.paths import ROOT, depth, name, parent
 
 RECENT_CHANGES = 20
@@ -38,7 +38,7 @@ def _forgotten_bytes(forgotten: Forgotten) -> int:
     return _FORGOTTEN_OVERHEAD + text_bytes(forgotten.path)
 
 
-class Store:
+class CacheStore:
     """Entries, grants and tickets in a tree, bounded in bytes and number.
 
     Invariants:
@@ -52,13 +52,13 @@ class Store:
     def __init__(self, *, max_bytes: int, max_items: int) -> None:
         self._max_bytes = max_bytes
         self._max_items = max_items
-        self._ring: Ring[Entry | Grant | Hit] = Ring()
+        self._ring: ClockEviction[Entry | Grant | Hit] = ClockEviction()
         self._replies = SharedReplies()
         self.tickets_taken = 0
         self._ticket_bytes = 0
         self._bereft: list[Entry] = []  # let go of, while hits of theirs are still held
         self.tree = Tree()
-        self.watches = Watches()  # touched by what is forgotten
+        self.watches = PathWatches()  # touched by what is forgotten
         self.forget_epoch = 0
         self.counters = CacheStats()
         self.hits_evicted = 0  # of those that were held for repeated requests
@@ -119,7 +119,7 @@ class Store:
     # -- keeping -------------------------------------------------------------------------------------
 
     def keep_entry(
-        self, ticket: Ticket, reply: Reply, *, kind: EntryKind, replied_at: float, since_txid: int
+        self, ticket: Ticket, reply: StoredReply, *, kind: EntryKind, replied_at: float, since_txid: int
     ) -> Entry:
         """Store the reply to the ticket's question; its path must have no entry yet."""
         shared_reply, shared = self._replies.share(reply, without_body=kind is EntryKind.MISSING)
@@ -344,7 +344,7 @@ class Store:
         self._replies.check()
         stack = [self.tree.root, *self.tree.detached]
         entries = grants = 0
-        hits = sum(len(chain(entry)) for entry in self._bereft)
+        hits = sum(len(held_hits(entry)) for entry in self._bereft)
         while stack:
             directory = stack.pop()
             stack.extend(directory.children.values())
@@ -353,8 +353,8 @@ class Store:
             for entry in directory.entries.values():
                 assert entry in self._ring
                 assert entry.alive
-                assert all(hit in self._ring for hit in chain(entry))
-                hits += len(chain(entry))
+                assert all(hit in self._ring for hit in held_hits(entry))
+                hits += len(held_hits(entry))
                 entries += 1
             for table in (directory.grants, directory.status_grants):
                 for grant in table.values():
@@ -367,7 +367,7 @@ class Store:
         assert entries + grants + hits == len(self._ring)
 
 
-def chain(entry: Entry) -> list[Hit]:
+def held_hits(entry: Entry) -> list[Hit]:
     """Return the held hits of an entry; for tests."""
     hits = []
     hit = entry.hits

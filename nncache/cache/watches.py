@@ -25,7 +25,7 @@ from nncache.hadoop.change import (
 from nncache.hadoop.paths import ROOT, parent
 
 
-class Watch:
+class PathWatch:
     """A watch on one path."""
 
     __slots__ = ("_woken", "invalidations", "path")
@@ -43,7 +43,7 @@ class Watch:
             self._woken()
 
 
-class Watches:
+class PathWatches:
     """All watches, by path and in the order of the paths, in which a directory's descendants are neighbours.
 
     A path takes one place, whatever its depth.
@@ -53,23 +53,23 @@ class Watches:
     """
 
     def __init__(self) -> None:
-        self._at: dict[str, dict[Watch, None]] = {}
+        self._at: dict[str, dict[PathWatch, None]] = {}
         self._order: list[str] = []
 
     def __len__(self) -> int:
         """Return the number of watched paths."""
         return len(self._at)
 
-    def add(self, path: str, woken: Callable[[], None]) -> Watch:
+    def add(self, path: str, woken: Callable[[], None]) -> PathWatch:
         """Watch a canonical path until `remove`. Costs O(log n) comparisons, and moves up to n pointers."""
-        watch = Watch(path, woken)
+        watch = PathWatch(path, woken)
         if path not in self._at:
             self._at[path] = {}
             insort(self._order, path)
         self._at[path][watch] = None
         return watch
 
-    def remove(self, watch: Watch) -> None:
+    def remove(self, watch: PathWatch) -> None:
         """End a watch."""
         here = self._at[watch.path]
         del here[watch]

@@ -6,7 +6,7 @@ Pure.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from nncache.checks.facts import Contact, Facts, Trouble
+from nncache.checks.facts import CheckFacts, Contact, Trouble
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.server_kind import ServerKind
 from nncache.net.addresses import split_address
@@ -33,7 +33,7 @@ _WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1"})
 
 
-def addresses(facts: Facts) -> Iterator[Finding]:
+def addresses(facts: CheckFacts) -> Iterator[Finding]:
     """Judge each address: it resolves, a server answers, and the server is of the wanted kind."""
     names = facts.subject.names
     if exchange := _exchanged(facts):
@@ -44,7 +44,7 @@ def addresses(facts: Facts) -> Iterator[Finding]:
         yield from _list(facts, "zookeeper", facts.subject.asked_zookeeper.zookeeper)
 
 
-def _exchanged(facts: Facts) -> Finding | None:
+def _exchanged(facts: CheckFacts) -> Finding | None:
     """Return a finding if the two lists of NameNodes are swapped."""
     names, at = facts.subject.names, facts.subject.at
     if not all(facts.has_kind(each, ServerKind.HADOOP_RPC) for each in names.namenode_http):
@@ -60,7 +60,7 @@ def _exchanged(facts: Facts) -> Finding | None:
 
 
 def _list(
-    facts: Facts, key: str, listed: tuple[str, ...], *, is_exchanged: bool = False
+    facts: CheckFacts, key: str, listed: tuple[str, ...], *, is_exchanged: bool = False
 ) -> Iterator[Finding]:
     works = any(facts.has_kind(address, *_wanted(facts, key)) for address in listed)
     for address in listed:
@@ -71,17 +71,17 @@ def _list(
             yield _one(facts, key, contact, has_others=works)
 
 
-def _wanted(facts: Facts, key: str) -> frozenset[ServerKind]:
+def _wanted(facts: CheckFacts, key: str) -> frozenset[ServerKind]:
     """Return the kinds of servers that may answer at the addresses of this key."""
     return _SECURE_PORT if key == "zookeeper" and _is_secure(facts) else _WANTED[key]
 
 
-def _is_secure(facts: Facts) -> bool:
+def _is_secure(facts: CheckFacts) -> bool:
     settings = facts.subject.asked_zookeeper
     return settings is not None and settings.zookeeper_tls
 
 
-def _one(facts: Facts, key: str, contact: Contact, *, has_others: bool) -> Finding:
+def _one(facts: CheckFacts, key: str, contact: Contact, *, has_others: bool) -> Finding:
     """Judge one address; `has_others`: another address of the same list is right."""
     subject, address = facts.subject, contact.address
     is_https = key == "namenode_http" and subject.settings.namenode_tls.namenode_tls
@@ -103,7 +103,7 @@ def _one(facts: Facts, key: str, contact: Contact, *, has_others: bool) -> Findi
     return _of_kind(facts, key, contact, replace)
 
 
-def _of_kind(facts: Facts, key: str, contact: Contact, replace: str) -> Finding:
+def _of_kind(facts: CheckFacts, key: str, contact: Contact, replace: str) -> Finding:
     """Judge the kind of the server; `replace` is the remedy that names another server."""
     subject = facts.subject
     is_https = key == "namenode_http" and subject.settings.namenode_tls.namenode_tls
@@ -133,7 +133,7 @@ def _of_kind(facts: Facts, key: str, contact: Contact, replace: str) -> Finding:
     return failed(text, remedy)
 
 
-def _other_port(facts: Facts, address: str) -> str:
+def _other_port(facts: CheckFacts, address: str) -> str:
     """Return the remedy for a plain port of ZooKeeper where a secure one is wanted, or the other way round."""
     at = facts.subject.at
     if _is_secure(facts):

@@ -6,7 +6,7 @@ Pure. Source: hdfs-default.xml and core-default.xml of Hadoop 3.4.1 and 3.5.0.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from nncache.checks.facts import Facts
+from nncache.checks.facts import CheckFacts
 from nncache.checks.finding import Finding, ok, skipped, warning
 from nncache.hadoop.election_view import NameNode
 
@@ -20,7 +20,7 @@ FEW_TXIDS: Final = 100_000
 """A busy cluster writes as many within minutes, and a restart may take that long."""
 
 
-def retention(facts: Facts) -> Iterator[Finding]:
+def retention(facts: CheckFacts) -> Iterator[Finding]:
     """Judge how long edits remain readable."""
     if not facts.subject.reads_edits:
         yield skipped("a proxy that follows a publisher reads no edits")
@@ -44,7 +44,7 @@ def retention(facts: Facts) -> Iterator[Finding]:
             yield ok(text)
 
 
-def proxy_servers(facts: Facts) -> Iterator[Finding]:
+def proxy_servers(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether the NameNodes may trust the X-Forwarded-For of this host."""
     if facts.subject.command != "proxy":
         yield skipped("a publisher forwards no calls")
@@ -70,13 +70,13 @@ def proxy_servers(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def _known(facts: Facts) -> Iterator[tuple[NameNode, Mapping[str, str]]]:
+def _known(facts: CheckFacts) -> Iterator[tuple[NameNode, Mapping[str, str]]]:
     for each, found in facts.namenodes.items():
         if found.conf is not None:
             yield each, found.conf
 
 
-def _unknown(facts: Facts) -> Iterator[Finding]:
+def _unknown(facts: CheckFacts) -> Iterator[Finding]:
     """Yield a skipped check for each NameNode whose configuration is unknown."""
     if not facts.namenodes:
         yield skipped("no NameNode answers over HTTP")

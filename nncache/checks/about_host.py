@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nncache.admin.access import is_loopback
-from nncache.checks.facts import Facts
+from nncache.checks.facts import CheckFacts
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.kerberos.advice import is_about_kdc
 from nncache.hadoop.kerberos.principal import HOST
@@ -31,7 +31,7 @@ _PROXIES_STALENESS_S: Final = 3.0
 """The default of max_staleness_s."""
 
 
-def limits(facts: Facts) -> Iterator[Finding]:
+def limits(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether the limit of open files fits the connections."""
     if not isinstance(facts.subject.settings, SettingsOfProxy):
         yield skipped("a publisher has few connections")
@@ -46,7 +46,7 @@ def limits(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def listen(facts: Facts) -> Iterator[Finding]:
+def listen(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether the addresses on which the daemon listens are free."""
     subject = facts.subject
     for key, endpoint in subject.endpoints.items():
@@ -74,7 +74,7 @@ def listen(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def access(facts: Facts) -> Iterator[Finding]:
+def access(facts: CheckFacts) -> Iterator[Finding]:
     """Judge the token files of the admin port, the files of logs, and a class that is not part of nncache."""
     admin = facts.subject.settings.admin
     where = " and ".join(filter(None, (admin.admin_token_file, admin.admin_reader_token_file)))
@@ -98,7 +98,7 @@ def access(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _in_clear(facts: Facts) -> Iterator[Finding]:
+def _in_clear(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether the token crosses the network in the clear."""
     subject = facts.subject
     admin, at = subject.settings.admin, subject.endpoints["admin"]
@@ -115,7 +115,7 @@ def _in_clear(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def identity(facts: Facts) -> Iterator[Finding]:
+def identity(facts: CheckFacts) -> Iterator[Finding]:
     """Judge the service's own Kerberos identity: its settings, its ticket, and whether servers require one."""
     subject = facts.subject
     if facts.host.identity:
@@ -148,7 +148,7 @@ def identity(facts: Facts) -> Iterator[Finding]:
         yield failed(facts.host.services, f"correct {subject.at(key)}")
 
 
-def _how_to_log_in(facts: Facts) -> str:
+def _how_to_log_in(facts: CheckFacts) -> str:
     """Return the login command that must succeed on this host first, and the keys that may be wrong."""
     kerberos, at = facts.subject.kerberos, facts.subject.at
     if kerberos.ticket_cache:
@@ -160,7 +160,7 @@ def _how_to_log_in(facts: Facts) -> str:
     return f"correct {at('principal')}, or {at('keytab')}: {tried}"
 
 
-def _lacking_identity(facts: Facts) -> Iterator[str]:
+def _lacking_identity(facts: CheckFacts) -> Iterator[str]:
     """Yield the servers that require Kerberos, if this service has no identity."""
     for each, found in facts.namenodes.items():
         if facts.web_wants_kerberos(each):
@@ -169,7 +169,7 @@ def _lacking_identity(facts: Facts) -> Iterator[str]:
             yield f"{each.rpc} takes no SIMPLE authentication"
 
 
-def certificates(facts: Facts) -> Iterator[Finding]:
+def certificates(facts: CheckFacts) -> Iterator[Finding]:
     """Judge this daemon's server certificates."""
     if not facts.host.certificates:
         yield skipped("no certificate is given: this daemon serves plain HTTP")
@@ -187,7 +187,7 @@ def certificates(facts: Facts) -> Iterator[Finding]:
             yield ok(f"the certificate of {key} holds for {days:.0f} days")
 
 
-def staleness(facts: Facts) -> Iterator[Finding]:
+def staleness(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether the intervals let changes arrive within `max_staleness_s`."""
     settings, subject = facts.subject.settings, facts.subject
     if not isinstance(settings, SettingsOfProxy):

@@ -6,7 +6,7 @@ Pure.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from nncache.checks.facts import Facts, JournalNodeFound
+from nncache.checks.facts import CheckFacts, JournalNodeFound
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.namenode_web import PLAIN
 from nncache.invalidation.settings import AUTO, INOTIFY
@@ -18,7 +18,7 @@ LEAST_CACHE_BYTES: Final = 16 * 1024 * 1024
 """200,000 small edits: a minute or more of a busy NameNode. The default up to Hadoop 3.3 is a sixteenth of this."""
 
 
-def journalnodes(facts: Facts) -> Iterator[Finding]:
+def journalnodes(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether a majority of the JournalNodes, and all, can be read, and the size of their caches."""
     subject = facts.subject
     if subject.journal(None, PLAIN) is None:
@@ -59,7 +59,7 @@ def _caches(journalnodes: Mapping[str, JournalNodeFound]) -> Iterator[Finding]:
             )
 
 
-def directory(facts: Facts) -> Iterator[Finding]:
+def directory(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether the directory of the NameNode on this host can be read."""
     subject = facts.subject
     if not subject.edits_dir:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from nncache.checks.facts import Facts, NameNodeFound, RootStatus
+from nncache.checks.facts import CheckFacts, NameNodeFound, RootStatus
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.election_view import HaState, NameNode
 from nncache.hadoop.kerberos.advice import is_about_kdc
@@ -21,7 +21,7 @@ _IDENTITY: Final = "of identity"
 _REDIRECTS: Final = frozenset({HTTPStatus.FOUND, HTTPStatus.SEE_OTHER, HTTPStatus.TEMPORARY_REDIRECT})
 
 
-def authentication(facts: Facts) -> Iterator[Finding]:
+def authentication(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether the web servers and the RPC servers accept the identity of this service."""
     asked = is_blamed = False
     for namenode in facts.subject.namenodes:
@@ -38,7 +38,7 @@ def authentication(facts: Facts) -> Iterator[Finding]:
         yield skipped(_IDENTITY if is_blamed else _NOT_ASKED)
 
 
-def _kerberized_web(facts: Facts, namenode: NameNode, found: NameNodeFound) -> Finding:
+def _kerberized_web(facts: CheckFacts, namenode: NameNode, found: NameNodeFound) -> Finding:
     """Judge a web server that should require Kerberos: otherwise it trusts any user name."""
     challenge = found.challenge.lower()
     if found.named_status == HTTPStatus.OK and not facts.subject.kerberos.fallback_to_simple_auth_allowed:
@@ -85,7 +85,7 @@ def _simple_web(namenode: NameNode, found: NameNodeFound, user: str) -> Finding:
             return failed(f"/jmx of {namenode.http} answers {status}", "see the log of that NameNode")
 
 
-def states(facts: Facts) -> Iterator[Finding]:
+def states(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether exactly one NameNode is active, and whether both lists have the same order."""
     seen = [(each, found.answer.state) for each, found in facts.namenodes.items() if found.answer is not None]
     at = facts.subject.at
@@ -110,14 +110,14 @@ def states(facts: Facts) -> Iterator[Finding]:
             yield failed(f"several NameNodes are active: {shown}", mixed if len(spaces) > 1 else fence)
 
 
-def _how_to_find_active(facts: Facts) -> str:
+def _how_to_find_active(facts: CheckFacts) -> str:
     if len(facts.subject.namenodes) > 1:
         return "make one active: hdfs haadmin -getAllServiceState shows them, hdfs haadmin -failover changes them"
     at = facts.subject.at
     return f"name all NameNodes of the nameservice in {at('namenode_http')} and {at('namenode_rpc')}, in the same order"
 
 
-def _order(facts: Facts) -> Finding | None:
+def _order(facts: CheckFacts) -> Finding | None:
     """Return a finding if a NameNode has different states over its two addresses."""
     both = [
         (each, found.answer.state, found.rpc_state)
@@ -142,7 +142,7 @@ def _order(facts: Facts) -> Finding | None:
     return failed(f"the lists are not in the same order: {shown}", remedy)
 
 
-def namespaces(facts: Facts) -> Iterator[Finding]:
+def namespaces(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether all addresses lead to the same namespace."""
     at, known = facts.subject.at, set()
     both = f"name in {at('namenode_http')} and {at('namenode_rpc')} both addresses of the same NameNode"
@@ -175,7 +175,7 @@ def namespaces(facts: Facts) -> Iterator[Finding]:
         yield skipped("no NameNode says which namespace it serves")
 
 
-def rpc(facts: Facts) -> Iterator[Finding]:
+def rpc(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether NameNodes answer at the RPC addresses."""
     for each in facts.subject.namenodes:
         found = facts.found(each)
@@ -193,13 +193,13 @@ def rpc(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def _is_of_login(facts: Facts, namenode: NameNode) -> bool:
+def _is_of_login(facts: CheckFacts, namenode: NameNode) -> bool:
     """Tell whether the identity is the reason for the lack of answers over RPC."""
     found = facts.found(namenode)
     return found.is_another or facts.rpc_wants_kerberos(namenode) or is_about_kdc(found.rpc_silence)
 
 
-def impersonation(facts: Facts) -> Iterator[Finding]:
+def impersonation(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether a proxy that authenticates its clients may impersonate them."""
     if not facts.subject.authenticates:
         yield skipped("the NameNodes authenticate the clients (no spnego_principal)")
@@ -223,7 +223,7 @@ def impersonation(facts: Facts) -> Iterator[Finding]:
         yield skipped("no NameNode says whether it lets this service act for others")
 
 
-def user(facts: Facts) -> Iterator[Finding]:
+def user(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether the NameNodes know the service's user: a user without groups is often a typing error."""
     name, asked = facts.subject.user, False
     if facts.subject.kerberos.has_identity:
@@ -243,7 +243,7 @@ def user(facts: Facts) -> Iterator[Finding]:
         yield skipped("no NameNode answers over RPC")
 
 
-def edits(facts: Facts) -> Iterator[Finding]:
+def edits(facts: CheckFacts) -> Iterator[Finding]:
     """Judge whether the service's user may read the edits (getEditsFromTxid), which only a superuser may."""
     if not facts.subject.reads_edits:
         yield skipped("a proxy that follows a publisher reads no edits, and needs no superuser")
@@ -273,7 +273,7 @@ def edits(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def jmx(facts: Facts) -> Iterator[Finding]:
+def jmx(facts: CheckFacts) -> Iterator[Finding]:
     """Judge the answers of /jmx. Report also whether callers without a name get one; nncache sends a name."""
     for each, found in facts.namenodes.items():
         if found.answer is None:
@@ -289,7 +289,7 @@ def jmx(facts: Facts) -> Iterator[Finding]:
         yield skipped(_NOT_ASKED)
 
 
-def _no_jmx(facts: Facts, namenode: NameNode, found: NameNodeFound) -> Finding:
+def _no_jmx(facts: CheckFacts, namenode: NameNode, found: NameNodeFound) -> Finding:
     if facts.web_wants_kerberos(namenode) or is_about_kdc(found.silence):
         return skipped(_IDENTITY)
     if not facts.has_kind(namenode.http, ServerKind.NAMENODE_HTTP):
@@ -300,7 +300,7 @@ def _no_jmx(facts: Facts, namenode: NameNode, found: NameNodeFound) -> Finding:
     )
 
 
-def clock(facts: Facts) -> Iterator[Finding]:
+def clock(facts: CheckFacts) -> Iterator[Finding]:
     """Report the difference of the clocks; nothing depends on it."""
     known = [
         (each, found.clock_ahead_s)
@@ -317,7 +317,7 @@ def clock(facts: Facts) -> Iterator[Finding]:
         yield skipped("no NameNode says what time it is (Date of an answer over HTTP)")
 
 
-def read(facts: Facts) -> Iterator[Finding]:
+def read(facts: CheckFacts) -> Iterator[Finding]:
     """Judge one read as the service's user at each active NameNode."""
     active = facts.active
     if not active:
@@ -341,7 +341,7 @@ def read(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def _asks_for_more(facts: Facts, found: RootStatus) -> bool:
+def _asks_for_more(facts: CheckFacts, found: RootStatus) -> bool:
     """Tell whether a proxy's refusal is only about the caller's identity, which other checks judge."""
     if found.status == HTTPStatus.UNAUTHORIZED:
         return any(map(facts.web_wants_kerberos, facts.namenodes))
@@ -349,7 +349,7 @@ def _asks_for_more(facts: Facts, found: RootStatus) -> bool:
     return is_refused and facts.subject.authenticates
 
 
-def through(facts: Facts) -> Iterator[Finding]:
+def through(facts: CheckFacts) -> Iterator[Finding]:
     """Judge one read through the proxy that is running at `listen`."""
     found, path = facts.through, facts.subject.mount
     if found is None:

@@ -5,7 +5,7 @@ Pure.
 
 from collections.abc import Iterator, Mapping
 
-from nncache.checks.facts import Facts
+from nncache.checks.facts import CheckFacts
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
 from nncache.hadoop.glob_syntax import pitfall
 from nncache.invalidation.filters.trust import by_distrust
@@ -13,7 +13,7 @@ from nncache.net.some_names import some_names
 from nncache.settings.commands import SettingsOfPublisher
 
 
-def globs(facts: Facts) -> Iterator[Finding]:
+def globs(facts: CheckFacts) -> Iterator[Finding]:
     """Judge the globs of a proxy that follows no publisher."""
     given, at = facts.subject.globs, facts.subject.at("glob")
     if given is None:
@@ -32,7 +32,7 @@ def globs(facts: Facts) -> Iterator[Finding]:
     )
 
 
-def filters(facts: Facts) -> Iterator[Finding]:
+def filters(facts: CheckFacts) -> Iterator[Finding]:
     """Judge the filters: for a publisher those in HDFS, for a proxy that follows one those in force."""
     if facts.subject.globs is not None:
         yield skipped("the globs say which paths are meant")
@@ -52,7 +52,7 @@ def filters(facts: Facts) -> Iterator[Finding]:
     yield from _all({each.name: each.path_glob for each in found.filters}, "in force")
 
 
-def _stored(facts: Facts, path: str) -> Iterator[Finding]:
+def _stored(facts: CheckFacts, path: str) -> Iterator[Finding]:
     stored = facts.stored
     if stored is None:
         yield skipped("no NameNode answers over HTTP")

@@ -9,9 +9,9 @@ from ipaddress import ip_address
 from typing import Final
 
 from nncache.checks.about_zookeeper import rights_of_strangers
-from nncache.checks.facts import Facts, RegistryFound
+from nncache.checks.facts import CheckFacts, RegistryFound
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
-from nncache.coordination.acl import CHANGES, Right
+from nncache.coordination.acl import CHANGES, ZnodePerms
 from nncache.hadoop.server_kind import ServerKind
 from nncache.net.some_names import some_names
 from nncache.registry.addresses import authorities_of, place_of
@@ -23,12 +23,12 @@ _OURS: Final = frozenset(
 
 
 def _if_asked(
-    judge: Callable[[Facts, RegistryFound], Iterator[Finding]],
-) -> Callable[[Facts], Iterator[Finding]]:
+    judge: Callable[[CheckFacts, RegistryFound], Iterator[Finding]],
+) -> Callable[[CheckFacts], Iterator[Finding]]:
     """Skip the check if the daemon does not register, or if no ZooKeeper answers."""
 
     @wraps(judge)
-    def judged(facts: Facts) -> Iterator[Finding]:
+    def judged(facts: CheckFacts) -> Iterator[Finding]:
         if not facts.subject.registers:
             yield skipped("this daemon does not register (registry)")
         elif facts.registry is None:
@@ -40,7 +40,7 @@ def _if_asked(
 
 
 @_if_asked
-def registry(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
+def registry(facts: CheckFacts, found: RegistryFound) -> Iterator[Finding]:
     """Judge whether the registry exists, and whether this daemon may write it and strangers may not."""
     root = facts.subject.settings.registry.registry_root
     if found.silence:
@@ -63,11 +63,13 @@ def registry(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
         yield ok(f"{root} can be read; {len(found.acls)} entries from there to this daemon's seen")
 
 
-def _wrong_acls(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
+def _wrong_acls(facts: CheckFacts, found: RegistryFound) -> Iterator[Finding]:
     settings, at = facts.subject.settings, facts.subject.at
     if not settings.registry.registry_secure:
         lowest = [*found.acls][-1]
-        may_write = settings.zookeeper.has_identity or rights_of_strangers(found.acls[lowest]) & Right.CREATE
+        may_write = (
+            settings.zookeeper.has_identity or rights_of_strangers(found.acls[lowest]) & ZnodePerms.CREATE
+        )
         if lowest != found.path and not may_write:
             yield failed(
                 f"the ACL of {lowest} lets no client make entries that has not logged in: this daemon cannot register",
@@ -90,7 +92,7 @@ def _wrong_acls(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
 
 
 @_if_asked
-def registered(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
+def registered(facts: CheckFacts, found: RegistryFound) -> Iterator[Finding]:
     """Judge the registered host of this daemon, and its entry."""
     yield from _host(facts, found)
     if found.silence:
@@ -101,7 +103,7 @@ def registered(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
         yield _entry(facts, found)
 
 
-def _host(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
+def _host(facts: CheckFacts, found: RegistryFound) -> Iterator[Finding]:
     at = facts.subject.at("registry_host")
     if not found.hosts:
         yield failed(
@@ -115,7 +117,7 @@ def _host(facts: Facts, found: RegistryFound) -> Iterator[Finding]:
         )
 
 
-def _entry(facts: Facts, found: RegistryFound) -> Finding:
+def _entry(facts: CheckFacts, found: RegistryFound) -> Finding:
     key, kind = (
         ("listen", ServerKind.PROXY)
         if facts.subject.command == "proxy"
@@ -157,7 +159,7 @@ def _spelled(at: str) -> str:
 
 
 @_if_asked
-def stale(_: Facts, found: RegistryFound) -> Iterator[Finding]:
+def stale(_: CheckFacts, found: RegistryFound) -> Iterator[Finding]:
     """Judge the entries of other daemons by the servers that answer there."""
     gone = [
         f"{path} ({contact.address}{_instead(contact.kind)})"

@@ -7,23 +7,23 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Final, TypeAlias
 
-from nncache.checks.facts import MOVES_S, Facts, ZooKeeperFound
+from nncache.checks.facts import MOVES_S, CheckFacts, ZooKeeperFound
 from nncache.checks.finding import Finding, failed, ok, skipped, warning
-from nncache.coordination.acl import CHANGES, Acl, Right
+from nncache.coordination.acl import CHANGES, Acl, ZnodePerms
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.net.some_names import some_names
 
 _SHOWN: Final = 5  # maximum number of znodes in a line
 
 
-_Judge: TypeAlias = Callable[[Facts, ZooKeeperSettings, ZooKeeperFound], Iterator[Finding]]
+_Judge: TypeAlias = Callable[[CheckFacts, ZooKeeperSettings, ZooKeeperFound], Iterator[Finding]]
 
 
-def _if_asked(judge: _Judge) -> Callable[[Facts], Iterator[Finding]]:
+def _if_asked(judge: _Judge) -> Callable[[CheckFacts], Iterator[Finding]]:
     """Skip the check if the daemon does not use ZooKeeper, or if no ZooKeeper answers."""
 
     @wraps(judge)
-    def judged(facts: Facts) -> Iterator[Finding]:
+    def judged(facts: CheckFacts) -> Iterator[Finding]:
         if (settings := facts.subject.zookeeper) is None:
             yield skipped("nothing goes through ZooKeeper (no zookeeper, or another channel)")
         elif facts.zookeeper is None:
@@ -35,7 +35,7 @@ def _if_asked(judge: _Judge) -> Callable[[Facts], Iterator[Finding]]:
 
 
 @_if_asked
-def session(facts: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
+def session(facts: CheckFacts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
     """Judge whether ZooKeeper grants a session and can be read."""
     if found.silence:
         yield failed(
@@ -49,7 +49,7 @@ def session(facts: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) ->
 
 
 @_if_asked
-def acls(_: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
+def acls(_: CheckFacts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
     """Judge whether unauthenticated clients can write or read, if this daemon authenticates."""
     if not settings.has_identity:
         yield skipped(
@@ -60,7 +60,7 @@ def acls(_: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterat
         yield skipped("no ACL could be read")
         return
     writable = [path for path, acl in found.acls.items() if rights_of_strangers(acl) & CHANGES]
-    readable = [path for path, acl in found.acls.items() if rights_of_strangers(acl) & Right.READ]
+    readable = [path for path, acl in found.acls.items() if rights_of_strangers(acl) & ZnodePerms.READ]
     if writable:
         yield failed(
             f"clients that have not logged in can change {some_names(writable, shown=_SHOWN)}: they can forge what is "
@@ -79,9 +79,9 @@ def acls(_: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterat
         )
 
 
-def rights_of_strangers(acl: Acl) -> Right:
+def rights_of_strangers(acl: Acl) -> ZnodePerms:
     """Return the rights of clients that ZooKeeper has not authenticated."""
-    rights = Right(0)
+    rights = ZnodePerms(0)
     for entry in acl:
         if not entry.is_known_identity:
             rights |= entry.rights
@@ -89,7 +89,7 @@ def rights_of_strangers(acl: Acl) -> Right:
 
 
 @_if_asked
-def nameservice(facts: Facts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
+def nameservice(facts: CheckFacts, settings: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
     """Judge whether the nameservice is published, and whether it is that of the NameNodes."""
     subject = facts.subject
     root, name = settings.zookeeper_root, subject.names.nameservice
@@ -118,7 +118,7 @@ def _elsewhere(found: ZooKeeperFound) -> str:
     return f"; there is {some_names(found.elsewhere, shown=_SHOWN)}" if found.elsewhere else ""
 
 
-def _other_nameservices(facts: Facts, text: str, others: tuple[str, ...]) -> Finding:
+def _other_nameservices(facts: CheckFacts, text: str, others: tuple[str, ...]) -> Finding:
     at = facts.subject.at("nameservice")
     shown = text + ", ".join(others)
     if facts.subject.command == "proxy":
@@ -129,7 +129,7 @@ def _other_nameservices(facts: Facts, text: str, others: tuple[str, ...]) -> Fin
     )
 
 
-def _same_namespace(facts: Facts, path: str, block_pool: str) -> Finding:
+def _same_namespace(facts: CheckFacts, path: str, block_pool: str) -> Finding:
     subject = facts.subject
     for each in facts.active:
         answer = facts.found(each).answer
@@ -149,7 +149,7 @@ def _same_namespace(facts: Facts, path: str, block_pool: str) -> Finding:
 
 
 @_if_asked
-def publisher(facts: Facts, _: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
+def publisher(facts: CheckFacts, _: ZooKeeperSettings, found: ZooKeeperFound) -> Iterator[Finding]:
     """Judge whether a publisher is running, and whether `.cache` makes progress."""
     if found.block_pool is None:
         yield skipped(
@@ -172,7 +172,7 @@ def publisher(facts: Facts, _: ZooKeeperSettings, found: ZooKeeperFound) -> Iter
         )
 
 
-def _moves(facts: Facts, found: ZooKeeperFound, who: str) -> Finding:
+def _moves(facts: CheckFacts, found: ZooKeeperFound, who: str) -> Finding:
     """Judge the progress of `.cache`. Without changes in HDFS it stays at the NameNode's last transaction."""
     journals = [answer.journal for each in facts.active if (answer := facts.found(each).answer) is not None]
     written = max((journal.last_txid for journal in journals if journal is not None), default=None)

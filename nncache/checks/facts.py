@@ -6,7 +6,7 @@ from enum import Enum
 from http import HTTPStatus
 from typing import Final
 
-from nncache.checks.subject import Subject
+from nncache.checks.subject import CheckSubject
 from nncache.coordination.acl import Acl
 from nncache.hadoop.doas_trial import Trial
 from nncache.hadoop.election_view import HaState, NameNode, ProbeReply
@@ -256,7 +256,7 @@ class JournalNodeFound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class CheckFacts:
     """All facts that the checks judge.
 
     Attributes:
@@ -272,7 +272,7 @@ class Facts:
         directory: why edits_dir cannot be read, "" if it can; None if it was not tried.
     """
 
-    subject: Subject
+    subject: CheckSubject
     contacts: Mapping[str, Contact] = field(default_factory=dict)
     namenodes: Mapping[NameNode, NameNodeFound] = field(default_factory=dict)
     zookeeper: ZooKeeperFound | None = None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Verdict(Enum):
+class CheckVerdict(Enum):
     """The verdict of a finding; its value is printed."""
 
     OK = "ok"
@@ -23,26 +23,26 @@ class Finding:
         remedy: the key and file, or the flag, to change, and the new value; "" if there is nothing to do.
     """
 
-    verdict: Verdict
+    verdict: CheckVerdict
     text: str
     remedy: str = ""
 
 
 def ok(text: str) -> Finding:
     """Return a finding without a fault."""
-    return Finding(Verdict.OK, text)
+    return Finding(CheckVerdict.OK, text)
 
 
 def warning(text: str, remedy: str) -> Finding:
     """Return a finding with which a daemon can work."""
-    return Finding(Verdict.WARNING, text, remedy)
+    return Finding(CheckVerdict.WARNING, text, remedy)
 
 
 def failed(text: str, remedy: str) -> Finding:
     """Return a finding that prevents a daemon's work."""
-    return Finding(Verdict.FAILED, text, remedy)
+    return Finding(CheckVerdict.FAILED, text, remedy)
 
 
 def skipped(because: str) -> Finding:
     """Return a finding for a check that was not made."""
-    return Finding(Verdict.SKIPPED, f"because {because}")
+    return Finding(CheckVerdict.SKIPPED, f"because {because}")

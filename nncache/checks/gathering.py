@@ -12,7 +12,7 @@ import aiohttp
 
 from nncache.checks.contacts import contact
 from nncache.checks.facts import (
-    Facts,
+    CheckFacts,
     HostFound,
     JournalNodeFound,
     NameNodeFound,
@@ -25,9 +25,9 @@ from nncache.checks.host_probe import look_at_host, on_disk
 from nncache.checks.journalnode_probe import ask_journalnode
 from nncache.checks.namenode_probe import ANSWER_S, ask_over_http, ask_over_rpc, read_status
 from nncache.checks.registry_probe import ask_registry
-from nncache.checks.subject import Subject
+from nncache.checks.subject import CheckSubject
 from nncache.checks.zookeeper_probe import ask_zookeeper
-from nncache.coordination.login import Login
+from nncache.coordination.login import ZooKeeperLogin
 from nncache.coordination.sasl import login_of
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.election_view import NameNode
@@ -61,7 +61,7 @@ _FoundT = TypeVar("_FoundT")
 _Clock = Callable[[], float]
 
 
-async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -> Facts:
+async def gather(subject: CheckSubject, clock: _Clock, tell: Callable[[str], None]) -> CheckFacts:
     """Return all facts; `tell` gets the current step, to show progress."""
     identity, login, trouble = await _identity(subject, clock)
     web, distrust = await _web(subject)
@@ -74,7 +74,7 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
             for each, how in _ways(subject, web).items()
         ]
     answers = [each.result() for each in asking]
-    facts = Facts(
+    facts = CheckFacts(
         subject=subject,
         host=replace(looking.result(), identity=trouble or distrust, login=logging_in.result()),
         contacts={each.address: each for each in answers if each is not None},
@@ -105,14 +105,14 @@ async def gather(subject: Subject, clock: _Clock, tell: Callable[[str], None]) -
     )
 
 
-def _ticket_left_s(subject: Subject, identity: KerberosIdentity | None, clock: _Clock) -> float | None:
+def _ticket_left_s(subject: CheckSubject, identity: KerberosIdentity | None, clock: _Clock) -> float | None:
     """Return the seconds until another program's ticket expires; None for a keytab, whose tickets are renewed here."""
     if identity is None or not subject.kerberos.ticket_cache or not identity.stats().ends_at:
         return None
     return identity.stats().ends_at - clock()
 
 
-async def _why_no_ticket(subject: Subject, identity: KerberosIdentity | None, trouble: str) -> str:
+async def _why_no_ticket(subject: CheckSubject, identity: KerberosIdentity | None, trouble: str) -> str:
     """Log in. Return the error; "" if the login succeeds or there is no identity."""
     if identity is None:
         return trouble if subject.kerberos.has_identity else ""
@@ -123,7 +123,9 @@ async def _why_no_ticket(subject: Subject, identity: KerberosIdentity | None, tr
     return ""
 
 
-async def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity | None, Login | None, str]:
+async def _identity(
+    subject: CheckSubject, clock: _Clock
+) -> tuple[KerberosIdentity | None, ZooKeeperLogin | None, str]:
     """Return the identity for NameNodes, the login for ZooKeeper, and the fault of either; "" without one."""
     identity: KerberosIdentity | None = None
     try:
@@ -135,7 +137,7 @@ async def _identity(subject: Subject, clock: _Clock) -> tuple[KerberosIdentity |
     return identity, login, ""
 
 
-async def _web(subject: Subject) -> tuple[NameNodeWeb, str]:
+async def _web(subject: CheckSubject) -> tuple[NameNodeWeb, str]:
     """Return the access to NameNodes' web servers, and the fault of their certificate authorities; "" without one."""
     try:
         return await on_disk("namenode_ca", partial(NameNodeWeb, subject.settings.namenode_tls)), ""
@@ -143,7 +145,7 @@ async def _web(subject: Subject) -> tuple[NameNodeWeb, str]:
         return NameNodeWeb(replace(subject.settings.namenode_tls, namenode_ca="")), str(error)
 
 
-def _ways(subject: Subject, web: NameNodeWeb) -> Mapping[str, NameNodeWeb]:
+def _ways(subject: CheckSubject, web: NameNodeWeb) -> Mapping[str, NameNodeWeb]:
     """Return the access to each server, by address."""
     return dict.fromkeys(subject.addresses, PLAIN) | dict.fromkeys(subject.names.namenode_http, web)
 
@@ -157,7 +159,7 @@ async def _in_time(found: Awaitable[_FoundT], otherwise: _FoundT, seconds: float
 
 
 async def _namenodes(
-    facts: Facts, identity: KerberosIdentity | None, web: NameNodeWeb, clock: _Clock
+    facts: CheckFacts, identity: KerberosIdentity | None, web: NameNodeWeb, clock: _Clock
 ) -> Mapping[NameNode, NameNodeFound]:
     if facts.lacks_login:
         return {}
@@ -180,7 +182,7 @@ async def _namenodes(
 
 
 async def _journalnodes(
-    facts: Facts, identity: KerberosIdentity | None, web: NameNodeWeb
+    facts: CheckFacts, identity: KerberosIdentity | None, web: NameNodeWeb
 ) -> Mapping[str, JournalNodeFound] | None:
     """Return the states of the JournalNodes; None if none is read, or no NameNode tells its namespace."""
     access = facts.subject.journal(identity, web)
@@ -203,7 +205,7 @@ async def _journalnodes(
     return dict(zip(addresses, await asyncio.gather(*asked), strict=True))
 
 
-async def _directory(facts: Facts) -> str | None:
+async def _directory(facts: CheckFacts) -> str | None:
     """Return why the NameNode's directory cannot be read; None if none is read, or no NameNode tells its namespace."""
     if not facts.subject.edits_dir or not facts.active:
         return None
@@ -215,7 +217,7 @@ async def _directory(facts: Facts) -> str | None:
 
 
 async def _namenode(
-    facts: Facts, namenode: NameNode, identity: KerberosIdentity | None, web: NameNodeWeb, clock: _Clock
+    facts: CheckFacts, namenode: NameNode, identity: KerberosIdentity | None, web: NameNodeWeb, clock: _Clock
 ) -> NameNodeFound:
     subject = facts.subject
     over_http = over_rpc = NameNodeFound()
@@ -246,7 +248,7 @@ async def _namenode(
     )
 
 
-async def _zookeeper(facts: Facts, login: Login | None, clock: _Clock) -> ZooKeeperFound | None:
+async def _zookeeper(facts: CheckFacts, login: ZooKeeperLogin | None, clock: _Clock) -> ZooKeeperFound | None:
     settings = facts.subject.zookeeper
     servers = _servers(facts, settings)
     if settings is None or not servers:
@@ -254,7 +256,7 @@ async def _zookeeper(facts: Facts, login: Login | None, clock: _Clock) -> ZooKee
     return await ask_zookeeper(settings, servers, facts.subject.names.nameservice, clock, login)
 
 
-async def _registry(facts: Facts, login: Login | None, clock: _Clock) -> RegistryFound | None:
+async def _registry(facts: CheckFacts, login: ZooKeeperLogin | None, clock: _Clock) -> RegistryFound | None:
     """Read the registry, if this daemon registers."""
     servers = _servers(facts, facts.subject.asked_zookeeper)
     if not facts.subject.registers or not servers:
@@ -262,7 +264,7 @@ async def _registry(facts: Facts, login: Login | None, clock: _Clock) -> Registr
     return await ask_registry(facts.subject, servers, clock, login)
 
 
-def _servers(facts: Facts, settings: ZooKeeperSettings | None) -> list[str]:
+def _servers(facts: CheckFacts, settings: ZooKeeperSettings | None) -> list[str]:
     """Return the ZooKeeper servers that answer; none if the login is impossible."""
     if (
         settings is None
@@ -274,7 +276,9 @@ def _servers(facts: Facts, settings: ZooKeeperSettings | None) -> list[str]:
     return [each for each in settings.zookeeper if facts.has_kind(each, kind)]
 
 
-async def _stored(facts: Facts, identity: KerberosIdentity | None, web: NameNodeWeb) -> StoredFound | None:
+async def _stored(
+    facts: CheckFacts, identity: KerberosIdentity | None, web: NameNodeWeb
+) -> StoredFound | None:
     """Read the filters in HDFS, if this is a publisher."""
     settings = facts.subject.settings
     reachable = [each for each in facts.subject.names.namenode_http if facts.has_kind(each, *_WEB)]
@@ -292,7 +296,7 @@ async def _stored(facts: Facts, identity: KerberosIdentity | None, web: NameNode
     return StoredFound(globs=globs, broken=stored.broken, untrusted=stored.untrusted)
 
 
-async def _through(facts: Facts, identity: KerberosIdentity | None) -> RootStatus | None:
+async def _through(facts: CheckFacts, identity: KerberosIdentity | None) -> RootStatus | None:
     """Read through the proxy that is running at `listen`, if there is one."""
     running, subject = facts.host.users.get("listen"), facts.subject
     if running is None or running.kind is not ServerKind.PROXY or facts.lacks_login:
@@ -315,7 +319,7 @@ async def _through(facts: Facts, identity: KerberosIdentity | None) -> RootStatu
         return read
 
 
-def _who_judges(subject: Subject) -> tuple[str, ...]:
+def _who_judges(subject: CheckSubject) -> tuple[str, ...]:
     """Return the hosts for whose HTTP/HOST principals the ticket that the proxy gets may be.
 
     They are the proxy's own names, if it authenticates. Otherwise it forwards the ticket to the active NameNode,

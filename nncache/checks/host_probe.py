@@ -12,7 +12,7 @@ from typing import TypeVar
 from nncache.admin.settings import access_of, admin_certificate
 from nncache.checks.contacts import STEP_S, admin_over_tls, contact, resolved
 from nncache.checks.facts import CertificateFound, HostFound
-from nncache.checks.subject import Subject
+from nncache.checks.subject import CheckSubject
 from nncache.clock import boottime, unix_time_of_boot
 from nncache.errors import StartError
 from nncache.hadoop.errors import KerberosError
@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - a server on all addresses is reached on loopback
 
 
-async def look_at_host(subject: Subject) -> HostFound:
+async def look_at_host(subject: CheckSubject) -> HostFound:
     """Return the facts about this host that concern the daemon."""
     settings = subject.settings
     bound = {key: await _bind(endpoint) for key, endpoint in subject.endpoints.items()}
@@ -65,7 +65,7 @@ async def look_at_host(subject: Subject) -> HostFound:
     )
 
 
-async def _certificates(subject: Subject) -> dict[str, CertificateFound]:
+async def _certificates(subject: CheckSubject) -> dict[str, CertificateFound]:
     settings = subject.settings
     loads: dict[str, Callable[[], ServerCertificate | None]] = {
         "admin_tls_certificate": lambda: admin_certificate(settings.admin)
@@ -85,7 +85,7 @@ async def _certificates(subject: Subject) -> dict[str, CertificateFound]:
     return found
 
 
-def _see_services(subject: Subject) -> None:
+def _see_services(subject: CheckSubject) -> None:
     """Raise SettingError if the proxy authenticates its clients and cannot accept their tickets."""
     settings = subject.settings
     if not isinstance(settings, SettingsOfProxy) or not settings.termination.is_on:
@@ -100,7 +100,7 @@ def _see_services(subject: Subject) -> None:
         raise SettingError("spnego_keytab", keytab, fault)
 
 
-async def _classes(subject: Subject) -> dict[str, str]:
+async def _classes(subject: CheckSubject) -> dict[str, str]:
     if subject.own_class is None:
         return {}
     key, value = subject.own_class

@@ -8,12 +8,12 @@ from typing import Final
 
 from nncache.checks.contacts import contact, resolved
 from nncache.checks.facts import Contact, RegistryFound
-from nncache.checks.subject import Subject
+from nncache.checks.subject import CheckSubject
 from nncache.checks.zookeeper_probe import CONNECT_S
 from nncache.coordination.acl import Acl
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
-from nncache.coordination.login import Login
-from nncache.coordination.session import Session
+from nncache.coordination.login import ZooKeeperLogin
+from nncache.coordination.session import KazooSession
 from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.endpoint import ListenAddress
 from nncache.registry import paths
@@ -36,11 +36,14 @@ MAX_OTHERS: Final = 50
 
 
 async def ask_registry(
-    subject: Subject, servers: Sequence[str], clock: Callable[[], float], login: Login | None = None
+    subject: CheckSubject,
+    servers: Sequence[str],
+    clock: Callable[[], float],
+    login: ZooKeeperLogin | None = None,
 ) -> RegistryFound:
     """Return the registry's entries, read from these servers of the ensemble."""
     settings = subject.settings
-    async with Session(
+    async with KazooSession(
         replace(settings.zookeeper, zookeeper=tuple(servers)), clock, log_name="check", login=login
     ) as session:
         found = await _own(subject)
@@ -69,7 +72,7 @@ async def look_at_registry(registry: Registry, found: RegistryFound, user: str) 
     )
 
 
-async def _own(subject: Subject) -> RegistryFound:
+async def _own(subject: CheckSubject) -> RegistryFound:
     """Return the path and the host under which a daemon registers."""
     at = subject.registers_at
     look = partial(reached_at, "", at.host)  # a name server may be asked

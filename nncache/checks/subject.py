@@ -17,7 +17,7 @@ from nncache.settings.commands import SettingsOfProxy, SettingsOfPublisher
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class CheckSubject:
     """The settings of one daemon.
 
     Attributes:

@@ -14,10 +14,10 @@ from nncache.checks import (
     about_registry,
     about_zookeeper,
 )
-from nncache.checks.facts import Facts
-from nncache.checks.finding import Finding, Verdict, skipped
+from nncache.checks.facts import CheckFacts
+from nncache.checks.finding import CheckVerdict, Finding, skipped
 
-Judge: TypeAlias = Callable[[Facts], Iterable[Finding]]
+Judge: TypeAlias = Callable[[CheckFacts], Iterable[Finding]]
 
 SETTINGS: Final = "settings"
 """The check before all others: without valid settings there is nothing to check."""
@@ -243,12 +243,12 @@ class CheckResult:
     namespace: str = ""
 
 
-def judged(facts: Facts, namespace: str = "") -> tuple[CheckResult, ...]:
+def judged(facts: CheckFacts, namespace: str = "") -> tuple[CheckResult, ...]:
     """Return the result of each check; `namespace` names the subject if there are several namespaces."""
     return tuple(CheckResult(check.name, _findings(check, facts), namespace) for check in CHECKS)
 
 
-def _findings(check: Check, facts: Facts) -> tuple[Finding, ...]:
+def _findings(check: Check, facts: CheckFacts) -> tuple[Finding, ...]:
     if check.needs_login and facts.lacks_login:
         return (skipped("of identity"),)
     return tuple(check.judge(facts))
@@ -256,5 +256,5 @@ def _findings(check: Check, facts: Facts) -> tuple[Finding, ...]:
 
 def exit_code(results: Iterable[CheckResult], *, strict: bool) -> int:
     """Return 1 if a finding failed (with `strict` also for a warning), else 0."""
-    bad = {Verdict.FAILED, Verdict.WARNING} if strict else {Verdict.FAILED}
+    bad = {CheckVerdict.FAILED, CheckVerdict.WARNING} if strict else {CheckVerdict.FAILED}
     return int(any(finding.verdict in bad for result in results for finding in result.findings))

@@ -9,12 +9,12 @@ from typing import Final
 from nncache.checks.facts import MOVES_S, ZooKeeperFound
 from nncache.coordination.acl import Acl
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
-from nncache.coordination.login import Login
-from nncache.coordination.session import Session
+from nncache.coordination.login import ZooKeeperLogin
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Znode, ZooKeeper
 from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
-from nncache.invalidation.channel.znodes import Znodes, is_filter_name, nameservices, parse_txid
+from nncache.invalidation.channel.znodes import ZnodePaths, is_filter_name, nameservices, parse_txid
 from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.publisher.identity import parse_identity
 
@@ -33,11 +33,11 @@ async def ask_zookeeper(
     servers: Sequence[str],
     nameservice: str,
     clock: Callable[[], float],
-    login: Login | None = None,
+    login: ZooKeeperLogin | None = None,
 ) -> ZooKeeperFound:
     """Return the contents of ZooKeeper, read from these servers of the ensemble."""
     reached = replace(settings, zookeeper=tuple(servers))
-    async with Session(reached, clock, log_name="check", login=login) as zookeeper:
+    async with KazooSession(reached, clock, log_name="check", login=login) as zookeeper:
         try:
             await zookeeper.wait_connected(CONNECT_S)
         except CoordinationError as error:
@@ -47,7 +47,7 @@ async def ask_zookeeper(
 
 async def read_tree(zookeeper: ZooKeeper, root: str, nameservice: str) -> ZooKeeperFound:
     """Return the contents below the root, as far as they may be read."""
-    znodes = Znodes(root, nameservice)
+    znodes = ZnodePaths(root, nameservice)
     found = ZooKeeperFound()
     try:
         if (await _got(zookeeper, root)) is None:
@@ -85,7 +85,7 @@ async def _elsewhere(zookeeper: ZooKeeper, root: str) -> tuple[str, ...]:
             continue
         with suppress(NoNodeError, NotAllowedError):
             names = nameservices(await zookeeper.children(other))[:MAX_LOOKED_AT]
-            read = await zookeeper.get_many([Znodes(other, name).cache for name in names])
+            read = await zookeeper.get_many([ZnodePaths(other, name).cache for name in names])
             found += [f"{other}/{name}" for name, znode in zip(names, read, strict=True) if znode is not None]
     return tuple(found)
 
@@ -97,7 +97,9 @@ async def _got(zookeeper: ZooKeeper, path: str) -> Znode | None:
         return None
 
 
-async def _acls(zookeeper: ZooKeeper, znodes: Znodes, filters: Sequence[PublishedFilter]) -> dict[str, Acl]:
+async def _acls(
+    zookeeper: ZooKeeper, znodes: ZnodePaths, filters: Sequence[PublishedFilter]
+) -> dict[str, Acl]:
     """Return the readable ACLs of the znodes that all filters share, and of the first filters."""
     names = [each.name for each in filters[:MAX_FILTERS]]
     shared = (znodes.root, znodes.namespace, znodes.publisher, znodes.filters, znodes.cache)
@@ -126,7 +128,7 @@ async def _moves(zookeeper: ZooKeeper, path: str) -> bool:
 
 
 async def _filters(
-    zookeeper: ZooKeeper, znodes: Znodes
+    zookeeper: ZooKeeper, znodes: ZnodePaths
 ) -> tuple[tuple[PublishedFilter, ...], dict[str, str]]:
     names = sorted(name for name in await zookeeper.children(znodes.filters) if is_filter_name(name))
     filters, bad = [], {}

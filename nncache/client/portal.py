@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from nncache.clock import boottime
 from nncache.coordination.sasl import login_of
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.errors import ConfigurationError
 from nncache.hadoop.kerberos.identity import identity_of
@@ -38,7 +38,7 @@ def settings_of(form: Form[SettingsT], config: Path | str | None, settings: dict
     return load_settings(form, None if config is None else Path(config), given)
 
 
-def session_of(zookeeper: ZooKeeperSettings, kerberos: KerberosSettings, *, log_name: str) -> Session:
+def session_of(zookeeper: ZooKeeperSettings, kerberos: KerberosSettings, *, log_name: str) -> KazooSession:
     """Return a ZooKeeper session that is not entered yet.
 
     Raises:
@@ -48,10 +48,10 @@ def session_of(zookeeper: ZooKeeperSettings, kerberos: KerberosSettings, *, log_
         login = login_of(zookeeper, identity_of(kerberos, boottime))
     except SettingError as error:
         raise ConfigurationError(str(error)) from error
-    return Session(zookeeper, boottime, log_name=log_name, login=login)
+    return KazooSession(zookeeper, boottime, log_name=log_name, login=login)
 
 
-class Portal:
+class BlockingPortal:
     """An event loop in its own thread, which runs coroutines for blocking callers."""
 
     def __init__(self, name: str) -> None:
@@ -87,10 +87,10 @@ class Entered(Generic[_T]):
     """
 
     def __init__(self, name: str, context: AbstractAsyncContextManager[_T]) -> None:
-        self._portal = Portal(name)
+        self._portal = BlockingPortal(name)
         self._context = context
 
-    def __enter__(self) -> tuple[Portal, _T]:
+    def __enter__(self) -> tuple[BlockingPortal, _T]:
         try:
             return self._portal, self._portal.wait_for(_begun(self._context))
         except BaseException:

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from nncache.client.portal import Entered, Portal, session_of, settings_of
+from nncache.client.portal import BlockingPortal, Entered, session_of, settings_of
 from nncache.clock import boottime
 from nncache.coordination.errors import ConnectionLostError
 from nncache.registry.endpoint_query import EndpointQuery
@@ -84,7 +84,7 @@ class BlockingRegistry:
     Each method blocks until the operation is done, and raises the errors that `Registry` documents.
     """
 
-    def __init__(self, registry: Registry, portal: Portal) -> None:
+    def __init__(self, registry: Registry, portal: BlockingPortal) -> None:
         self._registry = registry
         self._portal = portal
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from nncache.client.portal import Entered, Portal, session_of, settings_of
+from nncache.client.portal import BlockingPortal, Entered, session_of, settings_of
 from nncache.clock import boottime
 from nncache.hadoop.events import EventBatch
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.errors import ChannelOutageError, MissingEventsError
 from nncache.invalidation.subscriber.events import FilterModified, ReceivedEvents
 from nncache.invalidation.subscriber.subscription import Subscription
@@ -77,7 +77,7 @@ async def subscribed(
     async with session_of(zookeeper, settings.kerberos, log_name=f"events of {filter_name}") as session:
         yield Subscription(
             session,
-            Znodes(zookeeper.zookeeper_root, settings.nameservice.nameservice),
+            ZnodePaths(zookeeper.zookeeper_root, settings.nameservice.nameservice),
             filter_name,
             boottime,
             None if resume is None else resume.txid,
@@ -112,7 +112,7 @@ class FilterEvents(Iterator[EventBatch | FilterModified], AsyncIterator[EventBat
         self._subscription: Subscription | None = None
         self._close = AsyncExitStack()
         self._blocks = ExitStack()  # for callers without an event loop
-        self._portal: Portal | None = None  # set while a blocking caller is in the block
+        self._portal: BlockingPortal | None = None  # set while a blocking caller is in the block
 
     @property
     def position(self) -> EventsPosition | None:

@@ -120,7 +120,7 @@ def advise(  # noqa: PLR0913 - one for each option
         if library not in _LIBRARIES:
             raise
         raise StartError(f"nncache advise needs {library}: pip install '.[advisor]' in the checkout") from exc
-    order = command.Order(
+    order = command.AdviseOptions(
         inputs=inputs,
         out=out,
         master=master,

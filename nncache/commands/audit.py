@@ -15,7 +15,7 @@ import click
 
 from nncache.auditing.audit_judge import AUDIT_OUTCOMES, AuditOutcome
 from nncache.commands.admin_client import AdminPort, admin_port_of
-from nncache.commands.audit_questions import AuditReport, Questions, StatusReply, paced
+from nncache.commands.audit_questions import AuditQuestions, AuditReport, StatusReply, paced
 from nncache.commands.explain import target_of
 from nncache.commands.options import given, with_json, with_settings
 from nncache.errors import AdminError, ConfigurationError, NotAuditedError
@@ -94,7 +94,7 @@ def audit(
     except AdminError as error:
         raise NotAuditedError(str(error)) from error
     bound_s = status["gate"]["max_staleness_s"]
-    questions = Questions(
+    questions = AuditQuestions(
         HttpSides(admin, proxy, settings.caller.user), max_staleness_s=bound_s, pause=time.sleep
     )
 

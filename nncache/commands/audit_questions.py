@@ -74,7 +74,7 @@ class AuditReport:
         return 0 if self.compared and not self.outcomes[AuditOutcome.UNPROVEN] else 2
 
 
-class Questions:
+class AuditQuestions:
     """Asks about one path after the other."""
 
     def __init__(self, sides: Sides, *, max_staleness_s: float, pause: Callable[[float], None]) -> None:

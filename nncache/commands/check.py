@@ -16,10 +16,10 @@ import click
 import uvloop
 from rich.console import Console
 
-from nncache.checks.facts import Facts
-from nncache.checks.finding import Verdict, failed, ok, warning
+from nncache.checks.facts import CheckFacts
+from nncache.checks.finding import CheckVerdict, failed, ok, warning
 from nncache.checks.gathering import gather
-from nncache.checks.subject import Subject
+from nncache.checks.subject import CheckSubject
 from nncache.checks.table import SETTINGS, CheckResult, exit_code, judged
 from nncache.clock import boottime
 from nncache.commands.options import given, with_json, with_settings
@@ -29,7 +29,7 @@ from nncache.logs import one_line
 from nncache.settings.clear_secrets import unread
 from nncache.settings.commands import KEYS, PROXY, PUBLISHER
 from nncache.settings.federation import fill_proxy
-from nncache.settings.forms import Filled, Form
+from nncache.settings.forms import FilledForm, Form
 
 _EPILOG = (
     "Exit codes: 0, nothing failed; 1, something failed (with --strict, or a warning); 2, an option, a key or a value "
@@ -85,7 +85,7 @@ def _run(
         )
         with _waiting() as tell:
             for name, each in filled.items():
-                subject = Subject(each.settings, each.places, mounts.get(name, ROOT))
+                subject = CheckSubject(each.settings, each.places, mounts.get(name, ROOT))
                 results += judged(_gathered(subject, tell), name)
         code = exit_code(results, strict=strict)
     if as_json:
@@ -99,7 +99,7 @@ def _run(
 
 def _filled(
     form: Form[Any], config: Path | None, flags: dict[str, object]
-) -> tuple[Mapping[str, Filled[Any]], Mapping[str, str]]:
+) -> tuple[Mapping[str, FilledForm[Any]], Mapping[str, str]]:
     """Return settings and first mount points by namespace. A single namespace has the name "" and no mount point.
 
     Raises:
@@ -112,7 +112,7 @@ def _filled(
     return filled, {name: point for point, name in reversed(tuple(points.items()))}
 
 
-def _gathered(subject: Subject, tell: Callable[[str], None]) -> Facts:
+def _gathered(subject: CheckSubject, tell: Callable[[str], None]) -> CheckFacts:
     """Return the facts that the probes find."""
     log = logging.getLogger("nncache")
     level = log.level
@@ -135,15 +135,15 @@ def _waiting() -> Iterator[Callable[[str], None]]:
         yield lambda text: status.update(f"checking {text}")
 
 
-_COLOURS: Final[Mapping[Verdict, str]] = {
-    Verdict.OK: "green",
-    Verdict.WARNING: "yellow",
-    Verdict.FAILED: "red",
-    Verdict.SKIPPED: "bright_black",
+_COLOURS: Final[Mapping[CheckVerdict, str]] = {
+    CheckVerdict.OK: "green",
+    CheckVerdict.WARNING: "yellow",
+    CheckVerdict.FAILED: "red",
+    CheckVerdict.SKIPPED: "bright_black",
 }
 
 
-def lines(results: Iterable[CheckResult]) -> Iterator[tuple[Verdict, str]]:
+def lines(results: Iterable[CheckResult]) -> Iterator[tuple[CheckVerdict, str]]:
     """Yield the verdict of each line, and the rest of the line."""
     for result in results:
         namespace = f"[{result.namespace}] " if result.namespace else ""
@@ -155,7 +155,9 @@ def lines(results: Iterable[CheckResult]) -> Iterator[tuple[Verdict, str]]:
 def summary(results: Sequence[CheckResult], seconds: float) -> str:
     """Return the last line: the number of findings by verdict, and the duration."""
     counted = Counter(finding.verdict for result in results for finding in result.findings)
-    return ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in Verdict) + f" in {seconds:.1f} s"
+    return (
+        ", ".join(f"{counted[verdict]} {verdict.value}" for verdict in CheckVerdict) + f" in {seconds:.1f} s"
+    )
 
 
 def report_as_json(results: Sequence[CheckResult], exit_code: int) -> str:

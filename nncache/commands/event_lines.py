@@ -8,7 +8,7 @@ from typing import Final
 
 from nncache.hadoop.event_json import encode_event
 from nncache.hadoop.events import Event
-from nncache.invalidation.subscriber.events import FilterModified, Position
+from nncache.invalidation.subscriber.events import FilterModified, SubscriptionStart
 from nncache.logs import one_line
 
 _TXID_WIDTH: Final = 10
@@ -17,7 +17,7 @@ _NAMES: Final = ("path", "srcPath", "dstPath")
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class EventItem:
     """An event of a matching transaction."""
 
     txid: int
@@ -25,7 +25,7 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class GapItem:
     """Events are missing, of transactions `first_txid` to `last_txid` if these are known."""
 
     reason: str
@@ -34,13 +34,13 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Away:
+class OutageItem:
     """An outage: no events are known until ZooKeeper or the publisher is back."""
 
     reason: str
 
 
-WatchItem = Position | Happened | Missing | Away | FilterModified
+WatchItem = SubscriptionStart | EventItem | GapItem | OutageItem | FilterModified
 """A Position means that the events after it follow."""
 
 
@@ -54,7 +54,7 @@ def text_line(filter_name: str, item: WatchItem, now: datetime) -> str:
 
 def _text(filter_name: str, item: WatchItem) -> str:
     match item:
-        case Position(txid):
+        case SubscriptionStart(txid):
             return f"-- following {filter_name} after transaction {txid}"
         case FilterModified(txid, glob_before, owner_before, glob, owner):
             parts = (
@@ -66,11 +66,11 @@ def _text(filter_name: str, item: WatchItem) -> str:
                 if before != after
             )
             return f"-- {filter_name} was modified after transaction {txid}: {'; '.join(parts)}"
-        case Missing(reason):
+        case GapItem(reason):
             return f"-- gap: {reason}"
-        case Away(reason):
+        case OutageItem(reason):
             return f"-- outage: {reason}"
-        case Happened(txid, event):
+        case EventItem(txid, event):
             fields = encode_event(event)
             paths = " -> ".join(str(fields[name]) for name in _NAMES if name in fields)
             return f"{txid:>{_TXID_WIDTH}} {fields['type']!s:<{_TYPE_WIDTH}} {paths}{_rest(fields)}"
@@ -86,7 +86,7 @@ def json_line(filter_name: str, item: WatchItem) -> str:
 
 def _fields(item: WatchItem) -> Mapping[str, object]:
     match item:
-        case Position(txid):
+        case SubscriptionStart(txid):
             return {"after": txid}
         case FilterModified(txid, glob_before, owner_before, glob, owner):
             return {
@@ -94,12 +94,12 @@ def _fields(item: WatchItem) -> Mapping[str, object]:
                 "before": {"pathGlob": glob_before, "owner": owner_before},
                 "now": {"pathGlob": glob, "owner": owner},
             }
-        case Missing(reason, first_txid, last_txid):
+        case GapItem(reason, first_txid, last_txid):
             known = {"firstTxid": first_txid, "lastTxid": last_txid}
             return {"gap": reason, **{key: txid for key, txid in known.items() if txid is not None}}
-        case Away(reason):
+        case OutageItem(reason):
             return {"outage": reason}
-        case Happened(txid, event):
+        case EventItem(txid, event):
             return {"txid": txid, **encode_event(event)}
 
 

@@ -17,9 +17,9 @@ from rich.live import Live
 from nncache.commands import explain as of_explain
 from nncache.commands import purge as of_purge
 from nncache.commands.fleet_client import (
-    Answer,
     Fleet,
-    Member,
+    FleetMember,
+    MemberAnswer,
     ask_once,
     registered_proxies,
     require_all,
@@ -152,7 +152,9 @@ def _settings(config: Path | None, flags: dict[str, object]) -> SettingsOfFleet:
     return load_settings(FLEET, config, given(flags))
 
 
-def _print_each(found: Sequence[tuple[Answer, Sequence[str] | None]], done: str, *, as_json: bool) -> None:
+def _print_each(
+    found: Sequence[tuple[MemberAnswer, Sequence[str] | None]], done: str, *, as_json: bool
+) -> None:
     if as_json:
         _print_json(found)
     else:
@@ -162,22 +164,22 @@ def _print_each(found: Sequence[tuple[Answer, Sequence[str] | None]], done: str,
     require_all([each for each, _ in found], done)
 
 
-def _print_json(found: Iterable[tuple[Answer, object]]) -> None:
+def _print_json(found: Iterable[tuple[MemberAnswer, object]]) -> None:
     click.echo(answers_as_json([each for each, _ in found]))
 
 
-def _ready(answer: Answer) -> Answer:
+def _ready(answer: MemberAnswer) -> MemberAnswer:
     """Return the answer, or a failure if the proxy is not ready."""
     if answer.document is None or answer.document["is_ready"]:
         return answer
-    return Answer(answer.name, None, f"not ready: {answer.document['reason']}")
+    return MemberAnswer(answer.name, None, f"not ready: {answer.document['reason']}")
 
 
-async def follow(fleet: Fleet, members: Sequence[Member], rows: int, console: Console) -> None:
+async def follow(fleet: Fleet, members: Sequence[FleetMember], rows: int, console: Console) -> None:
     """Show all proxies, refreshed each second, until cancelled. Each has its own task: a slow one delays no other."""
-    latest = {member.name: Answer(member.name, None, "not asked yet") for member in members}
+    latest = {member.name: MemberAnswer(member.name, None, "not asked yet") for member in members}
 
-    async def keep_asking(member: Member) -> None:
+    async def keep_asking(member: FleetMember) -> None:
         while True:
             latest[member.name] = await fleet.ask(member, "/status")
             await asyncio.sleep(EVERY_S)

@@ -48,7 +48,7 @@ _ShownT = TypeVar("_ShownT")
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class FleetMember:
     """A registered proxy: its name, the URL of its admin port without a path, and why it cannot be asked."""
 
     name: str
@@ -57,7 +57,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class MemberAnswer:
     """The answer of a proxy: its JSON document, or None and the reason."""
 
     name: str
@@ -65,7 +65,7 @@ class Answer:
     why: str = ""
 
 
-def registered_proxies(settings: SettingsOfFleet) -> tuple[Member, ...]:
+def registered_proxies(settings: SettingsOfFleet) -> tuple[FleetMember, ...]:
     """Return the proxies that are registered now, at least one.
 
     Raises:
@@ -73,7 +73,7 @@ def registered_proxies(settings: SettingsOfFleet) -> tuple[Member, ...]:
         RegistryNotReadError: ZooKeeper does not answer, or the registry refuses.
         ConfigurationError: the login at ZooKeeper cannot be set up.
     """
-    found: list[Member] = []
+    found: list[FleetMember] = []
 
     async def work(registry: Registry) -> None:
         found.extend(await read_members(registry))
@@ -89,7 +89,7 @@ def registered_proxies(settings: SettingsOfFleet) -> tuple[Member, ...]:
     return tuple(found)
 
 
-async def read_members(registry: Registry) -> tuple[Member, ...]:
+async def read_members(registry: Registry) -> tuple[FleetMember, ...]:
     """Return the registered proxies. They include unreadable entries, which may be proxies."""
     session: Any = registry.zookeeper
     await session.sync(registry.root)  # else a server that lags behind could omit one
@@ -100,7 +100,7 @@ async def read_members(registry: Registry) -> tuple[Member, ...]:
         return ()
     found = [_member(entry) for entry in reading.entries if entry.record.attributes.get(KIND) == PROXY]
     found += (
-        Member(name, "", f"its entry in the registry cannot be read: {each.why}")
+        FleetMember(name, "", f"its entry in the registry cannot be read: {each.why}")
         for each in reading.unreadable
         if not (name := _name_of(each.path)).startswith(f"{PUBLISHER}-")
     )
@@ -111,13 +111,13 @@ def _name_of(path: str) -> str:
     return path.removeprefix(f"{PLACE}/")
 
 
-def _member(entry: RegistryEntry) -> Member:
+def _member(entry: RegistryEntry) -> FleetMember:
     name = _name_of(entry.path)
     endpoint = entry.record.internal_endpoint(ADMIN_API)
     place = place_of(endpoint.addresses[0]) if endpoint is not None and endpoint.addresses else None
     if place is None or place.scheme not in {"http", _TLS}:
-        return Member(name, "", f"its entry in the registry has no URL of {ADMIN_API}")
-    return Member(name, f"{place.scheme}://{place.authority}{place.path.removesuffix('/')}")
+        return FleetMember(name, "", f"its entry in the registry has no URL of {ADMIN_API}")
+    return FleetMember(name, f"{place.scheme}://{place.authority}{place.path.removesuffix('/')}")
 
 
 class Fleet:
@@ -151,12 +151,14 @@ class Fleet:
     async def __aexit__(self, *_: object) -> None:
         await self._http.close()
 
-    async def ask(self, member: Member, target: str, method: Literal["GET", "POST"] = "GET") -> Answer:
+    async def ask(
+        self, member: FleetMember, target: str, method: Literal["GET", "POST"] = "GET"
+    ) -> MemberAnswer:
         """Return the answer of one proxy."""
         if member.fault:
-            return Answer(member.name, None, member.fault)
+            return MemberAnswer(member.name, None, member.fault)
         if self._token and not member.admin.startswith(f"{_TLS}:"):
-            return Answer(
+            return MemberAnswer(
                 member.name,
                 None,
                 f"{member.admin} is plain HTTP, over which no token is sent: give it an admin_tls_certificate",
@@ -170,16 +172,16 @@ class Fleet:
                 async for chunk in reply.content.iter_any():
                     body += chunk
                     if len(body) > MAX_ANSWER_BYTES:
-                        return Answer(member.name, None, f"answered more than {MAX_ANSWER_BYTES} bytes")
-            return Answer(member.name, answer_of(member.admin, reply.status, bytes(body)))
+                        return MemberAnswer(member.name, None, f"answered more than {MAX_ANSWER_BYTES} bytes")
+            return MemberAnswer(member.name, answer_of(member.admin, reply.status, bytes(body)))
         except (aiohttp.ClientError, OSError, ValueError) as error:  # TimeoutError is an OSError
-            return Answer(member.name, None, self._why(error))
+            return MemberAnswer(member.name, None, self._why(error))
         except AdminError as error:
-            return Answer(member.name, None, str(error))
+            return MemberAnswer(member.name, None, str(error))
 
     async def ask_all(
-        self, members: Sequence[Member], target: str, method: Literal["GET", "POST"] = "GET"
-    ) -> list[Answer]:
+        self, members: Sequence[FleetMember], target: str, method: Literal["GET", "POST"] = "GET"
+    ) -> list[MemberAnswer]:
         """Return the answers of these proxies, in their order."""
         return await at_once(lambda member: self.ask(member, target, method), members, AT_ONCE)
 
@@ -196,10 +198,10 @@ class Fleet:
 
 def ask_once(
     settings: SettingsOfFleet, within_s: float, target: str, method: Literal["GET", "POST"] = "GET"
-) -> list[Answer]:
+) -> list[MemberAnswer]:
     """Return the answers of all registered proxies. Raises as `registered_proxies` and `Fleet`."""
 
-    async def asked() -> list[Answer]:
+    async def asked() -> list[MemberAnswer]:
         async with fleet:
             return await fleet.ask_all(members, target, method)
 
@@ -208,20 +210,20 @@ def ask_once(
 
 
 def shown(
-    answers: Sequence[Answer], show: Callable[[dict[str, Any]], _ShownT]
-) -> list[tuple[Answer, _ShownT | None]]:
+    answers: Sequence[MemberAnswer], show: Callable[[dict[str, Any]], _ShownT]
+) -> list[tuple[MemberAnswer, _ShownT | None]]:
     """Return each answer with the result of `show` for its document. A document of another form is a failure."""
-    found: list[tuple[Answer, _ShownT | None]] = []
+    found: list[tuple[MemberAnswer, _ShownT | None]] = []
     for each in answers:
         try:
             found.append((each, None if each.document is None else show(each.document)))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             why = f"its answer is not a proxy's: {type(error).__name__}: {error}"
-            found.append((Answer(each.name, None, why), None))
+            found.append((MemberAnswer(each.name, None, why), None))
     return found
 
 
-def require_all(answers: Iterable[Answer], done: str) -> None:
+def require_all(answers: Iterable[MemberAnswer], done: str) -> None:
     """Check that all proxies have answered; `done` names the request in the error, such as "purged:".
 
     Raises:

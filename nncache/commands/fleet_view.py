@@ -9,14 +9,14 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from nncache.commands.fleet_client import Answer
+from nncache.commands.fleet_client import MemberAnswer
 from nncache.commands.top import columns, hottest_table, misses_table, percent, text
 
 KINDS: Final = {"paths": "path", "callers": "caller", "addresses": "address"}
 """The kinds of hottest names, with the heading of each."""
 
 
-def answers_as_json(answers: Sequence[Answer]) -> str:
+def answers_as_json(answers: Sequence[MemberAnswer]) -> str:
     """Return the unchanged documents by the name of the proxy, and the reason of each failure."""
     return json.dumps(
         {
@@ -28,7 +28,7 @@ def answers_as_json(answers: Sequence[Answer]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class TopFigures:
     """The figures of a proxy in `nncache fleet top`."""
 
     is_ready: bool
@@ -43,13 +43,13 @@ class Seen:
     misses: Mapping[tuple[str, str], tuple[float, int]]  # requests a second and in all, by reason and meaning
 
 
-def seen(document: Mapping[str, Any]) -> Seen:
+def seen(document: Mapping[str, Any]) -> TopFigures:
     """Return the figures in a proxy's /status. A document of another form raises ValueError, KeyError and the like."""
     if document["daemon"] != "proxy":
         raise ValueError(f"it is a {document['daemon']}'s")
     minute = document["saved"]["last_minute"]
     requests_per_s = float(minute["requests_per_s"])
-    return Seen(
+    return TopFigures(
         is_ready=bool(document["is_ready"]),
         version=str(document["version"]),
         gate=str(document["gate"]["state"]),
@@ -81,7 +81,7 @@ def status_row(document: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def screen(found: Sequence[tuple[Answer, Seen | None]], rows: int) -> Group:
+def screen(found: Sequence[tuple[MemberAnswer, TopFigures | None]], rows: int) -> Group:
     """Return the screen for all proxies together."""
     answered = [one for _, one in found if one is not None]
     per_s, from_memory_per_s = (
@@ -123,7 +123,7 @@ def summed(parts: Iterable[Mapping[str, float]]) -> Counter[str]:
     return total
 
 
-def _misses(answered: Iterable[Seen]) -> list[dict[str, Any]]:
+def _misses(answered: Iterable[TopFigures]) -> list[dict[str, Any]]:
     total: dict[tuple[str, str], tuple[float, int]] = {}
     for one in answered:
         for key, (per_s, requests) in one.misses.items():
@@ -136,7 +136,7 @@ def _misses(answered: Iterable[Seen]) -> list[dict[str, Any]]:
     ]
 
 
-def _proxies(found: Iterable[tuple[Answer, Seen | None]]) -> Table:
+def _proxies(found: Iterable[tuple[MemberAnswer, TopFigures | None]]) -> Table:
     table = columns("requests/s", "from memory", "failed", "lag", "proxy")
     for each, one in found:
         if one is None:

@@ -12,15 +12,15 @@ import click
 from nncache.errors import ConfigurationError
 from nncache.settings import clear_secrets
 from nncache.settings.forms import Form
-from nncache.settings.keys import ENVIRONMENT, Key, Kind, keys_of
+from nncache.settings.keys import ENVIRONMENT, SettingKey, SettingKind, keys_of
 
 
-def option_of(key: Key) -> "SettingOption":
+def option_of(key: SettingKey) -> "SettingOption":
     """Return the option of one setting. If it is not given, its value is None (or empty), never the default."""
     match key.kind:
-        case Kind.SWITCH:
+        case SettingKind.SWITCH:
             return SettingOption([f"{key.flag}/--no-{key.flag[2:]}"], default=None, help=_help(key))
-        case Kind.LIST:
+        case SettingKind.LIST:
             return SettingOption([key.flag], multiple=True, metavar=key.metavar, help=_help(key))
         case _:
             return SettingOption([key.flag], metavar=key.metavar, help=_help(key))
@@ -92,7 +92,7 @@ def with_form(form: Form[Any], essential: Collection[str]) -> Callable[[click.Co
     return add
 
 
-def _help(key: Key) -> str:
+def _help(key: SettingKey) -> str:
     return f"{key.help}  [default: {key.default_text or 'empty'}]"
 
 
@@ -104,7 +104,7 @@ def given(parameters: dict[str, object]) -> dict[str, object]:
 with_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def with_settings(keys: Iterable[Key]) -> Callable[[click.Command], click.Command]:
+def with_settings(keys: Iterable[SettingKey]) -> Callable[[click.Command], click.Command]:
     """Return a decorator that adds one option per key, and `--config` for the file, to a click command."""
 
     def add(command: click.Command) -> click.Command:

@@ -38,7 +38,7 @@ _OK: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ListedDaemon:
     """A registered daemon.
 
     Attributes:
@@ -79,7 +79,7 @@ def proxies(*, as_json: bool, config: Path | None, **flags: object) -> None:
     with_registry(settings, work)
 
 
-def lines(found: list[Found], *, as_json: bool) -> list[str]:
+def lines(found: list[ListedDaemon], *, as_json: bool) -> list[str]:
     """Return a line for each daemon, or one line of JSON for all."""
     if as_json:
         return [json.dumps([asdict(each) for each in found])]
@@ -95,9 +95,9 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-async def _found(http: aiohttp.ClientSession, entry: RegistryEntry) -> Found:
+async def _found(http: aiohttp.ClientSession, entry: RegistryEntry) -> ListedDaemon:
     admin = _uris(entry.record.internal_endpoint(ADMIN_API))
-    return Found(
+    return ListedDaemon(
         name=paths.name_of(entry.path),
         kind=entry.record.attributes.get(KIND, ""),
         state=await _state(http, admin[0]) if admin else SILENT,

@@ -11,7 +11,7 @@ import click
 import uvloop
 
 from nncache.client.subscribing import EventsPosition, subscribed
-from nncache.commands.event_lines import Away, Happened, Missing, WatchItem, json_line, text_line
+from nncache.commands.event_lines import EventItem, GapItem, OutageItem, WatchItem, json_line, text_line
 from nncache.commands.options import given, with_settings
 from nncache.errors import WatchError
 from nncache.invalidation.errors import (
@@ -22,7 +22,12 @@ from nncache.invalidation.errors import (
     PublisherAwayError,
     UnknownFilterError,
 )
-from nncache.invalidation.subscriber.events import FilterModified, Position, ReceivedEvents, SubscriptionItem
+from nncache.invalidation.subscriber.events import (
+    FilterModified,
+    ReceivedEvents,
+    SubscriptionItem,
+    SubscriptionStart,
+)
 from nncache.invalidation.subscriber.subscription import Subscription
 from nncache.logs import show_errors
 from nncache.settings.commands import WATCH, load_settings
@@ -97,7 +102,7 @@ class Telling:
                     raise WatchError(f"{exc}: is --zookeeper right?") from exc
                 self._say_away(str(exc))
             except MissingEventsError as exc:
-                self._tell(Missing(str(exc), exc.first_txid, exc.last_txid))
+                self._tell(GapItem(str(exc), exc.first_txid, exc.last_txid))
                 self._outage, self._begun_after = "", -1
             except (UnknownFilterError, NotPermittedError) as exc:
                 raise WatchError(str(exc)) from exc
@@ -110,7 +115,7 @@ class Telling:
 
     def _take(self, item: SubscriptionItem) -> None:
         match item:
-            case Position(txid):
+            case SubscriptionStart(txid):
                 self._has_begun = True
                 if txid != self._begun_after or self._outage:
                     self._tell(item)
@@ -122,7 +127,7 @@ class Telling:
                 self._outage = ""
                 for batch in batches:
                     for event in batch.events:
-                        self._tell(Happened(batch.txid, event))
+                        self._tell(EventItem(batch.txid, event))
                         self._begun_after = -1
             case _:
                 assert_never(item)
@@ -130,4 +135,4 @@ class Telling:
     def _say_away(self, reason: str) -> None:
         if reason != self._outage:
             self._outage = reason
-            self._tell(Away(reason))
+            self._tell(OutageItem(reason))

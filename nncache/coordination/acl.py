@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 ZOOKEEPER_BYTES_OF_AN_ENTRY: Final = 12  # permissions, and the lengths of scheme and id
 
 
-class Right(enum.IntFlag):
+class ZnodePerms(enum.IntFlag):
     """Permissions of an ACL entry, with ZooKeeper's own numbers."""
 
     READ = 1
@@ -22,26 +22,26 @@ class Right(enum.IntFlag):
     ADMIN = 16
 
 
-ALL: Final = Right.READ | Right.WRITE | Right.CREATE | Right.DELETE | Right.ADMIN
-CHANGES: Final = ALL & ~Right.READ
+ALL: Final = ZnodePerms.READ | ZnodePerms.WRITE | ZnodePerms.CREATE | ZnodePerms.DELETE | ZnodePerms.ADMIN
+CHANGES: Final = ALL & ~ZnodePerms.READ
 """All permissions except READ."""
 
-_LETTERS: Final[Mapping[str, Right]] = {
-    "c": Right.CREATE,
-    "d": Right.DELETE,
-    "r": Right.READ,
-    "w": Right.WRITE,
-    "a": Right.ADMIN,
+_LETTERS: Final[Mapping[str, ZnodePerms]] = {
+    "c": ZnodePerms.CREATE,
+    "d": ZnodePerms.DELETE,
+    "r": ZnodePerms.READ,
+    "w": ZnodePerms.WRITE,
+    "a": ZnodePerms.ADMIN,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class AclEntry:
+class ZnodeAclEntry:
     """The permissions of one identity on a znode; they do not apply to the znode's children."""
 
     scheme: str  # `sasl`, `x509`, `digest`, `ip`, `world`; `auth` on creation: all the creator's identities
     id: str  # within the scheme, such as `alice@EXAMPLE.COM`
-    rights: Right  # CREATE and DELETE concern the znode's children
+    rights: ZnodePerms  # CREATE and DELETE concern the znode's children
 
     def __str__(self) -> str:
         letters = "".join(letter for letter, right in _LETTERS.items() if right in self.rights)
@@ -53,16 +53,16 @@ class AclEntry:
         return self.scheme not in {"world", "ip"}
 
 
-Acl: TypeAlias = tuple[AclEntry, ...]
+Acl: TypeAlias = tuple[ZnodeAclEntry, ...]
 
-OPEN: Final[Acl] = (AclEntry("world", "anyone", ALL),)
+OPEN_ACL: Final[Acl] = (ZnodeAclEntry("world", "anyone", ALL),)
 """Every client has all permissions."""
 
-OF_ITS_MAKER: Final[Acl] = (AclEntry("auth", "", ALL),)
+CREATOR_ALL_ACL: Final[Acl] = (ZnodeAclEntry("auth", "", ALL),)
 """All permissions for the creator alone; ZooKeeper refuses this ACL to a client that it has not authenticated."""
 
 
-def parse_acl_entry(text: str) -> AclEntry:
+def parse_acl_entry(text: str) -> ZnodeAclEntry:
     """Parse one entry. Raises ValueError if it is invalid; the message says what is allowed."""
     scheme, _, rest = text.partition(":")
     id_, _, letters = rest.rpartition(":")
@@ -71,13 +71,13 @@ def parse_acl_entry(text: str) -> AclEntry:
             "must be scheme:id:permissions with the permissions c, d, r, w and a, such as "
             "sasl:nncache-proxy@EXAMPLE.COM:r"
         )
-    rights = Right(0)
+    rights = ZnodePerms(0)
     for letter in letters:
         rights |= _LETTERS[letter]
-    return AclEntry(scheme, id_, rights)
+    return ZnodeAclEntry(scheme, id_, rights)
 
 
-def shown(acl: Iterable[AclEntry]) -> str:
+def shown(acl: Iterable[ZnodeAclEntry]) -> str:
     """Return an ACL as text for people."""
     return ", ".join(map(str, acl)) or "no one"
 
@@ -87,21 +87,21 @@ def is_same(one: Acl, other: Acl) -> bool:
     return _merged(one) == _merged(other)
 
 
-def merged(acl: Iterable[AclEntry]) -> Acl:
+def merged(acl: Iterable[ZnodeAclEntry]) -> Acl:
     """Return an equivalent ACL with one entry per identity."""
-    return tuple(AclEntry(scheme, id_, rights) for (scheme, id_), rights in _merged(acl).items())
+    return tuple(ZnodeAclEntry(scheme, id_, rights) for (scheme, id_), rights in _merged(acl).items())
 
 
-def size_bytes(acl: Iterable[AclEntry]) -> int:
+def size_bytes(acl: Iterable[ZnodeAclEntry]) -> int:
     """Return the size of an ACL in a request."""
     return sum(
         len(entry.scheme.encode()) + len(entry.id.encode()) + ZOOKEEPER_BYTES_OF_AN_ENTRY for entry in acl
     )
 
 
-def _merged(acl: Iterable[AclEntry]) -> dict[tuple[str, str], Right]:
-    found: dict[tuple[str, str], Right] = {}
+def _merged(acl: Iterable[ZnodeAclEntry]) -> dict[tuple[str, str], ZnodePerms]:
+    found: dict[tuple[str, str], ZnodePerms] = {}
     for entry in acl:
         identity = (entry.scheme, entry.id)
-        found[identity] = found.get(identity, Right(0)) | entry.rights
+        found[identity] = found.get(identity, ZnodePerms(0)) | entry.rights
     return found

@@ -11,19 +11,19 @@ from typing import Final, assert_never
 
 from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.kazoo_client import (
-    Attempted,
-    Client,
-    ClientEvent,
     ClientId,
-    Closed,
-    Connected,
-    Distrusted,
-    Ended,
-    Expired,
+    KazooAttempted,
+    KazooClosed,
+    KazooConnected,
+    KazooEnded,
+    KazooEvent,
+    KazooExpired,
+    KazooSuspended,
     LoginFailed,
-    Suspended,
+    StartedKazoo,
+    TlsFailed,
 )
-from nncache.coordination.login import Login
+from nncache.coordination.login import ZooKeeperLogin
 from nncache.coordination.session_expiry import SessionExpiry
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.tls import tls_of
@@ -56,7 +56,7 @@ class ZooKeeperConnection:
         *,
         log_name: str,
         on_connected: Callable[[], None],
-        login: Login | None = None,
+        login: ZooKeeperLogin | None = None,
     ) -> None:
         """Prepare the connection; with a `login`, each client logs in.
 
@@ -76,8 +76,8 @@ class ZooKeeperConnection:
         self._tls = tls_of(settings)
         self._distrust: set[str] = set()  # TLS failures that were logged since the last connection
         self._login_failure = ""  # of the last login; "" if it did not fail
-        self._client: Client | None = None  # the one in use
-        self._leaving: set[Client] = set()  # other clients, until they are closed
+        self._client: StartedKazoo | None = None  # the one in use
+        self._leaving: set[StartedKazoo] = set()  # other clients, until they are closed
         self._client_id: ClientId | None = None  # of the current session
         self._orphan: ClientId | None = None  # a session that was given up and is not closed yet
         self._connected = asyncio.Event()
@@ -124,7 +124,7 @@ class ZooKeeperConnection:
         except TimeoutError:
             _log.warning("%scould not close the session with %s in time", self._label, self.name)
 
-    def client(self) -> Client:
+    def client(self) -> StartedKazoo:
         """Return the connected client. Raises ConnectionLostError if there is no connection."""
         if self._client is None or not self.is_connected:
             raise ConnectionLostError(self.complaint)
@@ -139,44 +139,46 @@ class ZooKeeperConnection:
         """Wait for a connection."""
         await self._connected.wait()
 
-    def _hear(self, client: Client, event: ClientEvent) -> None:
+    def _hear(self, client: StartedKazoo, event: KazooEvent) -> None:
         if client is not self._client:
             self._hear_leaving(client, event)
             return
         now = self._clock()
         match event:
-            case Connected(client_id):
+            case KazooConnected(client_id):
                 self._take(client_id, now)
-            case Suspended():
+            case KazooSuspended():
                 _log.warning("%slost the connection to %s", self._label, self.name)
                 self._lose(now, "the connection was lost")
-            case Expired():
+            case KazooExpired():
                 _log.warning("%s%s has ended session %s", self._label, self.name, self._shown_session())
                 self._lose(now, "the session has expired")
                 self._end_session()
-            case Attempted(failure) | Distrusted(failure):
-                self._attempted(failure, now, is_distrusted=isinstance(event, Distrusted))
+            case KazooAttempted(failure) | TlsFailed(failure):
+                self._attempted(failure, now, is_distrusted=isinstance(event, TlsFailed))
             case LoginFailed(why):
                 self._refused(why)
-            case Ended():
+            case KazooEnded():
                 if self.is_connected:
                     _log.warning("%slost the connection to %s: %s", self._label, self.name, self._failure)
                 elif self._login is not None and not self._login_failure:
                     self._refused(self._failure)  # the server requires SASL (enforce.auth.schemes)
                 self._lose(now, self._failure)
                 self._replace_at = now + (_LOGIN_AGAIN_S if self._login_failure else _RESTART_S)
-            case Closed():
+            case KazooClosed():
                 pass
             case _:
                 assert_never(event)
 
-    def _hear_leaving(self, client: Client, event: ClientEvent) -> None:
+    def _hear_leaving(self, client: StartedKazoo, event: KazooEvent) -> None:
         match event:
-            case Connected() | Ended():  # it can be closed now; this is a new session if the orphan was gone
+            case (
+                KazooConnected() | KazooEnded()
+            ):  # it can be closed now; this is a new session if the orphan was gone
                 client.retire()
-            case Closed():
+            case KazooClosed():
                 self._leaving.discard(client)
-            case Suspended() | Expired() | Attempted() | Distrusted() | LoginFailed():
+            case KazooSuspended() | KazooExpired() | KazooAttempted() | TlsFailed() | LoginFailed():
                 pass
             case _:
                 assert_never(event)
@@ -289,8 +291,8 @@ class ZooKeeperConnection:
             )
         self._failure = failure
 
-    def _new_client(self, resume: ClientId | None = None) -> Client:
-        return Client(
+    def _new_client(self, resume: ClientId | None = None) -> StartedKazoo:
+        return StartedKazoo(
             self._hosts, self.timeout_s, self._hear, resume=resume, login=self._login, tls=self._tls
         )
 

@@ -14,12 +14,12 @@ from typing import Final, assert_never
 from nncache.coordination.errors import BadVersionError, NodeExistsError, NoNodeError, NotEmptyError
 from nncache.coordination.zookeeper import (
     ANY_VERSION,
-    Check,
-    Create,
-    Delete,
-    Operation,
-    SetData,
+    CheckOp,
+    CreateOp,
+    DeleteOp,
+    SetDataOp,
     Znode,
+    ZnodeOp,
     sequential_name,
 )
 
@@ -93,7 +93,7 @@ class EmbeddedZnodes:
             raise NoNodeError(path)
         return tuple(self._children[path])
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Carry out a transaction."""
         draft = _Draft()
         for operation in operations:
@@ -126,16 +126,16 @@ class EmbeddedZnodes:
             children_zxid=max(node.children_zxid, node.created_zxid),
         )
 
-    def _carry_out(self, operation: Operation, draft: _Draft) -> None:
+    def _carry_out(self, operation: ZnodeOp, draft: _Draft) -> None:
         path = operation.path
         node = self._drafted(path, draft)
         match operation:
-            case Create():
+            case CreateOp():
                 self._create(operation, draft)
-            case SetData(_, data, version):
+            case SetDataOp(_, data, version):
                 node = _expected(path, node, version)
                 draft.nodes[path] = replace(node, data=data, version=node.version + 1)
-            case Delete(_, version):
+            case DeleteOp(_, version):
                 _expected(path, node, version)
                 if self._has_children(path, draft):
                     raise NotEmptyError(path)
@@ -144,12 +144,12 @@ class EmbeddedZnodes:
                 parent = self._drafted(_parent(path), draft)
                 if parent is not None:
                     draft.nodes[_parent(path)] = replace(parent, children_zxid=self._zxid + 1)
-            case Check(_, version):
+            case CheckOp(_, version):
                 _expected(path, node, version)
             case _:
                 assert_never(operation)
 
-    def _create(self, operation: Create, draft: _Draft) -> None:
+    def _create(self, operation: CreateOp, draft: _Draft) -> None:
         path = operation.path
         if operation.ephemeral:
             raise ValueError(f"{path}: an embedded store has no sessions, hence nothing ephemeral")

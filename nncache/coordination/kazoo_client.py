@@ -25,7 +25,7 @@ from kazoo.protocol.states import KazooState, KeeperState
 from kazoo.retry import KazooRetry
 
 from nncache.coordination.errors import ConnectionLostError
-from nncache.coordination.login import Attempt, Login
+from nncache.coordination.login import Attempt, ZooKeeperLogin
 from nncache.coordination.loop_handler import LoopHandler
 from nncache.coordination.tls import ZooKeeperTls
 
@@ -49,31 +49,31 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
+class KazooConnected:
     """There is a connection with a session, a new one or the previous one."""
 
     client_id: ClientId
 
 
 @dataclass(frozen=True, slots=True)
-class Suspended:
+class KazooSuspended:
     """The connection is lost; kazoo tries to resume the session."""
 
 
 @dataclass(frozen=True, slots=True)
-class Expired:
+class KazooExpired:
     """A server has reported the session as expired; kazoo requests a new one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Attempted:
+class KazooAttempted:
     """A connection attempt has ended."""
 
     failure: str  # empty: a server was reached
 
 
 @dataclass(frozen=True, slots=True)
-class Distrusted:
+class TlsFailed:
     """A server was reached, and TLS with it has failed."""
 
     why: str  # begins with the server's address
@@ -87,21 +87,28 @@ class LoginFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class KazooEnded:
     """kazoo has stopped on its own, or failed; this client cannot be used any more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class KazooClosed:
     """The client was retired, and all its resources are released."""
 
 
-ClientEvent: TypeAlias = (
-    Connected | Suspended | Expired | Attempted | Distrusted | LoginFailed | Ended | Closed
+KazooEvent: TypeAlias = (
+    KazooConnected
+    | KazooSuspended
+    | KazooExpired
+    | KazooAttempted
+    | TlsFailed
+    | LoginFailed
+    | KazooEnded
+    | KazooClosed
 )
 
 
-class Client:
+class StartedKazoo:
     """A started KazooClient.
 
     Invariants:
@@ -114,10 +121,10 @@ class Client:
         self,
         hosts: str,
         timeout_s: float,
-        on_event: Callable[["Client", ClientEvent], None],
+        on_event: Callable[["StartedKazoo", KazooEvent], None],
         *,
         resume: ClientId | None = None,
-        login: Login | None = None,
+        login: ZooKeeperLogin | None = None,
         tls: ZooKeeperTls | None = None,
     ) -> None:
         """Start a client on the running loop; with a `login`, it is connected once the server has accepted the login.
@@ -129,10 +136,10 @@ class Client:
         self._on_event = on_event
         self._handler = LoopHandler(
             self._loop,
-            on_attempt=lambda failure: self._tell(Attempted(failure)),
-            on_thread_ended=lambda: self._tell(Ended()),
+            on_attempt=lambda failure: self._tell(KazooAttempted(failure)),
+            on_thread_ended=lambda: self._tell(KazooEnded()),
             tls=tls,
-            on_distrust=lambda why: self._tell(Distrusted(why)),
+            on_distrust=lambda why: self._tell(TlsFailed(why)),
         )
         self._attempt = None if login is None else Attempt(self._connected)
         self._slots = asyncio.Semaphore(MAX_IN_FLIGHT)
@@ -150,7 +157,7 @@ class Client:
             undo.pop_all()
 
     def _new_kazoo(
-        self, hosts: str, timeout_s: float, resume: ClientId | None, login: Login | None
+        self, hosts: str, timeout_s: float, resume: ClientId | None, login: ZooKeeperLogin | None
     ) -> KazooClient:
         return KazooClient(
             hosts=hosts,
@@ -163,7 +170,7 @@ class Client:
             connection_retry=KazooRetry(
                 max_tries=-1, delay=RETRY_FIRST_S, max_delay=RETRY_MOST_S, sleep_func=self._handler.sleep_func
             ),
-            logger=KazooLog(lambda text: self._handler.post(self._tell, Attempted(text))),
+            logger=KazooLog(lambda text: self._handler.post(self._tell, KazooAttempted(text))),
         )
 
     async def begin(self, send: Callable[[KazooClient], IAsyncResult]) -> asyncio.Future[IAsyncResult | None]:
@@ -216,19 +223,19 @@ class Client:
         if not future.done():
             future.set_result(reply)
 
-    def _tell(self, event: ClientEvent) -> None:
+    def _tell(self, event: KazooEvent) -> None:
         match event:
-            case Connected():
+            case KazooConnected():
                 self._is_connected = True
-            case Suspended() | Expired() | Ended():
+            case KazooSuspended() | KazooExpired() | KazooEnded():
                 self._is_connected = False
                 for future in list(self._in_flight):
                     self._replied(future, None)
-            case Attempted() | Distrusted() | LoginFailed() | Closed():
+            case KazooAttempted() | TlsFailed() | LoginFailed() | KazooClosed():
                 pass
             case _:
                 assert_never(event)
-        if not self._is_retired or isinstance(event, Closed):
+        if not self._is_retired or isinstance(event, KazooClosed):
             self._on_event(self, event)
 
     # ---- in kazoo's threads --------------------------------------------------------------------------------------
@@ -241,15 +248,15 @@ class Client:
             if self._attempt is None:
                 self._connected()
         elif state == KazooState.SUSPENDED:
-            self._handler.post(self._tell, Suspended())
+            self._handler.post(self._tell, KazooSuspended())
         elif self._kazoo.client_state == KeeperState.EXPIRED_SESSION:
-            self._handler.post(self._tell, Expired())
+            self._handler.post(self._tell, KazooExpired())
         elif self._kazoo.client_state == KeeperState.AUTH_FAILED:
             why = "" if self._attempt is None else self._attempt.failure
             self._handler.post(self._tell, LoginFailed(why or "the server has closed the connection"))
 
     def _connected(self) -> None:
-        self._handler.post(self._tell, Connected(self._kazoo.client_id))
+        self._handler.post(self._tell, KazooConnected(self._kazoo.client_id))
 
     def _stop(self) -> None:
         try:
@@ -266,7 +273,7 @@ class Client:
             self._interruption.cancel()
         self._handler.close()
         self._closed.set()
-        self._tell(Closed())
+        self._tell(KazooClosed())
 
 
 _UNRESOLVED: Final = "Cannot resolve %s: %s"

@@ -28,7 +28,7 @@ from nncache.coordination.errors import (
     ZnodeError,
 )
 from nncache.coordination.task_group import run_all
-from nncache.coordination.zookeeper import Create, Operation, SetData, SyncedZnodes, Znode
+from nncache.coordination.zookeeper import CreateOp, SetDataOp, SyncedZnodes, Znode, ZnodeOp
 
 _T = TypeVar("_T")
 
@@ -255,7 +255,7 @@ class LinearizableZnodes:
 
     # ---- transactions --------------------------------------------------------------------------------------------
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Carry out a transaction, exactly once.
 
         Raises:
@@ -288,14 +288,14 @@ class LinearizableZnodes:
         finally:
             self._free.append(mark)
 
-    async def _once(self, operations: Sequence[Operation], mark: _Mark) -> None:
+    async def _once(self, operations: Sequence[ZnodeOp], mark: _Mark) -> None:
         for _ in range(_ATTEMPTS):
             await self._zookeeper.wait_connected(self._patience_s)
             version = await self._version(mark)
             token = f"{self._name} {next(self._tokens)}".encode()
             mark.version = None  # until there is a reply
             try:
-                await self._zookeeper.commit([*operations, SetData(mark.path, token, version)])
+                await self._zookeeper.commit([*operations, SetDataOp(mark.path, token, version)])
             except ConnectionLostError as lost:
                 try:
                     async with asyncio.timeout(self._patience_s):
@@ -331,7 +331,7 @@ class LinearizableZnodes:
         while True:
             try:
                 await self._zookeeper.wait_connected(self._patience_s)
-                await self._zookeeper.commit([SetData(mark.path, _VOID, version)])
+                await self._zookeeper.commit([SetDataOp(mark.path, _VOID, version)])
             except ConnectionLostError:
                 await asyncio.sleep(_PAUSE_S)
                 continue
@@ -359,14 +359,14 @@ async def check_snapshots(writer: SyncedZnodes, reader: SyncedZnodes, path: str,
     """
     pair = [f"{path}/{name}" for name in ("one", "other")]
     await writer.ensure(path)
-    await writer.commit([Create(each, b"0", ephemeral=True) for each in pair])
+    await writer.commit([CreateOp(each, b"0", ephemeral=True) for each in pair])
     is_over = False
 
     async def write() -> None:
         nonlocal is_over
         try:
             for number in range(rounds):
-                await writer.commit([SetData(each, str(number).encode()) for each in pair])
+                await writer.commit([SetDataOp(each, str(number).encode()) for each in pair])
         finally:
             is_over = True
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 
-class Login(Protocol):
+class ZooKeeperLogin(Protocol):
     """The identity to log in with, any number of times."""
 
     @property

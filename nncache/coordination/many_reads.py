@@ -28,7 +28,7 @@ AT_ONCE: Final = 100
 _ERROR: Final = -1
 """The type in the header of an error (ZooDefs.OpCode.error)."""
 
-Reply: TypeAlias = tuple[bytes | None, ZnodeStat] | Exception
+GetDataReply: TypeAlias = tuple[bytes | None, ZnodeStat] | Exception
 """kazoo's value for getData: data and status, or one of kazoo's exceptions."""
 
 
@@ -47,9 +47,9 @@ class MultiRead:
             parts += GetData(path, None).serialize()
         return bytes(parts + multiheader_struct.pack(-1, True, -1))  # noqa: FBT003 - the same
 
-    def deserialize(self, data: bytes, offset: int) -> list[Reply]:
+    def deserialize(self, data: bytes, offset: int) -> list[GetDataReply]:
         """Return the replies, in the order of the paths. Raises ValueError if there are more or fewer than paths."""
-        replies: list[Reply] = []
+        replies: list[GetDataReply] = []
         header, offset = MultiHeader.deserialize(data, offset)
         while not header.done:
             if header.type == _ERROR:
@@ -67,7 +67,7 @@ class MultiRead:
 
 
 def send_many_reads(kazoo: KazooClient, paths: Sequence[str]) -> IAsyncResult:
-    """Send one multiRead; the result's value is a list of `Reply`."""
+    """Send one multiRead; the result's value is a list of `GetDataReply`."""
     reply = kazoo.handler.async_result()
     kazoo._call(MultiRead(paths), reply)  # noqa: SLF001 - kazoo has no public method for a custom request
     return reply

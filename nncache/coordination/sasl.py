@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from puresasl.mechanisms import DigestMD5Mechanism, Mechanism, mechanisms
 
-from nncache.coordination.login import Attempt, Login
+from nncache.coordination.login import Attempt, ZooKeeperLogin
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.tls import tls_of
 from nncache.hadoop.kerberos.gss import Mechanism as GssMechanism
@@ -152,7 +152,7 @@ class _Digest(DigestMD5Mechanism):  # type: ignore[misc] # pure-sasl ships no ty
         self._attempt.on_success()
 
 
-def login_of(settings: ZooKeeperSettings, identity: KerberosIdentity | None) -> Login | None:
+def login_of(settings: ZooKeeperSettings, identity: KerberosIdentity | None) -> ZooKeeperLogin | None:
     """Return the login that the settings configure; None if they configure none.
 
     Raises SettingError if there is no identity, or a file for the password or for TLS is unusable.

@@ -14,7 +14,7 @@ from kazoo.client import KazooClient
 from kazoo.interfaces import IAsyncResult
 
 from nncache.coordination import translation
-from nncache.coordination.acl import OPEN, Acl
+from nncache.coordination.acl import OPEN_ACL, Acl
 from nncache.coordination.connection import ZooKeeperConnection
 from nncache.coordination.errors import (
     ConnectionLostError,
@@ -23,16 +23,16 @@ from nncache.coordination.errors import (
     NotAllowedError,
     UnknownCallError,
 )
-from nncache.coordination.login import Login
-from nncache.coordination.many_reads import AT_ONCE, Reply, send_many_reads
+from nncache.coordination.login import ZooKeeperLogin
+from nncache.coordination.many_reads import AT_ONCE, GetDataReply, send_many_reads
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.watches import Watcher, WatchHandle, ZnodeWatches
-from nncache.coordination.zookeeper import Create, Operation, SessionStats, Znode, ZnodeAcl
+from nncache.coordination.zookeeper import CreateOp, SessionStats, Znode, ZnodeAcl, ZnodeOp
 
 _Send: TypeAlias = Callable[[KazooClient], IAsyncResult]
 
 
-class Session:
+class KazooSession:
     """The ZooKeeper of `nncache.coordination.zookeeper`, while it is entered.
 
     Entering does not wait for a connection; the session connects, and reconnects, by itself. Leaving closes the
@@ -47,7 +47,7 @@ class Session:
         clock: Callable[[], float],
         *,
         log_name: str = "",
-        login: Login | None = None,
+        login: ZooKeeperLogin | None = None,
     ) -> None:
         """Prepare a session; `log_name` prefixes its log lines, and each connection logs in with `login`."""
         self._watches = ZnodeWatches(self)
@@ -126,7 +126,7 @@ class Session:
         """
         return tuple(await self._call(path, lambda kazoo: kazoo.get_children_async(path, watcher)))
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Carry out all of the operations or none; see ZooKeeper.commit."""
         if not operations:
             return
@@ -138,7 +138,7 @@ class Session:
             raise refusal
         self._counters.writes += 1
 
-    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
+    async def ensure(self, path: str, acl: Acl = OPEN_ACL) -> None:
         """Create a znode and its ancestors where they are missing; see ZooKeeper.ensure."""
         missing: list[str] = []
         while path and not await self._is_there(path):
@@ -146,7 +146,7 @@ class Session:
             path = path.rpartition("/")[0]
         for absent in reversed(missing):
             try:
-                await self.commit([Create(absent, b"", acl=acl)])
+                await self.commit([CreateOp(absent, b"", acl=acl)])
             except NodeExistsError:
                 continue  # another client has created it in between
 
@@ -219,7 +219,7 @@ class Session:
         replies = await self._call(paths[0], partial(send_many_reads, paths=paths))
         return [self._read(path, reply) for path, reply in zip(paths, replies, strict=True)]
 
-    def _read(self, path: str, reply: Reply) -> Znode | None:
+    def _read(self, path: str, reply: GetDataReply) -> Znode | None:
         if not isinstance(reply, Exception):
             return translation.znode(path, reply)
         failure = translation.failure(path, reply)

@@ -9,7 +9,7 @@ from kazoo.interfaces import IAsyncResult
 from kazoo.protocol.states import ZnodeStat
 from kazoo.security import ACL, Id
 
-from nncache.coordination.acl import Acl, AclEntry, Right
+from nncache.coordination.acl import Acl, ZnodeAclEntry, ZnodePerms
 from nncache.coordination.errors import (
     BadVersionError,
     ConnectionLostError,
@@ -21,7 +21,7 @@ from nncache.coordination.errors import (
     UnknownCallError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZnodeAcl
+from nncache.coordination.zookeeper import CheckOp, CreateOp, DeleteOp, SetDataOp, Znode, ZnodeAcl, ZnodeOp
 
 _NOT_REACHED = (kazoo_errors.RolledBackError, kazoo_errors.RuntimeInconsistency)
 """ZooKeeper's results for the other operations of a refused transaction, before and after the failed one."""
@@ -46,7 +46,9 @@ def znode_acl(reply: tuple[Sequence[ACL], ZnodeStat]) -> ZnodeAcl:
     """Return the ACL in a reply to getACL."""
     entries, stat = reply
     return ZnodeAcl(
-        tuple(AclEntry(entry.id.scheme, entry.id.id or "", Right(entry.perms)) for entry in entries),
+        tuple(
+            ZnodeAclEntry(entry.id.scheme, entry.id.id or "", ZnodePerms(entry.perms)) for entry in entries
+        ),
         stat.aversion,
     )
 
@@ -90,25 +92,25 @@ def failure(path: str, error: Exception) -> CoordinationError:
             return ConnectionLostError(f"{path}: {type(error).__name__}: {error}")
 
 
-def begin_transaction(kazoo: KazooClient, operations: Sequence[Operation]) -> IAsyncResult:
+def begin_transaction(kazoo: KazooClient, operations: Sequence[ZnodeOp]) -> IAsyncResult:
     """Send a transaction; pass its results to `refusal`."""
     transaction = kazoo.transaction()
     for operation in operations:
         match operation:
-            case Create(path, data, ephemeral, acl, sequential):
+            case CreateOp(path, data, ephemeral, acl, sequential):
                 transaction.create(path, data, acl=kazoo_acl(acl), ephemeral=ephemeral, sequence=sequential)
-            case SetData(path, data, version):
+            case SetDataOp(path, data, version):
                 transaction.set_data(path, data, version)
-            case Delete(path, version):
+            case DeleteOp(path, version):
                 transaction.delete(path, version)
-            case Check(path, version):
+            case CheckOp(path, version):
                 transaction.check(path, version)
             case _:
                 assert_never(operation)
     return transaction.commit_async()
 
 
-def refusal(operations: Sequence[Operation], results: Sequence[Any]) -> CoordinationError | None:
+def refusal(operations: Sequence[ZnodeOp], results: Sequence[Any]) -> CoordinationError | None:
     """Return why a transaction was refused; None if it was carried out."""
     for operation, result in zip(operations, results, strict=True):
         if isinstance(result, Exception) and not isinstance(result, _NOT_REACHED):

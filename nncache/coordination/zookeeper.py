@@ -1,6 +1,6 @@
 """The interface of ZooKeeper for the rooms above.
 
-Protocols and values; `nncache.coordination.session.Session` implements them.
+Protocols and values; `nncache.coordination.session.KazooSession` implements them.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Protocol, Self, TypeAlias
 
-from nncache.coordination.acl import OPEN, Acl
+from nncache.coordination.acl import OPEN_ACL, Acl
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class ZnodeAcl:
 
 
 @dataclass(frozen=True, slots=True)
-class Create:
+class CreateOp:
     """Create a znode; its parent must exist.
 
     A number is appended to the path of a sequential znode (`sequential_name`): the number of children that the parent
@@ -63,12 +63,12 @@ class Create:
     path: str
     data: bytes
     ephemeral: bool = False
-    acl: Acl = OPEN
+    acl: Acl = OPEN_ACL
     sequential: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class SetData:
+class SetDataOp:
     """Replace the data of a znode that has this version."""
 
     path: str
@@ -77,7 +77,7 @@ class SetData:
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class DeleteOp:
     """Delete a znode that has this version and no children."""
 
     path: str
@@ -85,14 +85,14 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckOp:
     """Require that a znode has this version."""
 
     path: str
     version: int
 
 
-Operation: TypeAlias = Create | SetData | Delete | Check
+ZnodeOp: TypeAlias = CreateOp | SetDataOp | DeleteOp | CheckOp
 
 
 def sequential_name(path: str, number: int) -> str:
@@ -131,7 +131,7 @@ class Znodes(Protocol):
     async def children(self, path: str) -> tuple[str, ...]:
         """Return the names of the children, in any order. Raises NoNodeError, NotAllowedError."""
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Carry out all of the operations or none, in one ZooKeeper transaction.
 
         Raises:
@@ -169,7 +169,7 @@ class SyncedZnodes(Znodes, Protocol):
     async def wait_connected(self, timeout_s: float) -> None:
         """Wait for a connection. Raises ConnectionLostError after `timeout_s` seconds."""
 
-    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
+    async def ensure(self, path: str, acl: Acl = OPEN_ACL) -> None:
         """Create a znode and its ancestors where they are missing, without data, with this ACL."""
 
 

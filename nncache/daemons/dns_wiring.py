@@ -17,14 +17,14 @@ from nncache.admin.server import AdminServer, daemon_pages
 from nncache.admin.settings import access_of
 from nncache.clock import boottime, unix_time
 from nncache.coordination.errors import NotAllowedError
-from nncache.coordination.login import Login
+from nncache.coordination.login import ZooKeeperLogin
 from nncache.coordination.sasl import login_of
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.housekeeping import calm_collector
 from nncache.daemons.reloader import OF_DNS, Reloader
 from nncache.daemons.service_manager import ServiceManager
-from nncache.daemons.state_change import StateChange
+from nncache.daemons.state_change import StateLine
 from nncache.daemons.state_log import log_changes
 from nncache.daemons.supervision import Work, background
 from nncache.daemons.watchdog import Watchdog
@@ -82,16 +82,16 @@ class DnsState:
         return "the registry has not been read yet: questions are answered with SERVFAIL"
 
 
-def lines(before: DnsState | None, now: DnsState) -> tuple[StateChange, ...]:
+def lines(before: DnsState | None, now: DnsState) -> tuple[StateLine, ...]:
     """Return the log lines for a change of state. `before` is None until a state has been logged."""
     if before is not None and before.state == now.state:
         return ()
     if now.is_current and not now.missing_root:
-        return (StateChange(now.state),)
+        return (StateLine(now.state),)
     if now.is_current:
-        return (StateChange(f"{now.state}; correct registry_root (hadoop.registry.zk.root)", is_bad=True),)
+        return (StateLine(f"{now.state}; correct registry_root (hadoop.registry.zk.root)", is_bad=True),)
     what_to_do = "see that the servers of zookeeper run and that this host reaches them"
-    return (StateChange(f"{now.state}; {what_to_do}", is_bad=True),)
+    return (StateLine(f"{now.state}; {what_to_do}", is_bad=True),)
 
 
 AT_ONCE: Final = 16
@@ -192,7 +192,7 @@ class DnsSystem:
         clock: Callable[[], float],
         access: Access | None = None,
         manager: ServiceManager | None = None,
-        login: Login | None = None,
+        login: ZooKeeperLogin | None = None,
     ) -> None:
         self._settings = settings
         self._manager = manager or ServiceManager({})
@@ -205,7 +205,7 @@ class DnsSystem:
         self._zone = Zone(authority.domain_bytes)
         self._answers = DnsResponder(self._zone, authority)
         self._following = DnsFollowing(self._zone)
-        self._session = Session(settings.zookeeper, clock, log_name="registry", login=login)
+        self._session = KazooSession(settings.zookeeper, clock, log_name="registry", login=login)
         self._server = DnsServer(
             settings.dns.listen_at, self._answers.reply, settings.dns.dns_queries_per_s, clock
         )

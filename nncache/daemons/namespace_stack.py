@@ -17,7 +17,7 @@ from nncache.admin.proxy_pages import ProxyReadiness
 from nncache.auditing.auditor import Auditor
 from nncache.cache import MetadataCache
 from nncache.clock import unix_time_of_boot
-from nncache.coordination.login import Login
+from nncache.coordination.login import ZooKeeperLogin
 from nncache.daemons.history import History, Totals
 from nncache.daemons.housekeeping import reclaim_in_slices
 from nncache.daemons.namenodes_view import namenodes_view
@@ -66,7 +66,7 @@ class Security:
     """
 
     identity: KerberosIdentity | None = None
-    login: Login | None = None
+    login: ZooKeeperLogin | None = None
     web: NameNodeWeb = PLAIN
     clients: ClientsAuthentication | None = None
 

@@ -16,7 +16,7 @@ from nncache.daemons.history import History, Totals
 from nncache.daemons.namespace_log import named, run_named
 from nncache.daemons.namespace_stack import NamespaceStack, Security
 from nncache.daemons.proxy_status import Json, status_of
-from nncache.daemons.purging import Purged
+from nncache.daemons.purging import PurgeResult
 from nncache.daemons.state_log import LOOK_EVERY_S
 from nncache.daemons.status_of_all import (
     ReadinessOfAll,
@@ -26,7 +26,7 @@ from nncache.daemons.status_of_all import (
     with_refused,
 )
 from nncache.daemons.watchdog import LoopStats
-from nncache.federation.mounted import Member, MountedCalls, MountedFrontEnd, MountedHeads
+from nncache.federation.mounted import MountedCalls, MountedFrontEnd, MountedHeads, MountedNamespace
 from nncache.metrics.page import Figures
 from nncache.net.balancers.balancers import Balancers
 from nncache.proxy.clients.request import Handler
@@ -81,7 +81,7 @@ class Namespaces:
             traffic = Traffic(clock)
             traffic.observers = observers
             members = {
-                name: Member(
+                name: MountedNamespace(
                     handle=named(name, stack.handle), known=stack.fast_path, direct=stack.direct_calls
                 )
                 for name, stack in self.stacks.items()
@@ -171,7 +171,7 @@ class Namespaces:
         """
         return _interleaved(self._where_possible(lambda stack: stack.sample(limit, filter_)), limit)
 
-    def path(self, path: str, *, is_subtree: bool, peer: str) -> tuple[Purged, ...]:
+    def path(self, path: str, *, is_subtree: bool, peer: str) -> tuple[PurgeResult, ...]:
         """Purge a canonical path, or its subtree, in each namespace that has a part of it."""
         names = self._mounts.within(path) if is_subtree else (self._mounts.find(path),)
         purged = [
@@ -183,7 +183,7 @@ class Namespaces:
             raise RefusedQueryError(f"{path}: no namespace is mounted there")
         return tuple(each for part in purged for each in part)
 
-    def filter(self, name: str, *, peer: str) -> tuple[Purged, ...]:
+    def filter(self, name: str, *, peer: str) -> tuple[PurgeResult, ...]:
         """Purge everything that a filter may match, in each namespace that has a filter of this name or glob.
 
         Raises:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from nncache.coordination.zookeeper import SessionStats
-from nncache.daemons.state_change import StateChange, about_active
+from nncache.daemons.state_change import StateLine, about_active
 from nncache.hadoop.election_view import Active, Probe
 
 OPEN = "open"
@@ -69,7 +69,7 @@ class ProxyState:
         return self.gate == OPEN
 
 
-def lines(before: ProxyState | None, now: ProxyState) -> tuple[StateChange, ...]:
+def lines(before: ProxyState | None, now: ProxyState) -> tuple[StateLine, ...]:
     """Return the log lines for a change of state. `before` is None until a state has been logged."""
     of_active = about_active(
         None if before is None else before.active,
@@ -84,6 +84,6 @@ def lines(before: ProxyState | None, now: ProxyState) -> tuple[StateChange, ...]
     if before is not None and before.is_gate_open == now.is_gate_open:
         return of_active
     if now.is_gate_open:
-        return *of_active, StateChange("the gate is open: what is cached may be answered from memory")
+        return *of_active, StateLine("the gate is open: what is cached may be answered from memory")
     closed = f"the gate is {now.gate}; every call goes to the NameNode; nncache explain PATH says what it waits for"
-    return *of_active, StateChange(closed, is_bad=True)
+    return *of_active, StateLine(closed, is_bad=True)

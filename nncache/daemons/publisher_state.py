@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nncache.daemons.state_change import StateChange, about_active
+from nncache.daemons.state_change import StateLine, about_active
 from nncache.hadoop.election_view import Active
 
 
@@ -38,7 +38,7 @@ class PublisherState:
         return f"{what} ({self.trouble})" if self.trouble else what
 
 
-def lines(before: PublisherState | None, now: PublisherState) -> tuple[StateChange, ...]:
+def lines(before: PublisherState | None, now: PublisherState) -> tuple[StateLine, ...]:
     """Return the log lines for a change of state. `before` is None until a state has been logged."""
     of_active = about_active(
         None if before is None else before.active,
@@ -50,16 +50,16 @@ def lines(before: PublisherState | None, now: PublisherState) -> tuple[StateChan
     if before is not None and _kind(before) == _kind(now):
         return of_active
     if now.is_publishing:
-        return *of_active, StateChange("changes are published")
+        return *of_active, StateLine("changes are published")
     if now.is_standby:
-        return *of_active, StateChange(f"standing by: {now.why_not}")
+        return *of_active, StateLine(f"standing by: {now.why_not}")
     follows = "proxies forward calls to the NameNode, and watchers get no events"
     what_to_do = "the warnings of nncache.invalidation say more"
     if now.is_zookeeper_connected is False:
         what_to_do = "see that the servers of zookeeper run and that this host reaches them"
     elif now.active is None:
         what_to_do = "see that one NameNode is active"
-    return *of_active, StateChange(
+    return *of_active, StateLine(
         f"changes are not published: {now.why_not}; {follows}; {what_to_do}", is_bad=True
     )
 

@@ -15,7 +15,7 @@ from nncache.daemons.publisher_state import PublisherState
 from nncache.daemons.settings_view import settings_view
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.election_view import Probe
-from nncache.invalidation.publisher.filter_journal import FilterJournal
+from nncache.invalidation.publisher.filter_journal import FilterHistory
 from nncache.invalidation.publisher.output_stream import FilterPosition
 from nncache.invalidation.publisher.stats import PublisherStats
 from nncache.settings.commands import SettingsOfPublisher
@@ -73,7 +73,7 @@ class PublisherSnapshot:
     history: History[PublisherTotals]
     filters: Mapping[str, FilterPosition]
     broken: Mapping[str, str]
-    journal: FilterJournal
+    journal: FilterHistory
     loop: LoopStats
     namenodes: tuple[Json, ...]
     settings: SettingsOfPublisher

@@ -22,7 +22,7 @@ from nncache.admin.settings import access_of
 from nncache.admin.status_page import StatusPage
 from nncache.clock import boottime, unix_time_of_boot
 from nncache.coordination.acl import shown
-from nncache.coordination.login import Login
+from nncache.coordination.login import ZooKeeperLogin
 from nncache.coordination.sasl import login_of
 from nncache.daemons.daemon import Signals, run_until_signal
 from nncache.daemons.history import History
@@ -49,7 +49,7 @@ from nncache.invalidation.filters.quick_hdfs import reading_ahead
 from nncache.invalidation.journal.access import journal_access
 from nncache.invalidation.journal.choice import edits_of
 from nncache.invalidation.publisher.access import rules_of
-from nncache.invalidation.publisher.filter_journal import FilterJournal
+from nncache.invalidation.publisher.filter_journal import FilterHistory
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import OutputSetup, load_output_class
 from nncache.invalidation.publisher.publisher import Publisher
@@ -124,7 +124,7 @@ class PublisherSystem:
         access: Access | None = None,
         manager: ServiceManager | None = None,
         identity: KerberosIdentity | None = None,
-        login: Login | None = None,
+        login: ZooKeeperLogin | None = None,
         web: NameNodeWeb = PLAIN,
     ) -> None:
         """Build the parts; `access`, `manager`, `identity`, `login` and `web` are the same as for the proxy."""
@@ -347,7 +347,7 @@ class PublisherSystem:
                 history=self._history,
                 filters={} if publisher is None else publisher.filters,
                 broken={} if publisher is None else publisher.broken_filters,
-                journal=FilterJournal() if publisher is None else publisher.journal,
+                journal=FilterHistory() if publisher is None else publisher.journal,
                 loop=self._watchdog.stats(),
                 namenodes=namenodes_view(self._pool),
                 settings=self._settings,

@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Purged:
+class PurgeResult:
     """A purged path or subtree. `was_held`: something was cached there, or a call about it was in flight."""
 
     path: str
@@ -61,11 +61,11 @@ class Purger:
         self._clock = clock
         self._filter_names = filter_names
 
-    def path(self, path: str, *, is_subtree: bool, peer: str) -> tuple[Purged, ...]:
+    def path(self, path: str, *, is_subtree: bool, peer: str) -> tuple[PurgeResult, ...]:
         """Purge a canonical path, or its subtree."""
         return self._purge((purge_of_path(path, is_subtree=is_subtree),), f"of {path}", peer)
 
-    def filter(self, name: str, *, peer: str) -> tuple[Purged, ...]:
+    def filter(self, name: str, *, peer: str) -> tuple[PurgeResult, ...]:
         """Purge everything that a filter may match; `name` is its name or its glob.
 
         Raises:
@@ -75,14 +75,14 @@ class Purger:
         purges = tuple(purge for glob in sorted(chosen) for purge in purges_of_glob(glob))
         return self._purge(purges, f"of filter {name}", peer)
 
-    def _purge(self, purges: tuple[Purge, ...], what: str, peer: str) -> tuple[Purged, ...]:
+    def _purge(self, purges: tuple[Purge, ...], what: str, peer: str) -> tuple[PurgeResult, ...]:
         now = self._clock()
         purged = []
         for purge in purges:
             is_subtree = isinstance(purge, SubtreeUnknown)
             was_held = self._holds(purge.path, is_subtree=is_subtree)
             self._cache.apply(purge, now)
-            purged.append(Purged(path=purge.path, is_subtree=is_subtree, was_held=was_held))
+            purged.append(PurgeResult(path=purge.path, is_subtree=is_subtree, was_held=was_held))
         forgotten = ", ".join(f"{each.path} and below" if each.is_subtree else each.path for each in purged)
         _log.warning("purge %s asked for by %s: forgotten: %s", what, peer, forgotten)
         return tuple(purged)

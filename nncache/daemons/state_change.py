@@ -6,7 +6,7 @@ from nncache.hadoop.election_view import Active
 
 
 @dataclass(frozen=True, slots=True)
-class StateChange:
+class StateLine:
     """One log line.
 
     Attributes:
@@ -20,7 +20,7 @@ class StateChange:
 
 def about_active(
     before: Active | None, now: Active | None, *, is_first: bool, why_none: str, without: str
-) -> tuple[StateChange, ...]:
+) -> tuple[StateLine, ...]:
     """Return the log line about the active NameNode, if it has changed.
 
     Args:
@@ -35,8 +35,8 @@ def about_active(
     if now is None:
         why = f": {why_none}" if why_none else ""
         what_to_do = "see that one NameNode is active and that namenode_http names them all"
-        return (StateChange(f"no active NameNode is known{why}; {without}; {what_to_do}", is_bad=True),)
-    return (StateChange(f"NameNode {now.namenode.http} is active (term {now.term})"),)
+        return (StateLine(f"no active NameNode is known{why}; {without}; {what_to_do}", is_bad=True),)
+    return (StateLine(f"NameNode {now.namenode.http} is active (term {now.term})"),)
 
 
 def _identity(active: Active | None) -> object:

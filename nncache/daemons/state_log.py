@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, NoReturn, TypeVar
 
-from nncache.daemons.state_change import StateChange
+from nncache.daemons.state_change import StateLine
 from nncache.net.token_bucket import TokenBucket
 
 LOOK_EVERY_S = 0.25
@@ -31,7 +31,7 @@ StateT = TypeVar("StateT")
 
 async def log_changes(
     look: Callable[[], StateT],
-    lines: Callable[[StateT | None, StateT], tuple[StateChange, ...]],
+    lines: Callable[[StateT | None, StateT], tuple[StateLine, ...]],
     *,
     look_every_s: float = LOOK_EVERY_S,
     starts_within_s: float = STARTS_WITHIN_S,

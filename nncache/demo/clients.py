@@ -30,14 +30,14 @@ class DemoError(Exception):
     """The demo cannot continue; the text is one line for the terminal."""
 
 
-class Question(NamedTuple):
+class StatusQuestion(NamedTuple):
     """A user's GETFILESTATUS of a path."""
 
     user: str
     path: str
 
 
-class View(NamedTuple):
+class ReplyView(NamedTuple):
     """The status code of a reply (0: no reply arrived) and, for a file, its length in bytes."""
 
     status: int
@@ -47,18 +47,18 @@ class View(NamedTuple):
         return str(self.status) if self.length is None else f"{self.status} with {self.length} bytes"
 
 
-MISSING: Final = View(404)
-DENIED: Final = View(403)
-EMPTY: Final = View(200, 0)
+MISSING: Final = ReplyView(404)
+DENIED: Final = ReplyView(403)
+EMPTY: Final = ReplyView(200, 0)
 
-Expected = Mapping[Question, View]  # the right answer to each question
+Expected = Mapping[StatusQuestion, ReplyView]  # the right answer to each question
 
 
-class Read(NamedTuple):
+class TimedRead(NamedTuple):
     """One read: its view, whether nncache answered it from memory, and its times."""
 
-    question: Question
-    view: View
+    question: StatusQuestion
+    view: ReplyView
     is_hit: bool
     started_at: float
     ended_at: float
@@ -101,10 +101,10 @@ class Clients:
     """Clients of one proxy; `reads` holds all their reads and may be inspected at any time."""
 
     def __init__(self, proxy: str) -> None:
-        self.reads: list[Read] = []
+        self.reads: list[TimedRead] = []
         self._proxy = proxy
 
-    def read(self, question: Question, connection: Asker | None = None) -> Read:
+    def read(self, question: StatusQuestion, connection: Asker | None = None) -> TimedRead:
         """Read once. A read without a reply, or with one that cannot be parsed, also counts."""
         asker = connection or Asker(self._proxy)
         started_at = time.monotonic()
@@ -114,14 +114,17 @@ class Clients:
             is_ok = reply.status == http.client.OK
             status = parse_file_status(reply.body) if is_ok else None
             is_file = status is not None and status.type is FileType.FILE
-            view, is_hit = View(reply.status, status.length if status and is_file else None), reply.is_hit
+            view, is_hit = (
+                ReplyView(reply.status, status.length if status and is_file else None),
+                reply.is_hit,
+            )
         except (OSError, http.client.HTTPException, HadoopError):
-            view, is_hit = View(0), False
-        self.reads.append(Read(question, view, is_hit, started_at, time.monotonic()))
+            view, is_hit = ReplyView(0), False
+        self.reads.append(TimedRead(question, view, is_hit, started_at, time.monotonic()))
         return self.reads[-1]
 
     @contextmanager
-    def polling(self, questions: Iterable[Question]) -> Iterator[None]:
+    def polling(self, questions: Iterable[StatusQuestion]) -> Iterator[None]:
         """Poll each question with its own client until the end of the block."""
         ending, questions = threading.Event(), tuple(questions)
 
@@ -147,7 +150,7 @@ class Clients:
     ) -> bool:
         """Wait for a last read of each question since `since` with its view (and from memory); False on timeout."""
 
-        def is_so(question: Question) -> bool:
+        def is_so(question: StatusQuestion) -> bool:
             last = self._last(question)
             if last is None or last.view != expected[question] or last.started_at < since:
                 return False
@@ -184,7 +187,7 @@ class Clients:
         for question, right in after.items():
             own = [read for read in seen if read.question == question]
             if not own or own[-1].view != right:
-                wrong.append(f"{question.user} still gets {own[-1].view if own else View(0)}")
+                wrong.append(f"{question.user} still gets {own[-1].view if own else ReplyView(0)}")
             elif before[question] != right:
                 first = next(read for read in own if read.view == right)
                 delays.append(max(0.0, first.started_at - acknowledged_at))
@@ -192,5 +195,5 @@ class Clients:
         late = [r.started_at - acknowledged_at for r in later if r.view != after[r.question]]
         return Observed(delays, wrong, len(later), max(late, default=0.0), sum(read.failed for read in seen))
 
-    def _last(self, question: Question) -> Read | None:
+    def _last(self, question: StatusQuestion) -> TimedRead | None:
         return next((read for read in reversed(self.reads) if read.question == question), None)

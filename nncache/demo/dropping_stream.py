@@ -4,7 +4,7 @@ Only for the demo: the story must fail with it, which proves that its checks can
 """
 
 from nncache.invalidation.follower.stream import ZooKeeperInotifyEventInputStream
-from nncache.invalidation.stream import Covered, Filters, StreamItem
+from nncache.invalidation.stream import CoveredThrough, FiltersInForce, StreamItem
 
 
 class DroppingStream(ZooKeeperInotifyEventInputStream):
@@ -12,6 +12,6 @@ class DroppingStream(ZooKeeperInotifyEventInputStream):
 
     async def __anext__(self) -> StreamItem:
         """Return the next set of filters, or the next claim to have read everything."""
-        while not isinstance(item := await super().__anext__(), Filters | Covered):
+        while not isinstance(item := await super().__anext__(), FiltersInForce | CoveredThrough):
             pass
         return item

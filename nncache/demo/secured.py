@@ -25,7 +25,7 @@ from nncache.hadoop.kerberos.settings import KerberosSettings
 from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.certificates import Authority
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.kdc import PROGRAMS, keytab
 from nncache.testbed.ports import PortLease
 from nncache.testbed.programs import find_programs
@@ -53,7 +53,7 @@ class System(NamedTuple):
 
     cluster: Cluster
     kdc: Kdc
-    proxy: Proxy
+    proxy: ProxyDaemon
     address: str
     authority: Authority
 
@@ -138,7 +138,7 @@ def running(hadoop_version: str, terminal: Terminal) -> Iterator[Story]:
         authority = Authority(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nncache-demo-"))))
         issued, key = authority.issue("proxy"), keytab(kdc.directory, SERVICE_KEYTAB)
         address = f"{HOST_NAME}:{stack.enter_context(PortLease()).take()}"
-        proxy = Proxy(
+        proxy = ProxyDaemon(
             *cluster.flags,
             *("--principal", f"{SERVICE}@{REALM}", "--keytab", str(key)),
             *("--namenode-principal", f"nn/_HOST@{REALM}", "--glob", f"{PRIVATE}/*"),

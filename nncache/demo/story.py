@@ -20,8 +20,8 @@ from nncache.demo.clients import (
     DemoError,
     Expected,
     Observed,
-    Question,
-    View,
+    ReplyView,
+    StatusQuestion,
     seen_in_time,
 )  # fmt: skip
 from nncache.demo.system import (
@@ -30,8 +30,8 @@ from nncache.demo.system import (
     NAMESERVICE,
     OWNER,
     WORKFLOW,
+    DemoSystem,
     ProxiedNameNode,
-    System,
     output_of,
     started,
     started_light,
@@ -46,7 +46,7 @@ _FIRST_FILE: Final = f"{WORKFLOW}/day-1/_SUCCESS"
 
 _JOB: Final = f"{WORKFLOW}/job"
 
-_WHOLE: Final = View(200, len(_CONTENT))
+_WHOLE: Final = ReplyView(200, len(_CONTENT))
 _POLL_S: Final = 2.0
 _MAX_CALLS_SHARE: Final = 0.05  # calls per read of a file that does not change
 _DAYS: Final = 5
@@ -75,10 +75,10 @@ def make_home(system: ProxiedNameNode) -> None:
     system.write(lambda owner: owner.mkdirs(_FIRST_FILE.rpartition("/")[0]))
 
 
-def _waiting(system: System) -> tuple[Step, ...]:
+def _waiting(system: DemoSystem) -> tuple[Step, ...]:
     make_home(system)
     before = system.totals()
-    with system.clients.polling(Question(user, _FIRST_FILE) for user in ("alice", "bob", "carol") * 2):
+    with system.clients.polling(StatusQuestion(user, _FIRST_FILE) for user in ("alice", "bob", "carol") * 2):
         time.sleep(_POLL_S)
     counts, reads = system.totals() - before, system.clients.reads
     wrong = [read.view for read in reads if read.view != MISSING]
@@ -116,7 +116,7 @@ def _observe(system: ProxiedNameNode, changes: Iterable[_Change]) -> list[Observ
 def _finishing(system: ProxiedNameNode) -> tuple[Step, ...]:
     def day(number: int) -> _Change:
         path = f"{WORKFLOW}/day-{number}/_SUCCESS"
-        questions = [Question(user, path) for user in ("alice", "bob", "carol")]
+        questions = [StatusQuestion(user, path) for user in ("alice", "bob", "carol")]
         system.write(lambda job: job.mkdirs(path.rpartition("/")[0]))
         before, after = dict.fromkeys(questions, MISSING), dict.fromkeys(questions, _WHOLE)
         return _Change(lambda job: job.create(path, _CONTENT), before, after)
@@ -132,7 +132,7 @@ def _renaming(system: ProxiedNameNode) -> tuple[Step, ...]:
     def rename(number: int) -> _Change:
         old, new = names if number % 2 == 0 else names[::-1]
         gone, come = (
-            [Question(user, f"{name}/_SUCCESS") for user in ("alice", "bob")] for name in (old, new)
+            [StatusQuestion(user, f"{name}/_SUCCESS") for user in ("alice", "bob")] for name in (old, new)
         )
         before = dict.fromkeys(gone, EMPTY) | dict.fromkeys(come, MISSING)
         after = dict.fromkeys(gone, MISSING) | dict.fromkeys(come, EMPTY)
@@ -144,7 +144,10 @@ def _renaming(system: ProxiedNameNode) -> tuple[Step, ...]:
 
 def _locking(system: ProxiedNameNode, linger_s: float) -> tuple[Step, ...]:
     directory = f"{WORKFLOW}/salaries"
-    alice, bob = Question("alice", f"{directory}/_SUCCESS"), Question("bob", f"{directory}/_SUCCESS")
+    alice, bob = (
+        StatusQuestion("alice", f"{directory}/_SUCCESS"),
+        StatusQuestion("bob", f"{directory}/_SUCCESS"),
+    )
     system.write(lambda owner: owner.create(alice.path))
 
     def lock(number: int) -> _Change:
@@ -165,9 +168,9 @@ def _locking(system: ProxiedNameNode, linger_s: float) -> tuple[Step, ...]:
 
 
 def _writing(system: ProxiedNameNode) -> tuple[Step, ...]:
-    bob = Question("bob", f"{WORKFLOW}/own/_SUCCESS")
+    bob = StatusQuestion("bob", f"{WORKFLOW}/own/_SUCCESS")
     system.write(lambda owner: owner.mkdirs(bob.path.rpartition("/")[0]))
-    stale: list[View] = []
+    stale: list[ReplyView] = []
     for number in range(_OWN_WRITES):
         is_there = number % 2 == 1
         now, then = (_WHOLE, MISSING) if is_there else (MISSING, _WHOLE)
@@ -189,7 +192,7 @@ def _writing(system: ProxiedNameNode) -> tuple[Step, ...]:
     return (Step("The very next read sees it", expected, seen_by_bob, not stale),)
 
 
-def _subscribing(system: System) -> tuple[Step, ...]:
+def _subscribing(system: DemoSystem) -> tuple[Step, ...]:
     mark = f"{_JOB}/_SUCCESS"
 
     def counters() -> tuple[int, int]:
@@ -239,7 +242,7 @@ async def _run_job(job: WebHdfs) -> None:
     await job.create(f"{_JOB}/_SUCCESS")
 
 
-def _finding(system: System) -> tuple[Step, ...]:
+def _finding(system: DemoSystem) -> tuple[Step, ...]:
     program = (sys.executable, "-c", _FIND_BY_NAME, system.zookeeper.address)
     found = output_of(*program).strip()
     url = f"http://{system.proxy.address}/webhdfs/v1"
@@ -248,7 +251,7 @@ def _finding(system: System) -> tuple[Step, ...]:
 
 
 def _breaking(
-    system: System,
+    system: DemoSystem,
     name: str,
     breaks: Callable[[], object],
     mends: Callable[[], object],
@@ -261,7 +264,11 @@ def _breaking(
     """
     calm, storm = f"{WORKFLOW}/{name}-calm/_SUCCESS", f"{WORKFLOW}/{name}-storm/_SUCCESS"
     there, gone = (
-        {Question("bob", calm): EMPTY, Question("alice", storm): view, Question("bob", storm): view}
+        {
+            StatusQuestion("bob", calm): EMPTY,
+            StatusQuestion("alice", storm): view,
+            StatusQuestion("bob", storm): view,
+        }
         for view in (EMPTY, MISSING)
     )
     create = partial(system.write, lambda owner: owner.create(storm))
@@ -300,19 +307,19 @@ def _breaking(
     )
 
 
-def _kill_publisher(system: System) -> None:
+def _kill_publisher(system: DemoSystem) -> None:
     if system.publisher is None:
         raise DemoError("there is no publisher to be killed")
     system.publisher.kill()
 
 
-def _start_publisher(system: System) -> None:
+def _start_publisher(system: DemoSystem) -> None:
     if system.publisher is not None:
         system.own_at_most += 1  # it reads the filter's definition, which costs the NameNode a lookup
         system.publisher.start()
 
 
-def _balancing(system: System, before: Counter[str]) -> tuple[Step, ...]:
+def _balancing(system: DemoSystem, before: Counter[str]) -> tuple[Step, ...]:
     counts, reads = system.totals() - before, system.clients.reads
     hits, shared, calls = counts["hits"], counts["shared"], counts["calls"]
     hits_seen = sum(read.is_hit for read in reads)
@@ -376,7 +383,7 @@ def changing(system: ProxiedNameNode, linger_s: float = 0.0) -> tuple[Chapter, .
     )
 
 
-def chapters(system: System) -> tuple[Chapter, ...]:
+def chapters(system: DemoSystem) -> tuple[Chapter, ...]:
     """Return the chapters; the last one checks the counts from now on."""
     relay, zookeeper = system.relay, system.zookeeper.process
     kill, start = partial(_kill_publisher, system), partial(_start_publisher, system)
@@ -428,7 +435,7 @@ def chapters(system: System) -> tuple[Chapter, ...]:
     )
 
 
-def hints(system: System) -> tuple[tuple[str, str], ...]:
+def hints(system: DemoSystem) -> tuple[tuple[str, str], ...]:
     """Return suggestions for the running system: a purpose, and a line to copy."""
     namenode, zookeeper, admin = system.namenode_http, system.zookeeper.address, system.proxy.admin
     target = f"/webhdfs/v1{_FIRST_FILE}"

@@ -15,9 +15,9 @@ from typing import Final
 from nncache.demo.clients import Clients, DemoError
 from nncache.demo.terminal import Terminal
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
-from nncache.testbed import Cluster, ClusterSpec, Relay, ZooKeeper
+from nncache.testbed import Cluster, ClusterSpec, Relay, ZooKeeperProcess
 from nncache.testbed.asker import Asker
-from nncache.testbed.daemon import LightCluster, Program, Proxy, Publisher
+from nncache.testbed.daemon import LightClusterProgram, Program, ProxyDaemon, PublisherDaemon
 from nncache.testbed.readiness import jmx
 from nncache.testbed.spec import own_user
 
@@ -80,7 +80,7 @@ class ProxiedNameNode:
 
     namenode_http: str  # the NameNode's own address
     superuser: str
-    proxy: Proxy
+    proxy: ProxyDaemon
     loop: asyncio.Runner  # runs the client of the story's writers
     clients: Clients  # of the proxy, with all reads of the story
     own_at_most: int = 0  # upper limit of the calls that nncache itself has made
@@ -99,13 +99,13 @@ class ProxiedNameNode:
 
 
 @dataclass(kw_only=True)
-class System(ProxiedNameNode):
+class DemoSystem(ProxiedNameNode):
     """The whole running system, and its clients."""
 
     cluster: Cluster
-    zookeeper: ZooKeeper
+    zookeeper: ZooKeeperProcess
     relay: Relay  # publisher and proxy reach the NameNode's RPC port through it
-    publisher: Publisher | None
+    publisher: PublisherDaemon | None
     counter: CallCounter
 
     def totals(self) -> Counter[str]:
@@ -119,7 +119,7 @@ class System(ProxiedNameNode):
 
 
 @contextmanager
-def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[System]:
+def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[DemoSystem]:
     """Start all parts except the one that DEMO_WITHOUT names, and stop them when the context ends.
 
     Raises:
@@ -144,13 +144,13 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
         )
         publisher = None
         if without != "publisher":
-            publisher = Publisher(*flags)
+            publisher = PublisherDaemon(*flags)
             what = "The publisher: reads the NameNode's edits and writes to ZooKeeper"
             start(stack, terminal, what, publisher, publisher.await_publishing)
-        proxy = Proxy(*flags, *(_DROPS_CHANGES if without == "invalidation" else ()))
+        proxy = ProxyDaemon(*flags, *(_DROPS_CHANGES if without == "invalidation" else ()))
         wait = None if publisher is None else proxy.await_gate
         start(stack, terminal, "The proxy: answers clients, and follows ZooKeeper", proxy, wait)
-        yield System(
+        yield DemoSystem(
             namenode_http=http,
             superuser=cluster.superuser,
             cluster=cluster,
@@ -168,11 +168,11 @@ def started(hadoop_version: str, without: str, terminal: Terminal) -> Iterator[S
 def started_light(terminal: Terminal) -> Iterator[ProxiedNameNode]:
     """Start a light cluster and a proxy that reads its edits itself, and stop them when the context ends."""
     with ExitStack() as stack:
-        namenode, superuser = LightCluster(), own_user()
+        namenode, superuser = LightClusterProgram(), own_user()
         what = "A light cluster: NameNode and DataNode in one process, without Java"
         start(stack, terminal, what, namenode)
         addresses = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc)
-        proxy = Proxy("--nameservice", NAMESERVICE, *addresses, "--user", superuser, "--glob", GLOB)
+        proxy = ProxyDaemon("--nameservice", NAMESERVICE, *addresses, "--user", superuser, "--glob", GLOB)
         what = "The proxy: answers clients, and reads the NameNode's edits itself"
         start(stack, terminal, what, proxy, proxy.await_gate)
         yield ProxiedNameNode(

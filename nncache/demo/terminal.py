@@ -9,7 +9,7 @@ from typing import IO, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 
 _WIDTH = 110
 
@@ -36,7 +36,7 @@ class Story(NamedTuple):
 
     chapters: Sequence[Chapter]
     hints: Sequence[tuple[str, str]]
-    proxy: Proxy
+    proxy: ProxyDaemon
 
 
 def shown(seconds: float) -> str:

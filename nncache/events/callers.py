@@ -6,10 +6,10 @@ from typing import Final, TypeAlias, assert_never
 
 from nncache.events.events_request import EVENTS, EventsRequest
 from nncache.hadoop.users import is_user_name
-from nncache.proxy.admission import Admitted, ByToken, Lease
+from nncache.proxy.admission import AdmittedRequest, AuthLease, ByToken
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.decide.ports import Admit, Rejected
+from nncache.proxy.decide.ports import Admit, RejectedRequest
 from nncache.proxy.errors import CallerNotVerifiedError, ClientError
 from nncache.proxy.messages import Headers
 
@@ -23,7 +23,7 @@ _NOT_HERE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class IdentifiedUser:
     """The user who asks.
 
     Attributes:
@@ -34,10 +34,10 @@ class Caller:
 
     user: str
     adds: Headers = ()
-    lease: Lease | None = field(default=None, compare=False)
+    lease: AuthLease | None = field(default=None, compare=False)
 
 
-Known: TypeAlias = Caller | RawResponse
+Known: TypeAlias = IdentifiedUser | RawResponse
 """The caller, or the reply to a client that is not authenticated."""
 
 
@@ -53,7 +53,7 @@ async def by_user_name(_request: Request, events_request: EventsRequest) -> Know
         raise ClientError("user.name is missing: give the name of one of the filter's subscribers")
     if not is_user_name(events_request.user):
         raise ClientError("user.name is no name of a user")
-    return Caller(events_request.user)
+    return IdentifiedUser(events_request.user)
 
 
 def by_credential(admit: Admit) -> Identify:
@@ -62,11 +62,11 @@ def by_credential(admit: Admit) -> Identify:
     async def identify(request: Request, _events_request: EventsRequest) -> Known:  # `admit` checks `doas`
         admission = await admit(request, EVENTS)
         match admission:
-            case Admitted(user=user, adds=adds, lease=lease):
-                return Caller(user, adds, lease)
+            case AdmittedRequest(user=user, adds=adds, lease=lease):
+                return IdentifiedUser(user, adds, lease)
             case ByToken():
                 raise CallerNotVerifiedError(_NAMENODES_JUDGE)
-            case Rejected(response):
+            case RejectedRequest(response):
                 return response
             case _:
                 assert_never(admission)

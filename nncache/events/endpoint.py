@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NoReturn
 
-from nncache.events.callers import Caller, Identify
+from nncache.events.callers import IdentifiedUser, Identify
 from nncache.events.events_request import EventsRequest, is_events, read_events_request
-from nncache.events.feed import Feed
+from nncache.events.feed import FilterFeed
 from nncache.events.source import EventSource, SourceUnavailableError
 from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
 from nncache.net.shares import Rates, Shares, holder_of
@@ -91,7 +91,7 @@ class EventsEndpoint:
         self._shares = Shares(max_streams)
         self._slots = Shares(MAX_CATCHING_UP)
         self._refused = Rates(PER_S, BURST)
-        self._feeds: dict[str, tuple[Feed, asyncio.Task[None]]] = {}
+        self._feeds: dict[str, tuple[FilterFeed, asyncio.Task[None]]] = {}
         self._streams: set[EventStream] = set()
         self._tasks: asyncio.TaskGroup | None = None  # of the feeds; None: `run` does not run
         self._is_stopping = False
@@ -155,7 +155,7 @@ class EventsEndpoint:
             raise NotServedError(_TURNED_OFF)
         events_request = read_events_request(request.target, request.fields)
         caller = await self._identify(request, events_request)
-        if not isinstance(caller, Caller):
+        if not isinstance(caller, IdentifiedUser):
             return caller
         exchange.caller = f"user.name={caller.user}"
         holder = holder_of(exchange.peer)
@@ -185,7 +185,7 @@ class EventsEndpoint:
                 f"too many questions for events that may not be read: {PER_S:g} a second", math.ceil(wait_s)
             )
 
-    async def _feed(self, source: EventSource, name: str, user: str, holder: str) -> Feed:
+    async def _feed(self, source: EventSource, name: str, user: str, holder: str) -> FilterFeed:
         """Return the feed of a filter, if the user may read it.
 
         Raises:
@@ -211,12 +211,12 @@ class EventsEndpoint:
         else:
             if self._tasks is None:
                 raise EventsUnavailableError("the proxy is stopping: ask again")
-            feed = Feed(name, source, readers)
+            feed = FilterFeed(name, source, readers)
             self._feeds[name] = feed, self._tasks.create_task(feed.run())
         feed.streams += 1
         return feed
 
-    def _leave(self, feed: Feed) -> None:
+    def _leave(self, feed: FilterFeed) -> None:
         """Stop following a filter when its last stream has ended."""
         feed.streams -= 1
         if not feed.streams and feed.name in self._feeds:
@@ -226,9 +226,9 @@ class EventsEndpoint:
         self,
         request: Request,
         source: EventSource,
-        feed: Feed,
+        feed: FilterFeed,
         events_request: EventsRequest,
-        caller: Caller,
+        caller: IdentifiedUser,
     ) -> RawResponse:
         response = RawResponse(200, "OK", (date_field(), *_FIELDS, *caller.adds), limits=self._limits)
         response.prepare(request)

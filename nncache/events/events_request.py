@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.events.source import After
+from nncache.events.source import AfterTxid
 from nncache.hadoop.paths import InvalidPathError, percent_decode
 from nncache.proxy.errors import ClientError
 from nncache.proxy.messages import Headers
@@ -36,7 +36,7 @@ class EventsRequest:
     """
 
     filter_name: str
-    after: After | None
+    after: AfterTxid | None
     user: str | None
     for_another: str
 
@@ -89,13 +89,13 @@ def _decoded(text: str) -> str:
         raise ClientError(f"the query cannot be read: {exc}") from exc
 
 
-def _position(name: str, text: str) -> After:
+def _position(name: str, text: str) -> AfterTxid:
     found = _POSITION.fullmatch(text)
     if found is None or int(found[1]) > _MAX_TXID:
         raise ClientError(
             f"{name}: {_quoted(text)}: must be a transaction id, such as 4711: the id of the last event received"
         )
-    return After(int(found[1]), found[2])
+    return AfterTxid(int(found[1]), found[2])
 
 
 def _quoted(text: str) -> str:

@@ -12,18 +12,18 @@ from collections.abc import Set as AbstractSet
 from operator import attrgetter
 from typing import Final, NoReturn, assert_never
 
-from nncache.events.messages import Frame, frame_of, joined, modified
+from nncache.events.messages import EventFrame, frame_of, joined, modified
 from nncache.events.source import (
-    After,
-    Away,
-    Begun,
+    AfterTxid,
+    EventsGap,
     EventSource,
-    Gap,
-    Gone,
+    EventsOutage,
+    FilterGone,
+    FilterRedefined,
     Item,
-    Modified,
+    NextEvents,
     SourceUnavailableError,
-    StateChange,
+    StreamBegun,
 )
 from nncache.proxy.clients.paced_work import PacedWork
 
@@ -41,7 +41,7 @@ REREAD_S: Final = 1.0
 """Seconds between two reads of the filter's readers, with or without a notification."""
 
 
-class Feed:
+class FilterFeed:
     """The newest events of one filter, and who may read them.
 
     Invariants:
@@ -63,18 +63,18 @@ class Feed:
         self._source = source
         self.listeners: set[Callable[[], None]] = set()
         self.readers = readers
-        self.end: After | None = None
+        self.end: AfterTxid | None = None
         self.away = ""
         self.streams = 0
         self._wakeups = PacedWork(_tell_one, PER_ITERATION)
         self.has_failed = False
         self._start = -1
-        self._kept: list[Frame] = []  # by transaction, for a binary search
+        self._kept: list[EventFrame] = []  # by transaction, for a binary search
         self._kept_bytes = 0
         # With the position before it: most streams are at the same position.
-        self._next: tuple[tuple[int, int], Frame] | None = None
+        self._next: tuple[tuple[int, int], EventFrame] | None = None
 
-    def covers(self, after: After) -> bool:
+    def covers(self, after: AfterTxid) -> bool:
         """Whether all transactions after a position are kept, or have not arrived yet.
 
         A position ahead of the feed is covered in the same chain: its stream has read on, and the feed will follow.
@@ -83,7 +83,7 @@ class Feed:
             return False
         return after.txid <= self.end.txid or after.chain is not None
 
-    def next_after(self, after: After, modified_after: int = -1) -> Frame | None:
+    def next_after(self, after: AfterTxid, modified_after: int = -1) -> EventFrame | None:
         """Return the next transactions after a covered position, `joined`; None: they have not arrived yet.
 
         If `modified_after` equals the position, a modification right after it is left out: it was sent already.
@@ -119,35 +119,35 @@ class Feed:
 
     def _take(self, item: Item) -> None:
         match item:
-            case Begun(after):
+            case StreamBegun(after):
                 self.away = ""
                 if after != self.end:
                     self._restart(after)
-            case StateChange(batches, through):
+            case NextEvents(batches, through):
                 self.away = ""
                 for batch in batches:
                     self._keep(frame_of(self.name, batch))
                 self.end = through
-            case Modified(after):
+            case FilterRedefined(after):
                 self.away = ""
                 self._keep(modified(self.name, item))
                 self.end = after
-            case Gap():
+            case EventsGap():
                 pass  # the next item says where the stream continues; streams read missed events themselves
-            case Away(reason):
+            case EventsOutage(reason):
                 self.away = reason
-            case Gone():
+            case FilterGone():
                 self.readers = None
             case _:
                 assert_never(item)
         self._tell()
 
-    def _restart(self, after: After) -> None:
+    def _restart(self, after: AfterTxid) -> None:
         self.end, self._start = after, after.txid
         self._kept.clear()
         self._kept_bytes, self._next = 0, None
 
-    def _keep(self, frame: Frame) -> None:
+    def _keep(self, frame: EventFrame) -> None:
         self._next = None
         self._kept.append(frame)
         self._kept_bytes += len(frame.data)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.events.source import After, Gap, Modified
+from nncache.events.source import AfterTxid, EventsGap, FilterRedefined
 from nncache.events.sse import encode_message
 from nncache.hadoop.event_json import encode_event
 from nncache.hadoop.events import EventBatch
@@ -28,7 +28,7 @@ _TO_DO: Final = "read the present state of the filter's paths from HDFS, then as
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class EventFrame:
     """The encoded events of one transaction, or the message that the filter was modified after it.
 
     Or several of these (`joined`).
@@ -46,7 +46,7 @@ class Frame:
     is_modified: bool = False
 
 
-def frame_of(filter_name: str, batch: EventBatch) -> Frame:
+def frame_of(filter_name: str, batch: EventBatch) -> EventFrame:
     """Return the messages of a transaction that matched the filter."""
     last = len(batch.events) - 1
     messages = []
@@ -55,10 +55,10 @@ def frame_of(filter_name: str, batch: EventBatch) -> Frame:
         message = {"filter": filter_name, "txid": batch.txid, **fields}
         message_id = str(batch.txid) if number == last else None
         messages.append(encode_message(str(fields["type"]), _json(message), message_id))
-    return Frame(batch.txid, b"".join(messages), len(messages))
+    return EventFrame(batch.txid, b"".join(messages), len(messages))
 
 
-def modified(filter_name: str, item: Modified) -> Frame:
+def modified(filter_name: str, item: FilterRedefined) -> EventFrame:
     """Return the message that the filter has another glob or owner."""
     message = {
         "filter": filter_name,
@@ -67,12 +67,12 @@ def modified(filter_name: str, item: Modified) -> Frame:
         "now": {"pathGlob": item.glob, "owner": item.owner},
     }
     data = encode_message(MODIFIED, _json(message), str(item.after.txid))
-    return Frame(item.after.txid, data, 0, is_modified=True)
+    return EventFrame(item.after.txid, data, 0, is_modified=True)
 
 
-def joined(frames: Iterable[Frame]) -> Iterator[Frame]:
+def joined(frames: Iterable[EventFrame]) -> Iterator[EventFrame]:
     """Yield the frames, joined up to JOINED_BYTES; a frame that `is_modified` is the last one of its group."""
-    together, size = list[Frame](), 0
+    together, size = list[EventFrame](), 0
     for frame in frames:
         if together and (together[-1].is_modified or size + len(frame.data) > JOINED_BYTES):
             yield _one_of(together)
@@ -83,15 +83,15 @@ def joined(frames: Iterable[Frame]) -> Iterator[Frame]:
         yield _one_of(together)
 
 
-def _one_of(frames: list[Frame]) -> Frame:
+def _one_of(frames: list[EventFrame]) -> EventFrame:
     last = frames[-1]
     if len(frames) == 1:
         return last
     data, events = b"".join(each.data for each in frames), sum(each.events for each in frames)
-    return Frame(last.txid, data, events, last.is_modified)
+    return EventFrame(last.txid, data, events, last.is_modified)
 
 
-def started(filter_name: str, after: After) -> bytes:
+def started(filter_name: str, after: AfterTxid) -> bytes:
     """Return the message that the events after a position follow."""
     message: dict[str, object] = {"filter": filter_name, "after": after.txid}
     if after.chain is not None:
@@ -99,7 +99,7 @@ def started(filter_name: str, after: After) -> bytes:
     return encode_message(STARTED, _json(message), str(after.txid))
 
 
-def missing(filter_name: str, gap: Gap) -> bytes:
+def missing(filter_name: str, gap: EventsGap) -> bytes:
     """Return the message of a gap, with the remedy; its id is the position after the gap."""
     known = {"firstTxid": gap.first_txid, "lastTxid": gap.last_txid}
     go_on = gap.after

@@ -12,7 +12,7 @@ from nncache.hadoop.events import EventBatch
 
 
 @dataclass(frozen=True, slots=True)
-class After:
+class AfterTxid:
     """A position in a filter's stream: after this transaction.
 
     Attributes:
@@ -25,14 +25,14 @@ class After:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StreamBegun:
     """The stream starts here: all events after this position follow, and no earlier ones."""
 
-    after: After
+    after: AfterTxid
 
 
 @dataclass(frozen=True, slots=True)
-class StateChange:
+class NextEvents:
     """The next events.
 
     Attributes:
@@ -41,17 +41,17 @@ class StateChange:
     """
 
     batches: tuple[EventBatch, ...]
-    through: After
+    through: AfterTxid
 
 
 @dataclass(frozen=True, slots=True)
-class Modified:
+class FilterRedefined:
     """The filter was modified: the events after this position match its new glob, earlier ones the old glob.
 
     It may be repeated when a reader resumes right after it.
     """
 
-    after: After
+    after: AfterTxid
     glob_before: str
     owner_before: str
     glob: str
@@ -59,7 +59,7 @@ class Modified:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class EventsGap:
     """Events are missing.
 
     Attributes:
@@ -72,22 +72,22 @@ class Gap:
     reason: str
     first_txid: int | None
     last_txid: int | None
-    after: After | None
+    after: AfterTxid | None
 
 
 @dataclass(frozen=True, slots=True)
-class Away:
+class EventsOutage:
     """An outage: events cannot be read at present. Whether any are missing will show when it is over."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class FilterGone:
     """There is no such filter."""
 
 
-Item: TypeAlias = Begun | StateChange | Modified | Gap | Away | Gone
+Item: TypeAlias = StreamBegun | NextEvents | FilterRedefined | EventsGap | EventsOutage | FilterGone
 
 
 class SourceUnavailableError(Exception):
@@ -111,7 +111,7 @@ class Readers(Protocol):
 class EventSource(Protocol):
     """Provides the events of filters, and their readers."""
 
-    def follow(self, filter_name: str, after: After | None) -> AsyncIterator[Item]:
+    def follow(self, filter_name: str, after: AfterTxid | None) -> AsyncIterator[Item]:
         """Return an endless iterator over a filter's events after a position, in order, across gaps and outages.
 
         Each event occurs once. None: from now on. Awaiting the next item may be cancelled and repeated.

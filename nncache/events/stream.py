@@ -10,22 +10,22 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Protocol, assert_never
 
-from nncache.events.feed import Feed
-from nncache.events.messages import Frame, ended, frame_of, joined, missing, modified, outage, started
+from nncache.events.feed import FilterFeed
+from nncache.events.messages import EventFrame, ended, frame_of, joined, missing, modified, outage, started
 from nncache.events.source import (
-    After,
-    Away,
-    Begun,
+    AfterTxid,
+    EventsGap,
     EventSource,
-    Gap,
-    Gone,
+    EventsOutage,
+    FilterGone,
+    FilterRedefined,
     Item,
-    Modified,
-    StateChange,
+    NextEvents,
+    StreamBegun,
 )
 from nncache.events.sse import HEARTBEAT, encode_retry
 from nncache.net.shares import Shares
-from nncache.proxy.admission import Lease
+from nncache.proxy.admission import AuthLease
 
 HEARTBEAT_S: Final = 15.0
 """Seconds without a message before a heartbeat. The specification advises 15, for proxies that end idle connections."""
@@ -101,13 +101,13 @@ class EventStream:
     def __init__(
         self,
         sink: Sink,
-        feed: Feed,
+        feed: FilterFeed,
         source: EventSource,
         user: str,
-        after: After | None,
+        after: AfterTxid | None,
         slots: Shares,
         holder: str,
-        lease: Lease | None = None,
+        lease: AuthLease | None = None,
     ) -> None:
         """Prepare a stream.
 
@@ -191,7 +191,7 @@ class EventStream:
                 if (end := await self._catch_up(self._after)) is not None:
                     return end
             elif (frame := feed.next_after(self._after, self._modified_after)) is not None:
-                await self._write_events(frame, After(frame.txid, feed.end.chain))
+                await self._write_events(frame, AfterTxid(frame.txid, feed.end.chain))
             else:
                 await self._wait(HEARTBEAT_S)
 
@@ -212,7 +212,7 @@ class EventStream:
         await self._sink.write(data)
         self._beat_at = asyncio.get_running_loop().time() + HEARTBEAT_S
 
-    async def _write_events(self, frame: Frame, after: After) -> None:
+    async def _write_events(self, frame: EventFrame, after: AfterTxid) -> None:
         await self._write(frame.data)
         self._after = after
         self.sent += frame.events
@@ -233,7 +233,7 @@ class EventStream:
 
     # ---- catching up -------------------------------------------------------------------------------------------
 
-    async def _catch_up(self, after: After) -> StreamEnd | None:
+    async def _catch_up(self, after: AfterTxid) -> StreamEnd | None:
         """Read from the source until the feed covers the position; return how the stream ends, None: it continues."""
         if not self._slots.take(self._holder):
             await self._wait(LOOK_S)
@@ -243,7 +243,7 @@ class EventStream:
         finally:
             self._slots.give_back(self._holder)
 
-    async def _read(self, after: After) -> StreamEnd | None:
+    async def _read(self, after: AfterTxid) -> StreamEnd | None:
         loop = asyncio.get_running_loop()
         following = self._source.follow(self._feed.name, after)
         left_s = TAKE_S  # for writing
@@ -268,7 +268,7 @@ class EventStream:
                 return None
         return end
 
-    def _up_to_now(self, gap: Gap) -> Gap:
+    def _up_to_now(self, gap: EventsGap) -> EventsGap:
         """Return the gap, extended to the feed's position.
 
         On a busy filter the oldest record of now is purged by the time the client reconnects. So each reconnect would
@@ -280,29 +280,29 @@ class EventStream:
         reason = (
             f"{gap.reason}; transactions up to {now.txid} are left out: some may be gone before you are back"
         )
-        return Gap(reason, gap.first_txid, None if gap.last_txid is None else now.txid, now)
+        return EventsGap(reason, gap.first_txid, None if gap.last_txid is None else now.txid, now)
 
     async def _take(self, item: Item) -> StreamEnd | None:
         if (end := self._why_end()) is not None:
             return end
         match item:
-            case Begun(after):
+            case StreamBegun(after):
                 self._after = after
                 await self._report_outage("")
-            case StateChange(batches, through):
+            case NextEvents(batches, through):
                 for frame in joined(frame_of(self._feed.name, batch) for batch in batches):
                     if (end := self._why_end()) is not None:
                         return end
-                    await self._write_events(frame, After(frame.txid, through.chain))
+                    await self._write_events(frame, AfterTxid(frame.txid, through.chain))
                 self._after = through
-            case Modified(after):
+            case FilterRedefined(after):
                 await self._write_events(modified(self._feed.name, item), after)
-            case Gap():
+            case EventsGap():
                 await self._write(missing(self._feed.name, self._up_to_now(item)))
                 return StreamEnd.MISSING
-            case Away(reason):
+            case EventsOutage(reason):
                 await self._report_outage(reason)
-            case Gone():
+            case FilterGone():
                 return StreamEnd.NOT_PERMITTED
             case _:
                 assert_never(item)

@@ -8,23 +8,23 @@ from typing import Final, Self, TypeAlias
 from cachetools import TTLCache
 
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
-from nncache.coordination.login import Login
-from nncache.coordination.session import Session
+from nncache.coordination.login import ZooKeeperLogin
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import ZnodeWatch, ZooKeeperSession
 from nncache.events.source import (
-    After,
-    Away,
-    Begun,
-    Gap,
-    Gone,
+    AfterTxid,
+    EventsGap,
+    EventsOutage,
+    FilterGone,
+    FilterRedefined,
     Item,
-    Modified,
+    NextEvents,
     SourceUnavailableError,
-    StateChange,
+    StreamBegun,
 )
 from nncache.invalidation.channel.published_filters import parse_readers
-from nncache.invalidation.channel.znodes import Znodes, is_filter_name
+from nncache.invalidation.channel.znodes import ZnodePaths, is_filter_name
 from nncache.invalidation.errors import (
     ChannelOutageError,
     ChannelUnavailableError,
@@ -32,7 +32,7 @@ from nncache.invalidation.errors import (
     MissingEventsError,
     UnknownFilterError,
 )
-from nncache.invalidation.subscriber.events import FilterModified, Position, ReceivedEvents
+from nncache.invalidation.subscriber.events import FilterModified, ReceivedEvents, SubscriptionStart
 from nncache.invalidation.subscriber.subscription import Subscription
 from nncache.net.log_throttle import ThrottledLog
 
@@ -55,15 +55,15 @@ class ZooKeeperEvents:
         settings: ZooKeeperSettings,
         nameservice: str,
         clock: Callable[[], float],
-        login: Login | None = None,
+        login: ZooKeeperLogin | None = None,
         connect: Connect | None = None,
     ) -> None:
-        self.znodes = Znodes(settings.zookeeper_root, nameservice)
+        self.znodes = ZnodePaths(settings.zookeeper_root, nameservice)
         self.clock = clock
         self.outage_s = settings.zookeeper_session_timeout_s
         self.throttled = ThrottledLog(_log, clock)
         self._connect: Connect = connect or (
-            lambda: Session(settings, clock, log_name="events for clients", login=login)
+            lambda: KazooSession(settings, clock, log_name="events for clients", login=login)
         )
         self._session: ZooKeeperSession | None = None
         self.readers_of: TTLCache[str, AbstractSet[str] | None] = TTLCache(NAMES, REMEMBERED_S, timer=clock)
@@ -82,7 +82,7 @@ class ZooKeeperEvents:
             await self._session.__aenter__()
         return self._session
 
-    def follow(self, filter_name: str, after: After | None) -> "_Following":
+    def follow(self, filter_name: str, after: AfterTxid | None) -> "_Following":
         """Return the events of a filter after a position; None: from now on."""
         return _Following(self, filter_name, after)
 
@@ -94,7 +94,7 @@ class ZooKeeperEvents:
 class _Following:
     """The events of `follow`, from a subscription."""
 
-    def __init__(self, source: ZooKeeperEvents, name: str, after: After | None) -> None:
+    def __init__(self, source: ZooKeeperEvents, name: str, after: AfterTxid | None) -> None:
         self._source = source
         self._name = name
         self._after = after
@@ -119,20 +119,20 @@ class _Following:
         try:
             item = await anext(following)
         except UnknownFilterError:
-            return Gone()
+            return FilterGone()
         except (ChannelOutageError, ChannelUnavailableError) as exc:
-            return Away(str(exc))
+            return EventsOutage(str(exc))
         except MissingEventsError as exc:
-            behind = None if following.position is None else After(following.position, following.chain)
-            return Gap(str(exc), exc.first_txid, exc.last_txid, behind)
+            behind = None if following.position is None else AfterTxid(following.position, following.chain)
+            return EventsGap(str(exc), exc.first_txid, exc.last_txid, behind)
         match item:
-            case Position(txid):
-                return Begun(After(txid, following.chain))
+            case SubscriptionStart(txid):
+                return StreamBegun(AfterTxid(txid, following.chain))
             case FilterModified(txid, glob_before, owner_before, glob, owner):
-                after = After(txid, following.chain)
-                return Modified(after, glob_before, owner_before, glob, owner)
+                after = AfterTxid(txid, following.chain)
+                return FilterRedefined(after, glob_before, owner_before, glob, owner)
             case ReceivedEvents(batches, through_txid):
-                return StateChange(batches, After(through_txid, following.chain))
+                return NextEvents(batches, AfterTxid(through_txid, following.chain))
 
 
 class _Readers:

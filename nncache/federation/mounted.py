@@ -19,7 +19,7 @@ from nncache.proxy.traffic import Exchange, Traffic, result_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class MountedNamespace:
     """One namespace.
 
     Attributes:
@@ -36,7 +36,7 @@ class Member:
 class MountedFrontEnd:
     """Dispatches each request to the front end of its namespace."""
 
-    def __init__(self, mounts: MountTable, members: Mapping[str, Member], traffic: Traffic) -> None:
+    def __init__(self, mounts: MountTable, members: Mapping[str, MountedNamespace], traffic: Traffic) -> None:
         """Begin; `traffic` counts the requests that belong to no namespace."""
         self._mounts = mounts
         self._members = members
@@ -66,7 +66,7 @@ class MountedFrontEnd:
 class MountedHeads:
     """`nncache.proxy.clients.connection.KnownHeads` of all namespaces."""
 
-    def __init__(self, mounts: MountTable, members: Mapping[str, Member]) -> None:
+    def __init__(self, mounts: MountTable, members: Mapping[str, MountedNamespace]) -> None:
         self._mounts = mounts
         self._known = {name: member.known for name, member in members.items()}
         self._last: KnownHeads = next(iter(self._known.values()))  # was asked last
@@ -97,7 +97,7 @@ class MountedHeads:
 class MountedCalls:
     """`nncache.proxy.clients.server.Direct` of all namespaces."""
 
-    def __init__(self, mounts: MountTable, members: Mapping[str, Member]) -> None:
+    def __init__(self, mounts: MountTable, members: Mapping[str, MountedNamespace]) -> None:
         self._mounts = mounts
         self._direct = {name: each.direct for name, each in members.items() if each.direct is not None}
 

@@ -8,7 +8,7 @@ could read it differently, and here each could be a different NameNode (docs/dec
 from collections.abc import Iterator
 from typing import Final
 
-from nncache.hadoop.calls import PREFIX, WHAT_IS_SERVED, Call, is_webhdfs, parse_call
+from nncache.hadoop.calls import PREFIX, WHAT_IS_SERVED, WebHdfsCall, is_webhdfs, parse_call
 from nncache.hadoop.mounts import MountTable
 from nncache.hadoop.operations import Effect
 from nncache.hadoop.paths import InvalidPathError, canonical, decode_target_path, has_dot_segments
@@ -70,7 +70,7 @@ def _holder(mounts: MountTable, path: str) -> str:
     raise NotMountedError(f"File/Directory does not exist: {path}: no namespace is mounted there")
 
 
-def _check_write(mounts: MountTable, call: Call, path: str, namespace: str) -> None:
+def _check_write(mounts: MountTable, call: WebHdfsCall, path: str, namespace: str) -> None:
     """Check that a write stays within its namespace, and does not change a mount point."""
     if not call.is_certain:
         raise ClientError(
@@ -92,7 +92,7 @@ def _check_write(mounts: MountTable, call: Call, path: str, namespace: str) -> N
             )
 
 
-def _other_paths(call: Call) -> Iterator[str]:
+def _other_paths(call: WebHdfsCall) -> Iterator[str]:
     """Yield the other paths of a call: the destination of a RENAME, the sources of a CONCAT.
 
     Raises:

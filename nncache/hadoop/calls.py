@@ -57,7 +57,7 @@ WHAT_IS_SERVED: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class WebHdfsCall:
     """A WebHDFS request, parsed pessimistically."""
 
     method: str  # upper-case
@@ -97,7 +97,7 @@ class PlainArguments:
     doas_may_be_ignored: bool = False
 
 
-def parse_call(method: str, target: str) -> Call:
+def parse_call(method: str, target: str) -> WebHdfsCall:
     """Parse any request line; never raises.
 
     A target may be in origin-form or absolute-form. With a fragment, all of it is uncertain: each parser splits it at
@@ -105,7 +105,7 @@ def parse_call(method: str, target: str) -> Call:
     """
     upper = method.upper()
     if "#" in target:
-        return Call(
+        return WebHdfsCall(
             method=upper,
             op=None,
             path=None,
@@ -118,7 +118,7 @@ def parse_call(method: str, target: str) -> Call:
     as_requested = _loose_path(spelled)
     arguments, is_certain = _loose_query(query)
     named = {value.upper() for value in arguments.get("op", ())}
-    return Call(
+    return WebHdfsCall(
         method=upper,
         op=operation(upper, named.pop()) if len(named) == 1 and is_certain else None,
         path=None if as_requested is None else canonical(as_requested),

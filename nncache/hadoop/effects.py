@@ -10,7 +10,7 @@ from enum import Enum, auto
 from http import HTTPStatus
 from typing import Final, assert_never
 
-from nncache.hadoop.calls import Call
+from nncache.hadoop.calls import WebHdfsCall
 from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
@@ -60,7 +60,7 @@ class CallOutcome(Enum):
     UNKNOWN = auto()  # no reply, a 408 or a 5xx
 
 
-def outcome_of(call: Call, status: int | None, body: bytes | None) -> CallOutcome:
+def outcome_of(call: WebHdfsCall, status: int | None, body: bytes | None) -> CallOutcome:
     """Return the outcome of a call by its reply; a status of None means that there is no reply.
 
     A redirect is the success of a first step. A 4xx is a refusal by the NameNode, or by its servlet container before it
@@ -120,7 +120,7 @@ LEFT_TO_EVENTS: Final = Effects(is_complete=False)
 """Only events show what the call has changed, if anything."""
 
 
-def opens_window(call: Call) -> bool:
+def opens_window(call: WebHdfsCall) -> bool:
     """Whether the call may be the first step of a two-step write, whose second step bypasses the proxy.
 
     True also for `noredirect=true`: the NameNode then returns the DataNode's address in a 200 reply.
@@ -132,17 +132,17 @@ def opens_window(call: Call) -> bool:
     )
 
 
-def written_path(call: Call) -> str | None:
+def written_path(call: WebHdfsCall) -> str | None:
     """Return the path whose status the call concerns, as events name it; None if it is uncertain."""
     return None if call.path is None else real_path(call.path)
 
 
-def changes_nothing(call: Call) -> bool:
+def changes_nothing(call: WebHdfsCall) -> bool:
     """Whether a call makes no status stale, whatever its outcome."""
     return call.op is not None and call.op.effect is Effect.NOTHING
 
 
-def effects_of_call(call: Call, outcome: CallOutcome, existing: ExistingPath = UNTOUCHED) -> Effects:
+def effects_of_call(call: WebHdfsCall, outcome: CallOutcome, existing: ExistingPath = UNTOUCHED) -> Effects:
     """Return the effects of a forwarded call; `existing` is the state of its paths before it was sent.
 
     Only certain changes are returned. Possible changes are left to the events: a refused or odd call, which any client
@@ -167,7 +167,7 @@ def effects_of_call(call: Call, outcome: CallOutcome, existing: ExistingPath = U
             assert_never(outcome)
 
 
-def _effects_of_write(call: Call, existing: ExistingPath) -> Effects:
+def _effects_of_write(call: WebHdfsCall, existing: ExistingPath) -> Effects:
     path = written_path(call)
     if path is None or not call.is_certain:
         return LEFT_TO_EVENTS
@@ -194,7 +194,7 @@ def _effects_of_write(call: Call, existing: ExistingPath) -> Effects:
             return Effects(_changes_at(path, effect, call))
 
 
-def _changes_at(path: str, effect: Effect, call: Call) -> tuple[Change, ...]:
+def _changes_at(path: str, effect: Effect, call: WebHdfsCall) -> tuple[Change, ...]:
     """Return the changes by an operation on a single path."""
     match effect:
         case Effect.TOUCHES:
@@ -211,7 +211,7 @@ def _changes_at(path: str, effect: Effect, call: Call) -> tuple[Change, ...]:
             return (SubtreeUnknown(path),)
 
 
-def _effects_of_rename(call: Call, source: str, existing: ExistingPath) -> Effects:
+def _effects_of_rename(call: WebHdfsCall, source: str, existing: ExistingPath) -> Effects:
     destination = destination_of(call)
     if destination is None or not existing.is_known:
         return LEFT_TO_EVENTS
@@ -228,7 +228,7 @@ def _effects_of_rename(call: Call, source: str, existing: ExistingPath) -> Effec
     return Effects((*moved(source, destination), Appeared(inside)))
 
 
-def _effects_of_concat(call: Call, target: str) -> Effects:
+def _effects_of_concat(call: WebHdfsCall, target: str) -> Effects:
     values = call.arguments.get("sources", ())
     sources = [part for value in values for part in value.split(",") if part]
     if len(values) > 1 or len(sources) > MAX_NAMED_PATHS:  # the NameNode uses one of several values
@@ -238,7 +238,7 @@ def _effects_of_concat(call: Call, target: str) -> Effects:
     return Effects(changes, is_complete=bool(paths) and len(paths) == len(sources))
 
 
-def _effects_of_unknown_write(call: Call, path: str) -> Effects:
+def _effects_of_unknown_write(call: WebHdfsCall, path: str) -> Effects:
     """Return the effects of an operation that a later release may have; current releases refuse it.
 
     A call with several operations is left to the events: every release executes one of them.
@@ -258,12 +258,12 @@ def _effects_of_unknown_write(call: Call, path: str) -> Effects:
     return Effects(tuple(changes), is_complete=None not in found)
 
 
-def _is_harmless_xattr(call: Call) -> bool:
+def _is_harmless_xattr(call: WebHdfsCall) -> bool:
     prefixes = {value.partition(".")[0].lower() for value in call.arguments.get("xattr.name", ())}
     return bool(prefixes) and prefixes <= _HARMLESS_XATTR_PREFIXES
 
 
-def destination_of(call: Call) -> str | None:
+def destination_of(call: WebHdfsCall) -> str | None:
     """Return the destination of a RENAME, as events name it; None if it is uncertain.
 
     `DestinationParam` parses it with `org.apache.hadoop.fs.Path`, which resolves dot segments and takes the first name

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from nncache.hadoop.calls import ABSOLUTE_FORM, PREFIX, Call
+from nncache.hadoop.calls import ABSOLUTE_FORM, PREFIX, WebHdfsCall
 from nncache.hadoop.effects import real_path
 from nncache.hadoop.paths import InvalidPathError, canonical, decode_loosely, exceeds_limits, has_dot_segments
 from nncache.hadoop.unreadable_json import UNREADABLE_JSON
@@ -30,7 +30,7 @@ _DECODER: Final = msgspec.json.Decoder(_Redirect)
 
 
 def second_step_paths(
-    call: Call, headers: Iterable[tuple[bytes, bytes]], body: bytes | None
+    call: WebHdfsCall, headers: Iterable[tuple[bytes, bytes]], body: bytes | None
 ) -> tuple[str, ...]:
     """Return the paths, as events name them, of which the second step of a call may write one.
 

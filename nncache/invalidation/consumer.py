@@ -18,7 +18,13 @@ from nncache.invalidation.errors import (
     part_from_frames,
 )
 from nncache.invalidation.stats import StreamStats
-from nncache.invalidation.stream import Changes, Covered, Filters, InotifyEventInputStream, Transactions
+from nncache.invalidation.stream import (
+    ChangeBatch,
+    CoveredThrough,
+    FiltersInForce,
+    InotifyEventInputStream,
+    TransactionEvents,
+)
 
 ITEMS_PER_ITERATION = 64
 """Transactions applied in a row before other tasks get the event loop (about a millisecond)."""
@@ -120,20 +126,20 @@ class Consumer:
                 in_a_row = 0
                 async for item in stream:
                     match item:
-                        case Transactions(batch):
+                        case TransactionEvents(batch):
                             await self._apply(changes_of_batch(batch))
                             self._counts.events += len(batch.events)
                             self._counts.applied_txid = batch.txid
                             in_a_row += 1
                             if in_a_row % ITEMS_PER_ITERATION == 0:
                                 await asyncio.sleep(0)
-                        case Changes(changes, through_txid):
+                        case ChangeBatch(changes, through_txid):
                             await self._apply(changes)
                             self._counts.applied_txid = through_txid
                             await asyncio.sleep(0)  # a record may hold a thousand changes
-                        case Filters(globs):
+                        case FiltersInForce(globs):
                             await self._change_filters(globs)
-                        case Covered(as_of, txid, seen_as_of):
+                        case CoveredThrough(as_of, txid, seen_as_of):
                             self._cover(as_of, txid, seen_as_of)
                             in_a_row = 0
                         case _:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-from nncache.coordination.login import Login
+from nncache.coordination.login import ZooKeeperLogin
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.change import Change
 from nncache.hadoop.events import EventBatch
@@ -29,14 +29,14 @@ from nncache.invalidation.stats import ChannelStats
 
 
 @dataclass(frozen=True, slots=True)
-class Transactions:
+class TransactionEvents:
     """The events of the next transaction that has any."""
 
     batch: EventBatch
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class CoveredThrough:
     """Everything acknowledged to any client before `as_of` has been yielded (guarantee Bounded)."""
 
     as_of: float  # seconds of the stream's clock
@@ -47,7 +47,7 @@ class Covered:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class FiltersInForce:
     """The filters in force from here on, for a channel that does not take them from the cache's own settings.
 
     Data kept for a filter whose id is no longer among them may have missed changes.
@@ -57,14 +57,14 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ChangeBatch:
     """The changes of the next transactions, as far as they concern the filters in force."""
 
     changes: tuple[tuple[int, Change], ...]  # each with its transaction id, in order
     through_txid: int  # every transaction up to this one is in these changes or in earlier ones
 
 
-StreamItem = Filters | Transactions | Changes | Covered
+StreamItem = FiltersInForce | TransactionEvents | ChangeBatch | CoveredThrough
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class ChannelSetup:
     polling: PollingSettings
     zookeeper: ZooKeeperSettings
     clock: Callable[[], float]
-    login: Login | None = None  # at ZooKeeper
+    login: ZooKeeperLogin | None = None  # at ZooKeeper
     feed: FeedSettings = field(default_factory=FeedSettings)
     edits: EditsSource | None = None  # of the direct channel; None: the NameNode is polled
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from nncache.auditing.audit_judge import AUDIT_OUTCOMES
-from nncache.cache.decisions import Conclusion, Reason
+from nncache.cache.decisions import Conclusion, MissReason
 from nncache.events.stream import STREAM_ENDS
 from nncache.metrics.metric import Metric, counter, gauge, histogram, moment
 from nncache.proxy.cache_status import REASONS
@@ -80,7 +80,7 @@ PROXY_ROWS: tuple[Metric, ...] = (
         "lookups",
         "Lookups sent to the NameNode, by reason.",
         "reason",
-        {reason: REASONS[reason].meaning for reason in Reason},
+        {reason: REASONS[reason].meaning for reason in MissReason},
     ),
     counter(
         "cache.conclusions",

@@ -21,7 +21,7 @@ from nncache.namenode.namespace.leases import is_file_closed
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.filesystem import FileSystem
-from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
+from nncache.namenode.node.namenode import SUPERGROUP, NameNodeConfig, NameNodeService
 from nncache.namenode.webhdfs.server import DataNodeHandler, NameNodeHandler
 
 _T = TypeVar("_T")
@@ -60,7 +60,7 @@ class Parts:
     """The parts of a running light cluster, with their addresses, host:port each."""
 
     clock: Clock
-    namenode: NameNode
+    namenode: NameNodeService
     datanode: DataNode
     handler: NameNodeHandler
     namenode_http: str
@@ -92,8 +92,8 @@ async def serving(spec: LightSpec) -> AsyncIterator[Parts]:
         clock = Clock()
         file_system = FileSystem(znodes, clock.wall_ms)
         await file_system.format(spec.superuser, SUPERGROUP)
-        settings = NameNodeSettings(superuser=spec.superuser, groups=spec.users)
-        namenode = NameNode(file_system, settings, clock)
+        settings = NameNodeConfig(superuser=spec.superuser, groups=spec.users)
+        namenode = NameNodeService(file_system, settings, clock)
         datanode = DataNode("dn1", namenode, directory / "blocks", is_durable=spec.directory is not None)
         await datanode.start()
         namespace = await file_system.namespace()

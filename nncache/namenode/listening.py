@@ -8,7 +8,7 @@ from typing import Final
 from aiohttp import web
 
 from nncache.hadoop.namespace import Namespace
-from nncache.namenode.node.namenode import NameNode
+from nncache.namenode.node.namenode import NameNodeService
 
 _MAX_LINE: Final = 64 * 1024
 _SHUTDOWN_S: Final = 0.1
@@ -49,7 +49,7 @@ async def listening(
 
 @contextlib.asynccontextmanager
 async def listening_for_calls(
-    namenode: NameNode, namespace: Namespace, host: str, port: int
+    namenode: NameNodeService, namespace: Namespace, host: str, port: int
 ) -> AsyncIterator[str]:
     """Listen for Hadoop RPC while the block runs; yield host:port."""
     writers: set[asyncio.StreamWriter] = set()

@@ -15,9 +15,9 @@ import msgspec
 
 from nncache.coordination.errors import CoordinationError, NodeExistsError
 from nncache.coordination.linearizable import MARKS, LinearizableZnodes, check_snapshots
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.zookeeper import Create, SetData, Znodes
+from nncache.coordination.zookeeper import CreateOp, SetDataOp, Znodes
 from nncache.hadoop.feed_znodes import DEFAULT_ROOT, VERSION
 from nncache.namenode.cluster import HOST, TICK_S, USERS, own_user
 from nncache.namenode.datanode.datanode import DataNode, Together
@@ -34,7 +34,7 @@ from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.fsck import Audited, fsck
 from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
 from nncache.namenode.node.ledger import Ledger
-from nncache.namenode.node.namenode import SUPERGROUP, NameNode, NameNodeSettings
+from nncache.namenode.node.namenode import SUPERGROUP, NameNodeConfig, NameNodeService
 from nncache.namenode.node.observer_clocks import DEAD_AFTER_S
 from nncache.namenode.node.observing import Observer
 from nncache.namenode.node.replicating import Replicating
@@ -102,7 +102,7 @@ class RunningNameNode:
 
     name: str
     znodes: LinearizableZnodes
-    namenode: NameNode
+    namenode: NameNodeService
     datanodes: DataNodes
     replicating: Replicating
     clock: Clock
@@ -112,7 +112,7 @@ class RunningNameNode:
     tick: Callable[[], Awaitable[None]]  # its work of each second
     handler: NameNodeHandler
     observer: Observer
-    session: Session | None = None
+    session: KazooSession | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ class RunningDataNode:
     znodes: LinearizableZnodes
     tick: Callable[[], Awaitable[None]]  # its work of each second
     copy: Callable[[], Awaitable[None]]  # the same, concurrently: it may take long
-    session: Session | None = None
+    session: KazooSession | None = None
 
 
 @contextlib.asynccontextmanager
@@ -166,11 +166,11 @@ async def namenode_on(
         file_system = FileSystem(znodes, clock.wall_ms)
         await file_system.format(spec.superuser, SUPERGROUP)
         shared = await _shared(znodes, _Shared(superuser=spec.superuser, groups=spec.users))
-        settings = NameNodeSettings(superuser=shared.superuser, groups=shared.groups, edits=spec.edits)
+        settings = NameNodeConfig(superuser=shared.superuser, groups=shared.groups, edits=spec.edits)
         leader = Leader(znodes, name, clock.wall_ms)
         observer = Observer(znodes, name, clock.now)
         datanodes = DataNodes({}, znodes)
-        namenode = NameNode(file_system, settings, clock, leader=leader, fleet=datanodes)
+        namenode = NameNodeService(file_system, settings, clock, leader=leader, fleet=datanodes)
         replicating = Replicating(
             FencedZnodes(znodes, leader.fence),
             znodes,
@@ -249,9 +249,9 @@ async def datanode_on(
         file_system = FileSystem(znodes, clock.wall_ms)
         shared = msgspec.json.decode((await znodes.get(layout.SETTINGS)).data, type=_Shared)
         _belong(spec.directory, (await file_system.namespace()).block_pool)
-        settings = NameNodeSettings(superuser=shared.superuser, groups=shared.groups)
+        settings = NameNodeConfig(superuser=shared.superuser, groups=shared.groups)
         others = DataNodes({}, znodes)
-        namenode = NameNode(file_system, settings, clock, fleet=others)
+        namenode = NameNodeService(file_system, settings, clock, fleet=others)
         peers = Peers(namenode, others, name)
         together = Together(peers, Ledger(znodes, name), Claims(znodes))
         datanode = DataNode(name, namenode, spec.directory / "blocks", together=together)
@@ -259,7 +259,9 @@ async def datanode_on(
             listening(DataNodeHandler(datanode, namenode, peers), spec.host, spec.port)
         )
         with contextlib.suppress(NodeExistsError):
-            await znodes.commit([Create(layout.health(name), msgspec.json.encode(DataNodeRecord(http=http)))])
+            await znodes.commit(
+                [CreateOp(layout.health(name), msgspec.json.encode(DataNodeRecord(http=http)))]
+            )
         heartbeat = _Heartbeat(znodes, name, clock)
         # ZooKeeper may not yet have expired the session of a process that was just killed.
         while not await heartbeat.beat(_record(http, datanode)):  # noqa: ASYNC110 - no event signals that
@@ -312,14 +314,14 @@ async def fsck_of(place: Place, *, repair: bool) -> Audited:
 
 
 @contextlib.asynccontextmanager
-async def _znodes(place: Place, name: str) -> AsyncIterator[tuple[Session, LinearizableZnodes]]:
+async def _znodes(place: Place, name: str) -> AsyncIterator[tuple[KazooSession, LinearizableZnodes]]:
     """Yield a session and its znodes, after a check that a read of several znodes is a snapshot."""
     settings = ZooKeeperSettings(
         zookeeper=place.zookeeper, zookeeper_session_timeout_s=place.session_timeout_s
     )
-    async with Session(settings, time.monotonic, log_name=name) as session:
+    async with KazooSession(settings, time.monotonic, log_name=name) as session:
         await session.wait_connected(START_S)
-        async with Session(settings, time.monotonic, log_name=f"{name}, start") as writer:
+        async with KazooSession(settings, time.monotonic, log_name=f"{name}, start") as writer:
             await writer.wait_connected(START_S)
             if not await check_snapshots(writer, session, f"{place.root}{MARKS}/{name}"):
                 raise NotASnapshotError(
@@ -333,7 +335,7 @@ async def _znodes(place: Place, name: str) -> AsyncIterator[tuple[Session, Linea
 async def _shared(znodes: Znodes, wanted: _Shared) -> _Shared:
     """Return the settings that all processes share: those of the first NameNode."""
     with contextlib.suppress(NodeExistsError):
-        await znodes.commit([Create(layout.SETTINGS, msgspec.json.encode(wanted))])
+        await znodes.commit([CreateOp(layout.SETTINGS, msgspec.json.encode(wanted))])
     return msgspec.json.decode((await znodes.get(layout.SETTINGS)).data, type=_Shared)
 
 
@@ -369,13 +371,13 @@ class _Heartbeat:
         if heartbeat is None:
             with contextlib.suppress(NodeExistsError):
                 await self._znodes.commit(
-                    [SetData(self._health, record), Create(self._heartbeat, b"", ephemeral=True)]
+                    [SetDataOp(self._health, record), CreateOp(self._heartbeat, b"", ephemeral=True)]
                 )
             heartbeat, health = await self._znodes.get_many(paths)
         if heartbeat is None or health is None or heartbeat.owner_session != self._znodes.session_id:
             return False
         if health.data != record:  # at this version: another process may have taken over
-            await self._znodes.commit([SetData(self._health, record, health.version)])
+            await self._znodes.commit([SetDataOp(self._health, record, health.version)])
         return True
 
 
@@ -384,7 +386,7 @@ async def _keep(znodes: LinearizableZnodes, path: str, data: bytes) -> None:
     (found,) = await znodes.get_many([path])
     if found is None:
         with contextlib.suppress(NodeExistsError):
-            await znodes.commit([Create(path, data, ephemeral=True)])
+            await znodes.commit([CreateOp(path, data, ephemeral=True)])
 
 
 @contextlib.asynccontextmanager

@@ -15,7 +15,7 @@ CLEAR_COOKIE: Final[Header] = (b"Set-Cookie", COOKIE_NAME + b"=; Path=/; HttpOnl
 WEBHDFS: Final = f"{PREFIX}/"
 
 
-class Lease(Protocol):
+class AuthLease(Protocol):
     """The validity of one authentication by the proxy: for how long a request counts as its user's."""
 
     @property
@@ -31,7 +31,7 @@ class Lease(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admitted:
+class AdmittedRequest:
     """A request whose user the proxy has authenticated.
 
     Attributes:
@@ -51,7 +51,7 @@ class Admitted:
     headers: Headers
     adds: Headers
     repeatable_until: float | None
-    lease: Lease
+    lease: AuthLease
 
 
 @dataclass(frozen=True, slots=True)

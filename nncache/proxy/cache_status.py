@@ -13,8 +13,8 @@ from functools import cache
 from http import HTTPStatus
 from typing import Final, TypeAlias
 
-from nncache.cache.decisions import Reason
-from nncache.hadoop.calls import Call
+from nncache.cache.decisions import MissReason
+from nncache.hadoop.calls import WebHdfsCall
 from nncache.hadoop.paths import is_cacheable
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.proxy.messages import Header
@@ -30,7 +30,7 @@ class Bypass(StrEnum):
     CACHE_ERROR = "cache-error"
 
 
-ForwardReason: TypeAlias = Reason | Bypass
+ForwardReason: TypeAlias = MissReason | Bypass
 
 
 def cache_status(
@@ -102,54 +102,54 @@ class Explained:
 
 
 REASONS: Final[Mapping[ForwardReason, Explained]] = {
-    Reason.MISS: Explained(
+    MissReason.MISS: Explained(
         "miss",
         "nothing is known of it yet: the next read asks the NameNode and keeps the reply",
         "Nothing. If it stays so, see [A path that is never a hit](runbook.md#a-path-that-is-never-a-hit).",
         has_detail=False,
     ),
-    Reason.NO_GRANT: Explained(
+    MissReason.NO_GRANT: Explained(
         "miss",
         "the caller is not proven to be allowed to see it: the NameNode is asked",
         "Nothing: this reply proves the right, for `grant_ttl_s`. Many callers who each ask rarely stay misses.",
     ),
-    Reason.GRANT_PENDING: Explained(
+    MissReason.GRANT_PENDING: Explained(
         "miss",
         "a right or a reply is so new that only the callers it was given to may have it",
         "Nothing: it passes as soon as the NameNode's events have caught up with the reply. "
         "If it lasts, the stream of changes is slow: look at `nncache_cache_gate_age_seconds`.",
     ),
     # Not open: a two-step write of the path takes precedence over it.
-    Reason.REQUEST: Explained(
+    MissReason.REQUEST: Explained(
         "request",
         "the request asked for a fresh answer",
         "Nothing, if the client means it: it sends `Cache-Control: no-cache`, or the like.",
         has_detail=False,
     ),
     # Not open: a path that is not cached is a miss, also while the gate is closed.
-    Reason.GATE_CLOSED: Explained(
+    MissReason.GATE_CLOSED: Explained(
         "bypass",
         "it is too long since all changes were known to be applied (max_staleness_s)",
         "See [The gate stays closed](runbook.md#the-gate-stays-closed).",
     ),
-    Reason.STREAM_CLOSED: Explained(
+    MissReason.STREAM_CLOSED: Explained(
         "bypass",
         "the NameNode's changes are not being read: every call is forwarded",
         "See [The gate stays closed](runbook.md#the-gate-stays-closed); the log names the cause.",
         is_open=True,
     ),
-    Reason.NO_FILTER: Explained(
+    MissReason.NO_FILTER: Explained(
         "bypass",
         "no filter matches it (a --glob of the proxy, or those of `nncache filters list`)",
         "If it should be cached, add a `glob` to the proxy, or a [filter](filters.md) on the ZooKeeper channel.",
         is_open=True,
     ),
-    Reason.TWO_STEP_WRITE: Explained(
+    MissReason.TWO_STEP_WRITE: Explained(
         "bypass",
         "it is being written through this proxy (CREATE or APPEND with a redirect)",
         "Wait for the writer to close the file; without a CLOSE it ends after `two_step_window_s`.",
     ),
-    Reason.WINDOW_TABLE_FULL: Explained(
+    MissReason.WINDOW_TABLE_FULL: Explained(
         "bypass",
         "more two-step writes are under way than are followed (max_two_step_windows)",
         "Raise `max_two_step_windows`, or find the client that begins writes and does not finish them.",
@@ -194,7 +194,7 @@ MEANINGS: Final[Mapping[str, str]] = {str(reason.value): each.meaning for reason
 """The meaning of each reason, by the reason's value."""
 
 
-def why_not_asked(call: Call) -> Bypass:
+def why_not_asked(call: WebHdfsCall) -> Bypass:
     """Return why a call bypasses the cache."""
     if call.method != "GET":
         return Bypass.METHOD
@@ -217,7 +217,7 @@ def forwarded(
         is_stored: whether the cache has kept the reply.
         is_shared: whether one call answers several held requests of one caller (`Prefer: wait`).
     """
-    shown = why if is_shown or REASONS[why].is_open else Reason.MISS
+    shown = why if is_shown or REASONS[why].is_open else MissReason.MISS
     explained = REASONS[shown]
     detail = shown if explained.has_detail else None
     return cache_status(fwd=explained.fwd, stored=is_stored, collapsed=is_shared and is_shown, detail=detail)

@@ -251,7 +251,7 @@ class UpstreamError(ProxyError):
     outcome_unknown: ClassVar[bool] = False
 
 
-class NoActiveNameNodeError(UpstreamError):
+class UpstreamUnavailableError(UpstreamError):
     """Every NameNode of the pool is standby, in backoff or silent; the call has had no effect."""
 
     status = 503

@@ -14,7 +14,7 @@ from math import inf
 from typing import Final, TypeAlias
 
 from nncache.cache.clock_eviction import Caller
-from nncache.hadoop.calls import Call, PlainArguments, StatusRequest, has_form, parse_plain
+from nncache.hadoop.calls import PlainArguments, StatusRequest, WebHdfsCall, has_form, parse_plain
 from nncache.hadoop.credentials import (
     COOKIE_NAME,
     SIMPLE,
@@ -106,7 +106,7 @@ def _name(kind: str, digest: str, user: str) -> str:
     return f"{kind}={digest}\0claims={user[:_SHOWN_CHARS]}" if user.isprintable() else f"{kind}={digest}"
 
 
-def cancelled_tokens(call: Call) -> tuple[DelegationToken, ...]:
+def cancelled_tokens(call: WebHdfsCall) -> tuple[DelegationToken, ...]:
     """Return the tokens that a call cancels if it succeeds, parsed as loosely as a NameNode does."""
     if _CANCEL not in {value.upper() for value in call.arguments.get("op", ())}:
         return ()
@@ -114,7 +114,7 @@ def cancelled_tokens(call: Call) -> tuple[DelegationToken, ...]:
     return tuple(token for token in tokens if token is not None)
 
 
-def cancelled_by(call: Call) -> tuple[str, ...]:
+def cancelled_by(call: WebHdfsCall) -> tuple[str, ...]:
     """Return the names of the tokens that a call cancels if it succeeds."""
     return tuple(map(token_name, cancelled_tokens(call)))
 
@@ -227,9 +227,9 @@ def caller_of(plain: StatusRequest, credential: Credential | None, peer: str) ->
     return Caller("\0".join(parts or ["anonymous"]))
 
 
-def claimed_caller(call: Call | StatusRequest | PlainArguments, headers: Iterable[Header] = ()) -> str:
+def claimed_caller(call: WebHdfsCall | StatusRequest | PlainArguments, headers: Iterable[Header] = ()) -> str:
     """Return the claimed caller of a call, unproven and bounded in length; only limits of calls use it."""
-    if isinstance(call, Call):
+    if isinstance(call, WebHdfsCall):
         users, proxied = call.arguments.get("user.name"), call.arguments.get("doas")
         user, doas = users[0] if users else None, proxied[0] if proxied else None
     else:

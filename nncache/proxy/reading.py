@@ -13,15 +13,15 @@ from typing import Final
 from nncache.cache.clock_eviction import Caller
 from nncache.hadoop.calls import (
     MAX_QUERIES,
-    Call,
     StatusRequest,
+    WebHdfsCall,
     has_plain_fields,
     may_be_remembered,
     parse_call,
     parse_plain,
 )
 from nncache.net.http1.head import HARMLESS_FIELDS, MAX_BLOCK_BYTES
-from nncache.proxy.admission import Admitted, Lease
+from nncache.proxy.admission import AdmittedRequest, AuthLease
 from nncache.proxy.headers import encode_fields, end_to_end_of_request, forwarded_for, request_headers
 from nncache.proxy.identity import Credential, Unclear, authentication_of, caller_of, claimed_caller
 from nncache.proxy.messages import Headers, RequestHead
@@ -79,7 +79,7 @@ def cache_directive_of(headers: Collection[tuple[bytes, bytes]]) -> CacheDirecti
 
 
 @dataclass(slots=True, kw_only=True)
-class Reading:
+class ParsedRequest:
     """A request that was read.
 
     Attributes:
@@ -96,13 +96,13 @@ class Reading:
 
     head: RequestHead
     plain: StatusRequest | None
-    call: Call | None = None
+    call: WebHdfsCall | None = None
     caller: Caller = _NEVER
     credential: Credential | None = None
     refresh: bool = False
     adds: Headers = ()
     repeatable_until: float | None = inf
-    lease: Lease | None = None
+    lease: AuthLease | None = None
 
 
 class _Fields:
@@ -151,7 +151,7 @@ def _read_fields(headers: Headers) -> _Fields:
     return read
 
 
-def _read_line(method: str, target: str) -> tuple[StatusRequest | Call, str]:
+def _read_line(method: str, target: str) -> tuple[StatusRequest | WebHdfsCall, str]:
     """Return the meaning of a request line, and its claimed caller."""
     asked = (parse_plain(target) if method == "GET" else None) or parse_call(method, target)
     return asked, claimed_caller(asked)
@@ -160,12 +160,12 @@ def _read_line(method: str, target: str) -> tuple[StatusRequest | Call, str]:
 _line_again = lru_cache(MAX_QUERIES)(_read_line)
 
 
-def read_request(method: str, target: str, headers: Headers, peer: str) -> Reading:
+def read_request(method: str, target: str, headers: Headers, peer: str) -> ParsedRequest:
     """Read a request that the proxy has not authenticated."""
     asked, claim = (_line_again if may_be_remembered(target) else _read_line)(method, target)
     fields = _FIELDS.get(headers) or _read_fields(headers)
     credential: Credential | None = None
-    if not isinstance(asked, Call):
+    if not isinstance(asked, WebHdfsCall):
         found = authentication_of(asked, fields.cookies)
         if fields.directive is CacheDirective.NO_TRACE or isinstance(found, Unclear):
             asked = parse_call(method, target)
@@ -177,9 +177,9 @@ def read_request(method: str, target: str, headers: Headers, peer: str) -> Readi
     from_where = forwarded_for(peer)
     wire = fields.wire and b"%b%b: %b\r\n\r\n" % (fields.wire, *from_where)
     head = RequestHead(method, target, (*fields.sent, from_where), peer, claim, "", wire)
-    if isinstance(asked, Call):
-        return Reading(head=head, plain=None, call=asked)
-    return Reading(
+    if isinstance(asked, WebHdfsCall):
+        return ParsedRequest(head=head, plain=None, call=asked)
+    return ParsedRequest(
         head=head,
         plain=asked,
         caller=caller_of(asked, credential, peer),
@@ -189,7 +189,7 @@ def read_request(method: str, target: str, headers: Headers, peer: str) -> Readi
     )
 
 
-def read_admitted(method: str, admitted: Admitted, peer: str) -> Reading:
+def read_admitted(method: str, admitted: AdmittedRequest, peer: str) -> ParsedRequest:
     """Read a request of a user whom the proxy has authenticated; the service asks on the user's behalf."""
     fields = request_headers(admitted.headers, peer)
     head = RequestHead(
@@ -198,8 +198,8 @@ def read_admitted(method: str, admitted: Admitted, peer: str) -> Reading:
     plain, directive = admitted.plain, cache_directive_of(admitted.headers)
     if plain is None or directive is CacheDirective.NO_TRACE:
         call = parse_call(method, head.target)
-        return Reading(head=head, plain=None, call=call, adds=admitted.adds)
-    return Reading(
+        return ParsedRequest(head=head, plain=None, call=call, adds=admitted.adds)
+    return ParsedRequest(
         head=head,
         plain=plain,
         caller=caller_of(plain, None, peer),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from nncache.hadoop.calls import Call
+from nncache.hadoop.calls import WebHdfsCall
 from nncache.hadoop.operations import OPERATIONS
 from nncache.net.log_throttle import ThrottledLog
 from nncache.proxy.cache_status import ForwardReason
@@ -79,7 +79,7 @@ def result_of(error: Exception) -> Result:
     return Result.REFUSED if isinstance(error, ClientError | OverloadedError) else Result.FAILED
 
 
-def operation_name(call: Call) -> str:
+def operation_name(call: WebHdfsCall) -> str:
     """Return the operation's name; UNKNOWN_OPERATION if it is not certain."""
     return UNKNOWN_OPERATION if call.op is None else call.op.name
 

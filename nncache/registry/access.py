@@ -10,18 +10,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, Right
+from nncache.coordination.acl import ALL, OPEN_ACL, Acl, ZnodeAclEntry, ZnodePerms
 from nncache.registry.errors import InvalidPathnameError
 from nncache.registry.names import element_of_user
 from nncache.registry.paths import USERS, elements_of
 
-READABLE: Final = AclEntry("world", "anyone", Right.READ)
+READABLE: Final = ZnodeAclEntry("world", "anyone", ZnodePerms.READ)
 """Every client may read the registry."""
 
-ITS_MAKER: Final = AclEntry("auth", "", ALL)
+ITS_MAKER: Final = ZnodeAclEntry("auth", "", ALL)
 """ZooKeeper replaces this entry by all identities of the client that creates the znode."""
 
-HOME_RIGHTS: Final = Right.CREATE | Right.READ | Right.DELETE
+HOME_RIGHTS: Final = ZnodePerms.CREATE | ZnodePerms.READ | ZnodePerms.DELETE
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class ZooKeeperIdentity:
     def __str__(self) -> str:
         return f"{self.scheme}:{self.id}"
 
-    def entry(self, rights: Right) -> AclEntry:
+    def entry(self, rights: ZnodePerms) -> ZnodeAclEntry:
         """Return an ACL entry that grants these rights to the identity."""
-        return AclEntry(self.scheme, self.id, rights)
+        return ZnodeAclEntry(self.scheme, self.id, rights)
 
 
 def parse_account(text: str, realm: str) -> ZooKeeperIdentity:
@@ -80,22 +80,22 @@ class AccessPolicy:
     def system_acl(self) -> Acl:
         """Return the ACL of the root, /users and /services."""
         if self.system is None:
-            return OPEN
+            return OPEN_ACL
         return (READABLE, *(account.entry(ALL) for account in self.system))
 
     def entry_acl(self, accessors: Iterable[ZooKeeperIdentity] = ()) -> Acl:
         """Return the ACL of an entry that this client creates."""
         if self.system is None:
-            return OPEN
+            return OPEN_ACL
         return (*self.system_acl(), ITS_MAKER, *(account.entry(ALL) for account in accessors))
 
     def home_acl(self, user: str) -> Acl:
         """Return the ACL of a user's home entry: the user may only add and remove entries."""
         if self.system is None:
-            return OPEN
+            return OPEN_ACL
         return (
             *self.system_acl(),
-            AclEntry("sasl", f"{user}@{self.realm}" if self.realm else user, HOME_RIGHTS),
+            ZnodeAclEntry("sasl", f"{user}@{self.realm}" if self.realm else user, HOME_RIGHTS),
         )
 
     def faults(self, path: str, acl: Acl) -> Iterator[str]:
@@ -103,11 +103,13 @@ class AccessPolicy:
         if self.system is None:
             return
         if not any(
-            Right.READ in entry.rights for entry in acl if (entry.scheme, entry.id) == ("world", "anyone")
+            ZnodePerms.READ in entry.rights
+            for entry in acl
+            if (entry.scheme, entry.id) == ("world", "anyone")
         ):
             yield "not every client may read it"
         for entry in acl:
-            if not entry.is_known_identity and entry.rights & ~Right.READ:
+            if not entry.is_known_identity and entry.rights & ~ZnodePerms.READ:
                 yield f"{entry} lets clients change it that ZooKeeper has not authenticated"
         for account in self.system:
             if not any(

@@ -26,7 +26,7 @@ from dns.rdatatype import AAAA, ANY, AXFR, IXFR, NS, PTR, SOA, SRV, TXT, A, Rdat
 from dns.rrset import RRset, from_rdata_list
 
 from nncache.registry.dns_names import Labels
-from nncache.registry.dns_records import Data, Pointer, Service, Text
+from nncache.registry.dns_records import Data, PtrRecord, SrvRecord, TxtRecord
 from nncache.registry.dns_zone import Zone
 
 UDP_BYTES: Final = 1232
@@ -58,9 +58,9 @@ _EXPIRE_S: Final = 86_400
 _KINDS: Final[Mapping[RdataType, type[Data]]] = {
     A: IPv4Address,
     AAAA: IPv6Address,
-    PTR: Pointer,
-    SRV: Service,
-    TXT: Text,
+    PTR: PtrRecord,
+    SRV: SrvRecord,
+    TXT: TxtRecord,
 }
 _CLASSES: Final[Mapping[RdataType, Callable[..., Rdata]]] = {  # resolved at import, not at the first question
     rdtype: get_rdata_class(IN, rdtype)  # type: ignore[no-untyped-call]  # dnspython's
@@ -215,7 +215,7 @@ class _Filling:
 
     def _add_addresses(self, found: Iterable[Data]) -> None:
         """Add the addresses of the SRV targets whose names are in this zone."""
-        targets = (each.target for each in found if isinstance(each, Service))
+        targets = (each.target for each in found if isinstance(each, SrvRecord))
         for target in dict.fromkeys(each for each in targets if isinstance(each, tuple)):
             for rdtype in (A, AAAA):
                 addresses = self._found(target, rdtype)
@@ -235,11 +235,11 @@ class _Filling:
 
     def _rdata(self, data: Data) -> Rdata:
         match data:
-            case Service(port, target):
+            case SrvRecord(port, target):
                 return _rdata(SRV, 0, 1, port, self._name(target))  # all have the same priority and weight
-            case Pointer(target):
+            case PtrRecord(target):
                 return _rdata(PTR, self._name(target))
-            case Text(strings):
+            case TxtRecord(strings):
                 return _rdata(TXT, strings)
             case IPv4Address():
                 return _rdata(A, str(data))

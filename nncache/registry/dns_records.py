@@ -18,7 +18,7 @@ from nncache.registry.record import YARN_COMPONENT, YARN_IP, Endpoint, ServiceRe
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class SrvRecord:
     """SRV: the port and host of a service; all have the same priority and weight."""
 
     port: int
@@ -26,20 +26,20 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Pointer:
+class PtrRecord:
     """PTR: another name below the domain."""
 
     target: Labels
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TxtRecord:
     """TXT: strings of the form KEY=VALUE."""
 
     strings: tuple[bytes, ...]
 
 
-Data: TypeAlias = Service | Pointer | Text | IPv4Address | IPv6Address
+Data: TypeAlias = SrvRecord | PtrRecord | TxtRecord | IPv4Address | IPv6Address
 """The data of a resource record; an address is A or AAAA."""
 
 ResourceRecord: TypeAlias = tuple[Labels, Data]
@@ -113,17 +113,17 @@ def _endpoints(record: ServiceRecord) -> Iterator[tuple[Endpoint, tuple[ServiceA
 
 
 def _of_service(
-    name: Labels, label: str, names: _Found, places: tuple[ServiceAddress, ...], text: Text
+    name: Labels, label: str, names: _Found, places: tuple[ServiceAddress, ...], text: TxtRecord
 ) -> Iterator[ResourceRecord]:
     """Yield SRV, and the PTR and TXT records of DNS-SD, at one name."""
     service = below(name, label, TCP)
     instance = below(service, names.element)
-    yield below(name, *BROWSED), Pointer(service)
-    yield service, Pointer(instance)
+    yield below(name, *BROWSED), PtrRecord(service)
+    yield service, PtrRecord(instance)
     yield instance, text
     for place in places:
         host = place.host
-        found = Service(place.port, host if isinstance(host, str) else _name_of_address(names.own[0], host))
+        found = SrvRecord(place.port, host if isinstance(host, str) else _name_of_address(names.own[0], host))
         yield service, found
         yield instance, found
 
@@ -133,7 +133,7 @@ def _name_of_address(own: Labels, host: IPv4Address | IPv6Address) -> Labels:
     return below(own, host.exploded.replace(".", "-").replace(":", "-"))
 
 
-def _text(endpoint: Endpoint, places: tuple[ServiceAddress, ...]) -> Text:
+def _text(endpoint: Endpoint, places: tuple[ServiceAddress, ...]) -> TxtRecord:
     """Return the data that SRV lacks: the API, and the scheme and path if all addresses share them."""
     values = {
         "api": {endpoint.api},
@@ -145,4 +145,4 @@ def _text(endpoint: Endpoint, places: tuple[ServiceAddress, ...]) -> Text:
         for key, found in values.items()
         if len(found) == 1 and "" not in found
     )
-    return Text(tuple(pair for pair in pairs if len(pair) <= MAX_STRING) or (b"",))
+    return TxtRecord(tuple(pair for pair in pairs if len(pair) <= MAX_STRING) or (b"",))

@@ -102,7 +102,7 @@ class DnsServer:
         self._rates = {is_tcp: _Rates(per_s, clock) for is_tcp in (False, True)}
         self._tcp: asyncio.Server | None = None
         self._udp: asyncio.DatagramTransport | None = None
-        self.open: set[Connection] = set()
+        self.open: set[DnsConnection] = set()
         self._address: ListenAddress | None = None
 
     @property
@@ -153,7 +153,7 @@ class DnsServer:
             rates.charge(holder, len(reply))
         return reply
 
-    def opened(self, connection: "Connection") -> bool:
+    def opened(self, connection: "DnsConnection") -> bool:
         """Register a connection; return False if there are too many."""
         if not self.shares.take(connection.holder):
             self.figures.connections_refused += 1
@@ -161,7 +161,7 @@ class DnsServer:
         self.open.add(connection)
         return True
 
-    def closed(self, connection: "Connection") -> None:
+    def closed(self, connection: "DnsConnection") -> None:
         """Unregister a connection."""
         self.open.discard(connection)
         self.shares.give_back(connection.holder)
@@ -171,7 +171,7 @@ class DnsServer:
         found = await loop.getaddrinfo(self._endpoint.host, self._endpoint.port, type=socket.SOCK_STREAM)
         family, *_, address = found[0]  # a name's first address, for both transports
         host, port = str(address[0]), int(address[1])
-        self._tcp = await loop.create_server(lambda: Connection(self), **where(host, port))
+        self._tcp = await loop.create_server(lambda: DnsConnection(self), **where(host, port))
         host, port = self._tcp.sockets[0].getsockname()[:2]
         datagrams = socket.socket(family, socket.SOCK_DGRAM)  # bound here: uvloop hides why a bind fails
         if family == socket.AF_INET6:
@@ -215,7 +215,7 @@ class _Datagrams(asyncio.DatagramProtocol):
         """Ignore network errors about an answer: its receiver is unreachable."""
 
 
-class Connection(asyncio.Protocol):
+class DnsConnection(asyncio.Protocol):
     """Messages over one connection, each after its length; answered in order."""
 
     def __init__(self, server: DnsServer) -> None:

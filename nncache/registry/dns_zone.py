@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final
 
 from nncache.registry.dns_names import Labels
-from nncache.registry.dns_records import Data, Pointer, ResourceRecord, Service, records_of
+from nncache.registry.dns_records import Data, PtrRecord, ResourceRecord, SrvRecord, records_of
 from nncache.registry.record import ServiceRecord
 
 MAX_NAME_BYTES: Final = 255  # of a whole name, including the domain (RFC 1035, section 2.3.4)
@@ -102,7 +102,7 @@ class Zone:
     def _fits(self, record: ResourceRecord) -> bool:
         """Return whether all names of a record are within the size limit."""
         name, data = record
-        if isinstance(data, Service | Pointer) and isinstance(data.target, tuple):
+        if isinstance(data, SrvRecord | PtrRecord) and isinstance(data.target, tuple):
             return max(_size(name), _size(data.target)) <= self._most
         return _size(name) <= self._most
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final, NoReturn, TypeAlias
 
 from nncache.coordination.errors import CoordinationError
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.task_group import run_all
 from nncache.proxy.errors import RegistryUnavailableError
 from nncache.registry import paths
@@ -20,12 +20,12 @@ Invalidated: TypeAlias = Callable[[str | None], None]
 class RegistryFollower:
     """Follows the whole registry with one TreeWatch, for all waiting requests."""
 
-    def __init__(self, session: Callable[[], Session | None], root: str) -> None:
+    def __init__(self, session: Callable[[], KazooSession | None], root: str) -> None:
         """Prepare `run`. `session` returns the current session, None if there is none; `root` is the root znode."""
         self._session = session
         self._root = root
         self._tree: TreeWatch | None = None  # over `_of`
-        self._of: Session | None = None  # the session that was followed last
+        self._of: KazooSession | None = None  # the session that was followed last
         self.gaps = 0  # times that changes may have been missed
 
     @property
@@ -54,7 +54,7 @@ class RegistryFollower:
             tree.forget()
         raise AssertionError("both are without end")
 
-    def _tree_of(self, session: Session) -> TreeWatch:
+    def _tree_of(self, session: KazooSession) -> TreeWatch:
         """Return the same TreeWatch while the session is the same, since its watches stay set in the session."""
         if self._tree is None or self._of is not session:
             self._tree, self._of = TreeWatch(session, self._root, paths.ROOT), session
@@ -77,7 +77,7 @@ class RegistryFollower:
                 case _:
                     pass
 
-    async def _tell_losses(self, session: Session, invalidated: Invalidated) -> NoReturn:
+    async def _tell_losses(self, session: KazooSession, invalidated: Invalidated) -> NoReturn:
         was_connected = session.is_connected
         while True:
             await asyncio.sleep(LOOK_S)

@@ -17,7 +17,15 @@ from nncache.coordination.errors import (
     NotEmptyError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import ANY_VERSION, Create, Delete, Operation, SetData, Znode, ZooKeeper
+from nncache.coordination.zookeeper import (
+    ANY_VERSION,
+    CreateOp,
+    DeleteOp,
+    SetDataOp,
+    Znode,
+    ZnodeOp,
+    ZooKeeper,
+)
 from nncache.registry import paths
 from nncache.registry.access import AccessPolicy, ZooKeeperIdentity, digest_account
 from nncache.registry.errors import (
@@ -76,7 +84,7 @@ class Registry:
             if create_parents:
                 await self.zookeeper.ensure(self.znode(paths.parent_of(wanted)), acl)
             try:
-                await self._commit([Create(self.znode(wanted), b"", acl=acl)])
+                await self._commit([CreateOp(self.znode(wanted), b"", acl=acl)])
             except NodeExistsError:
                 return False
             return True
@@ -101,19 +109,19 @@ class Registry:
         znode = self.znode(wanted)
         with self._translated(wanted, _NO_PARENT if version is None else _MISSING):
             if version is not None:
-                await self._commit([SetData(znode, data, version)])
+                await self._commit([SetDataOp(znode, data, version)])
                 return
             for _ in range(MOST_TRIES):
                 try:
                     acl = self.access.entry_acl(self._accessors.values())
-                    await self._commit([Create(znode, data, acl=acl)])
+                    await self._commit([CreateOp(znode, data, acl=acl)])
                 except NodeExistsError:
                     if not overwrite:
                         raise
                 else:
                     return
                 try:
-                    await self._commit([SetData(znode, data, ANY_VERSION)])
+                    await self._commit([SetDataOp(znode, data, ANY_VERSION)])
                 except NoNodeError:
                     continue  # another client has deleted it in between
                 return
@@ -227,7 +235,7 @@ class Registry:
         with self._translated(wanted):
             for _ in range(MOST_TRIES):
                 try:
-                    await self._commit([Delete(znode, ANY_VERSION if version is None else version)])
+                    await self._commit([DeleteOp(znode, ANY_VERSION if version is None else version)])
                 except NoNodeError:
                     return False
                 except NotEmptyError:
@@ -276,7 +284,7 @@ class Registry:
         """Return the znode's path in ZooKeeper."""
         return self.root if path == paths.ROOT else self.root + path
 
-    async def _commit(self, operations: Sequence[Operation]) -> None:
+    async def _commit(self, operations: Sequence[ZnodeOp]) -> None:
         if self._pace is not None:
             await self._pace.wait()
         await self.zookeeper.commit(operations)
@@ -295,7 +303,7 @@ class Registry:
                 found += (paths.below(above, name) for name in names)
         for below in reversed(found[1:]):
             with suppress(NoNodeError, NotEmptyError):
-                await self._commit([Delete(self.znode(below), ANY_VERSION)])
+                await self._commit([DeleteOp(self.znode(below), ANY_VERSION)])
 
     @contextmanager
     def _translated(self, path: str, missing: str = _MISSING) -> Iterator[None]:

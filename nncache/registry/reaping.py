@@ -23,7 +23,7 @@ from nncache.registry.purge_plan import KeptEntry, application_of, plan_reaping
 from nncache.registry.record import YARN_ID, YARN_PERSISTENCE, EntryStatus, RegistryEntry, ServiceRecord
 from nncache.registry.resource_manager import ActiveResourceManager, ResourceManagers
 from nncache.registry.tree_reading import read_tree
-from nncache.registry.yarn_states import HasEnded, PageNeeded, RmAnswer, Runs, Terms, Verdict, judge
+from nncache.registry.yarn_states import HasEnded, PageNeeded, RmAnswer, Runs, UnknownIdTerms, Verdict, judge
 
 AT_ONCE: Final = 4  # concurrent questions to the ResourceManager
 
@@ -50,7 +50,7 @@ class Reaping:
 
 
 async def reap(
-    registry: Registry, managers: ResourceManagers, top: str, terms: Terms, *, delete: bool
+    registry: Registry, managers: ResourceManagers, top: str, terms: UnknownIdTerms, *, delete: bool
 ) -> Reaping:
     """Delete the records at and below a path whose owner has ended; without `delete`, only determine them.
 
@@ -97,7 +97,7 @@ def _owner_of(record: ServiceRecord) -> Owner | None:
 
 
 async def _verdicts(
-    managers: ResourceManagers, active: ActiveResourceManager, owners: set[Owner], terms: Terms
+    managers: ResourceManagers, active: ActiveResourceManager, owners: set[Owner], terms: UnknownIdTerms
 ) -> Mapping[Owner, Verdict]:
     """Return a verdict on each owner; each page of the ResourceManager is read once."""
     of_one: dict[str, list[Owner]] = {}  # by application: its owners share the answers
@@ -119,7 +119,7 @@ async def _verdict(
     active: ActiveResourceManager,
     owner: Owner,
     answers: dict[str, RmAnswer],
-    terms: Terms,
+    terms: UnknownIdTerms,
 ) -> Verdict:
     policy, yarn_id = owner
     while isinstance(step := judge(policy, yarn_id, active.manager, answers, terms), PageNeeded):

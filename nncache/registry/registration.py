@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from nncache.coordination.errors import ConnectionLostError
-from nncache.coordination.login import Login
-from nncache.coordination.session import Session
+from nncache.coordination.login import ZooKeeperLogin
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.endpoint import ListenAddress
@@ -64,7 +64,7 @@ class Registration:
         zookeeper: ZooKeeperSettings,
         settings: RegistrySettings,
         clock: Callable[[], float],
-        login: Login | None,
+        login: ZooKeeperLogin | None,
         daemon: Callable[[], RegisteredDaemon],
     ) -> None:
         """Prepare the registration; `daemon` is called once the daemon listens, and returns its description."""
@@ -73,7 +73,7 @@ class Registration:
         self._clock = clock
         self._login = login
         self._daemon = daemon
-        self._session: Session | None = None  # while `run` runs
+        self._session: KazooSession | None = None  # while `run` runs
         self._registry: Registry | None = None  # while `run` runs
         self._at: RegisteredDaemon | None = None  # what the entry is of; set before the attempt to register
         self._is_withdrawn = False
@@ -92,7 +92,7 @@ class Registration:
         """Return the registry; None while `run` does not run."""
         return self._registry
 
-    def session(self) -> Session | None:
+    def session(self) -> KazooSession | None:
         """Return the session with ZooKeeper; None while `run` does not run."""
         return self._session
 
@@ -107,7 +107,7 @@ class Registration:
 
     async def run(self) -> NoReturn:
         """Register the daemon, and restore its entry whenever it is lost, until cancelled."""
-        session = Session(self._zookeeper, self._clock, log_name="registry", login=self._login)
+        session = KazooSession(self._zookeeper, self._clock, log_name="registry", login=self._login)
         async with session:
             self._session = session
             self._registry = Registry(session, self._settings.registry_root, self._settings.access)
@@ -140,7 +140,7 @@ class Registration:
             self._is_registered = False
             _log.info("removed %s from the service registry", path)
 
-    async def _registered(self, session: Session) -> bool:
+    async def _registered(self, session: KazooSession) -> bool:
         registry = self._registry
         assert registry is not None, "while it runs"
         before = self._at

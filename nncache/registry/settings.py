@@ -9,7 +9,7 @@ from typing import Final
 from nncache.net.setting_error import SettingError
 from nncache.registry.access import AccessPolicy, ZooKeeperIdentity, parse_account
 from nncache.registry.addresses import host_of
-from nncache.registry.yarn_states import Terms
+from nncache.registry.yarn_states import UnknownIdTerms
 
 _RM_URL: Final = re.compile(r"https?://(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[1-9][0-9]{0,4}")
 _TIMESTAMP: Final = re.compile(r"[1-9][0-9]{0,18}")
@@ -175,9 +175,9 @@ class ReaperSettings:
             raise SettingError("yarn_settle_s", self.yarn_settle_s, "must be 0 or more seconds")
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> UnknownIdTerms:
         """The operator's decision about ids that YARN does not know."""
-        return Terms(frozenset(map(int, self.yarn_forgotten)), self.yarn_settle_s)
+        return UnknownIdTerms(frozenset(map(int, self.yarn_forgotten)), self.yarn_settle_s)
 
 
 _EVERY_ADDRESS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not listened on

@@ -70,7 +70,7 @@ class Manager:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class UnknownIdTerms:
     """The operator's decision about ids that the ResourceManager does not know."""
 
     forgotten: frozenset[int] = frozenset()  # timestamps of this cluster's ids: such an unknown id has ended
@@ -127,7 +127,7 @@ def manager_of(answer: RmAnswer) -> Manager | Undecided:
 
 
 def judge(
-    policy: str, yarn_id: str, manager: Manager, answers: Mapping[str, RmAnswer], terms: Terms
+    policy: str, yarn_id: str, manager: Manager, answers: Mapping[str, RmAnswer], terms: UnknownIdTerms
 ) -> Verdict | PageNeeded:
     """Judge whether a record's owner has ended, by its yarn:persistence (not permanent) and its yarn:id.
 
@@ -164,7 +164,7 @@ def judge(
 
 
 def _of_application(
-    application: str, timestamp: int, manager: Manager, answers: Mapping[str, RmAnswer], terms: Terms
+    application: str, timestamp: int, manager: Manager, answers: Mapping[str, RmAnswer], terms: UnknownIdTerms
 ) -> Verdict | PageNeeded:
     page = f"/apps/{application}"
     if page not in answers:
@@ -182,7 +182,7 @@ def _of_application(
     return _by_state(application, _text(described.get("state")), _APPLICATION_RUNS)
 
 
-def _of_forgotten(application: str, timestamp: int, manager: Manager, terms: Terms) -> Verdict:
+def _of_forgotten(application: str, timestamp: int, manager: Manager, terms: UnknownIdTerms) -> Verdict:
     """Judge an application that the ResourceManager does not know: it ended long ago, or is of another cluster."""
     unknown = f"the ResourceManager does not know {application}"
     if timestamp not in terms.forgotten:
@@ -193,7 +193,7 @@ def _of_forgotten(application: str, timestamp: int, manager: Manager, terms: Ter
     return _settled(f"{unknown}, and yarn_forgotten has {timestamp}", manager, terms)
 
 
-def _settled(why: str, manager: Manager, terms: Terms) -> Verdict:
+def _settled(why: str, manager: Manager, terms: UnknownIdTerms) -> Verdict:
     """Return HasEnded, unless the ResourceManager has been active for too short a time to know everything."""
     if manager.active_s < terms.settle_s:
         return Undecided(
@@ -230,7 +230,7 @@ def _of_attempt(yarn_id: str, number: int, attempts: Mapping[int, _Attempt]) -> 
 
 
 def _of_container(
-    container: str, of_application: Runs, answer: RmAnswer, manager: Manager, terms: Terms
+    container: str, of_application: Runs, answer: RmAnswer, manager: Manager, terms: UnknownIdTerms
 ) -> Verdict:
     """Judge a container of a known attempt; the ResourceManager forgets a completed container immediately."""
     if isinstance(answer, RmUnanswered):

@@ -11,8 +11,8 @@ from nncache.errors import ConfigurationError
 from nncache.hadoop.mounts import MountTable
 from nncache.hadoop.paths import ROOT
 from nncache.settings.commands import KEYS, PROXY, SettingsOfProxy
-from nncache.settings.forms import Filled
-from nncache.settings.namespaces import CHOICE, IDENTITY, Namespaces
+from nncache.settings.forms import FilledForm
+from nncache.settings.namespaces import CHOICE, IDENTITY, NamespaceTables
 
 ALONE: Final = ""
 """The name of a single namespace."""
@@ -68,7 +68,7 @@ def load_proxy(config: Path | None, flags: Mapping[str, object]) -> Federation:
 
 def fill_proxy(
     config: Path | None, flags: Mapping[str, object]
-) -> tuple[Mapping[str, Filled[SettingsOfProxy]], MountTable | None]:
+) -> tuple[Mapping[str, FilledForm[SettingsOfProxy]], MountTable | None]:
     """Return the settings as `load_proxy` does, by namespace, with the source of each value.
 
     A single namespace, or a chosen one, has the name "" and no mount table.
@@ -76,7 +76,7 @@ def fill_proxy(
     namespaces = PROXY.namespaces(config, flags, KEYS)
     if namespaces is None:
         return {ALONE: PROXY.fill_in(config, flags, KEYS)}, None
-    filled, faults = dict[str, Filled[SettingsOfProxy]](), dict[str, None]()
+    filled, faults = dict[str, FilledForm[SettingsOfProxy]](), dict[str, None]()
     for name in namespaces.tables:
         try:
             filled[name] = _share(PROXY.fill_in(config, {**flags, CHOICE: name}, KEYS), namespaces, name)
@@ -88,7 +88,9 @@ def fill_proxy(
     return filled, namespaces.mounts
 
 
-def _share(filled: Filled[SettingsOfProxy], namespaces: Namespaces, name: str) -> Filled[SettingsOfProxy]:
+def _share(
+    filled: FilledForm[SettingsOfProxy], namespaces: NamespaceTables, name: str
+) -> FilledForm[SettingsOfProxy]:
     """Return a namespace's settings with its share of the common limits, unless its own table sets a limit."""
     cache, number = filled.settings.cache, len(namespaces.tables)
     shares = {
@@ -99,7 +101,7 @@ def _share(filled: Filled[SettingsOfProxy], namespaces: Namespaces, name: str) -
     return replace(filled, settings=replace(filled.settings, cache=replace(cache, **shares)))
 
 
-def _not_yet(filled: Mapping[str, Filled[SettingsOfProxy]]) -> Iterator[str]:
+def _not_yet(filled: Mapping[str, FilledForm[SettingsOfProxy]]) -> Iterator[str]:
     """Yield an error for each feature that a proxy supports in front of a single namespace only."""
     for settings in (each.settings for each in filled.values()):
         if settings.termination.is_on:
@@ -109,7 +111,7 @@ def _not_yet(filled: Mapping[str, Filled[SettingsOfProxy]]) -> Iterator[str]:
             )
 
 
-def _one_registry(filled: Mapping[str, Filled[SettingsOfProxy]]) -> Iterator[str]:
+def _one_registry(filled: Mapping[str, FilledForm[SettingsOfProxy]]) -> Iterator[str]:
     """Yield an error for each key by which two namespaces use different ZooKeepers: the registry needs one."""
     (one, first), *others = filled.items()
     if not first.settings.registration.registry:
@@ -125,7 +127,7 @@ def _one_registry(filled: Mapping[str, Filled[SettingsOfProxy]]) -> Iterator[str
                 )
 
 
-def _same(filled: Mapping[str, Filled[SettingsOfProxy]]) -> list[str]:
+def _same(filled: Mapping[str, FilledForm[SettingsOfProxy]]) -> list[str]:
     """Return an error for each pair of namespaces with the same name in ZooKeeper, or with a common NameNode."""
     faults = []
     for (one, first), (other, second) in combinations(filled.items(), 2):

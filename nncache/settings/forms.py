@@ -17,13 +17,13 @@ from nncache.errors import ConfigurationError
 from nncache.hadoop.mounts import KEY
 from nncache.net.setting_error import SettingError
 from nncache.settings import clear_secrets
-from nncache.settings.keys import Key, build, from_flag, from_toml, from_variable, keys_of, unquoted
+from nncache.settings.keys import SettingKey, build, from_flag, from_toml, from_variable, keys_of, unquoted
 from nncache.settings.namespaces import (
     CHOICE,
     IDENTITY,
     NOTHING_WRITTEN,
     TABLES,
-    Namespaces,
+    NamespaceTables,
     namespaces_of,
     own_keys_at_the_top,
     written_in,
@@ -75,11 +75,13 @@ class Form(Generic[SettingsT]):
         fields, hints = dataclasses.fields(settings), get_type_hints(settings)  # type: ignore[arg-type] # it is a dataclass
         self.components: Mapping[str, type] = {field.name: hints[field.name] for field in fields}
         self.headings: Mapping[str, str] = {field.name: field.metadata["heading"] for field in fields}
-        self.keys: Mapping[str, Key] = {key.name: key for key in keys_of(self.components.values())}  # by name
+        self.keys: Mapping[str, SettingKey] = {
+            key.name: key for key in keys_of(self.components.values())
+        }  # by name
 
     def fill_in(
         self, config: Path | None, flags: Mapping[str, object], keys_of_others: Collection[str] = ()
-    ) -> "Filled[SettingsT]":
+    ) -> "FilledForm[SettingsT]":
         """Return the settings with which a command starts, with the source of each value.
 
         `flags` holds only the flags that were given. Flags take precedence over variables of the environment, then come
@@ -125,7 +127,7 @@ class Form(Generic[SettingsT]):
 
         values: dict[str, object] = {}
         supplement = Supplement({}, "")
-        sources: tuple[tuple[Callable[[Key, Any], object], Mapping[str, object]], ...] = (
+        sources: tuple[tuple[Callable[[SettingKey, Any], object], Mapping[str, object]], ...] = (
             (from_toml, from_file),
             (from_variable, variables),
             (from_flag, flags),
@@ -152,7 +154,7 @@ class Form(Generic[SettingsT]):
             settings = self.settings(**dict(zip(self.components, parts, strict=True)))
         except SettingError as error:
             raise ConfigurationError(fault(error)) from error
-        return Filled(
+        return FilledForm(
             settings,
             {  # a key that is not set can be set in the file, if there is one
                 name: places.get(name, key.flag if config is None else f"{name} in {config}")
@@ -162,7 +164,7 @@ class Form(Generic[SettingsT]):
 
     def namespaces(
         self, config: Path | None, flags: Mapping[str, object], keys_of_others: Collection[str] = ()
-    ) -> Namespaces | None:
+    ) -> NamespaceTables | None:
         """Return the namespaces of the file or of `core-site.xml`; None if there is only one, or one is chosen.
 
         Raises:
@@ -185,7 +187,7 @@ class Form(Generic[SettingsT]):
         config: Path | None,
         flags: Mapping[str, object],
         known: Collection[str],
-    ) -> Namespaces | None:
+    ) -> NamespaceTables | None:
         if CHOICE not in self.keys:
             return None  # the command asks a daemon, which knows its namespaces
         written = NOTHING_WRITTEN if config is None else written_in(table, config)
@@ -209,7 +211,7 @@ class Form(Generic[SettingsT]):
 
 
 @dataclass(frozen=True, slots=True)
-class Filled(Generic[SettingsT]):
+class FilledForm(Generic[SettingsT]):
     """The settings with which a command starts.
 
     Attributes:
@@ -264,7 +266,7 @@ def _unknown(table: Mapping[str, object], where: str, known: Collection[str]) ->
     return faults
 
 
-def _chosen(namespaces: Namespaces | None, choice: str) -> str:
+def _chosen(namespaces: NamespaceTables | None, choice: str) -> str:
     if namespaces is None:
         if choice:
             raise ConfigurationError(

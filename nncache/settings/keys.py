@@ -75,7 +75,7 @@ _STAND_IN = "stand-in-"
 """The prefix of an address that replaces an invalid one while other faults are looked for."""
 
 
-class Kind(Enum):
+class SettingKind(Enum):
     """The type of a setting. The value is what `--help` shows for it."""
 
     TEXT = "TEXT"
@@ -86,13 +86,13 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class SettingKey:
     """One setting."""
 
     name: str
     """The name in the TOML file, such as `max_staleness_s`."""
     component: type
-    kind: Kind
+    kind: SettingKind
     choices: tuple[str, ...]
     """All allowed values, when the type itself lists them; else empty."""
     help: str
@@ -113,7 +113,7 @@ class Key:
     @property
     def unit(self) -> Unit | None:
         """The unit of a number; None for a number without a unit."""
-        return unit_of(self.name) if self.kind in {Kind.WHOLE, Kind.REAL} else None
+        return unit_of(self.name) if self.kind in {SettingKind.WHOLE, SettingKind.REAL} else None
 
     @property
     def metavar(self) -> str:
@@ -126,13 +126,13 @@ class Key:
         if self.choices:
             return "must be one of " + ", ".join(self.choices)
         match self.kind:
-            case Kind.TEXT:
+            case SettingKind.TEXT:
                 return "must be a text"
-            case Kind.WHOLE | Kind.REAL:
-                return _allowed(self.unit, "a whole number" if self.kind is Kind.WHOLE else "a number")
-            case Kind.SWITCH:
+            case SettingKind.WHOLE | SettingKind.REAL:
+                return _allowed(self.unit, "a whole number" if self.kind is SettingKind.WHOLE else "a number")
+            case SettingKind.SWITCH:
                 return "must be true or false"
-            case Kind.LIST:
+            case SettingKind.LIST:
                 return "must be a list of texts"
 
 
@@ -148,13 +148,13 @@ def _allowed(unit: Unit | None, number: str) -> str:
     return f'must be {number}{of_what}, or one with a unit, such as "{unit.example}"'
 
 
-def keys_of(components: Iterable[type]) -> tuple[Key, ...]:
+def keys_of(components: Iterable[type]) -> tuple[SettingKey, ...]:
     """Return all keys of these components, in the order of their fields.
 
     Raises:
         TypeError: a programming error: a duplicate key, no help, no default, or a type that no file can hold.
     """
-    found: dict[str, Key] = {}
+    found: dict[str, SettingKey] = {}
     for component in components:
         hints = get_type_hints(component)
         for field in dataclasses.fields(component):
@@ -167,7 +167,7 @@ def keys_of(components: Iterable[type]) -> tuple[Key, ...]:
     return tuple(found.values())
 
 
-def _key(component: type, field: "dataclasses.Field[Any]", hint: object) -> Key:
+def _key(component: type, field: "dataclasses.Field[Any]", hint: object) -> SettingKey:
     where = f"{component.__name__}.{field.name}"
     kind, choices = _kind(hint, where)
     if not field.metadata.get("help"):
@@ -178,7 +178,7 @@ def _key(component: type, field: "dataclasses.Field[Any]", hint: object) -> Key:
         default = field.default
     if default is dataclasses.MISSING:
         raise TypeError(f"{where} has no default")
-    return Key(
+    return SettingKey(
         name=field.name,
         component=component,
         kind=kind,
@@ -189,10 +189,16 @@ def _key(component: type, field: "dataclasses.Field[Any]", hint: object) -> Key:
     )
 
 
-def _kind(hint: object, where: str) -> tuple[Kind, tuple[str, ...]]:
+def _kind(hint: object, where: str) -> tuple[SettingKind, tuple[str, ...]]:
     if get_origin(hint) is Literal:
-        return Kind.TEXT, tuple(map(str, get_args(hint)))
-    kinds = {str: Kind.TEXT, int: Kind.WHOLE, float: Kind.REAL, bool: Kind.SWITCH, tuple[str, ...]: Kind.LIST}
+        return SettingKind.TEXT, tuple(map(str, get_args(hint)))
+    kinds = {
+        str: SettingKind.TEXT,
+        int: SettingKind.WHOLE,
+        float: SettingKind.REAL,
+        bool: SettingKind.SWITCH,
+        tuple[str, ...]: SettingKind.LIST,
+    }
     for type_, kind in kinds.items():
         if hint == type_:
             return kind, ()
@@ -217,38 +223,38 @@ def unquoted(name: str, text: str) -> str:
     return _allowed(None, "a number") if unit is None else f'must stand in quotes: "{text}"'
 
 
-def _number(key: Key, text: str) -> int | float:
+def _number(key: SettingKey, text: str) -> int | float:
     """Read a number with a unit."""
     match, unit = _QUANTITY.fullmatch(text.strip()), key.unit
     factor = None if match is None or unit is None else unit.factors.get(match["unit"].lower())
     if match is None or factor is None:
         raise SettingError(key.name, text, key.allowed)
     number = Decimal(match["number"]) * factor
-    if key.kind is Kind.REAL:
+    if key.kind is SettingKind.REAL:
         return float(number)
     if number != int(number):
         raise SettingError(key.name, text, key.allowed)
     return int(number)
 
 
-def from_toml(key: Key, value: object) -> object:
+def from_toml(key: SettingKey, value: object) -> object:
     """Return a TOML value in the type of the key.
 
     Raises:
         SettingError: the value has another type, or is not one of the choices.
     """
     match key.kind, value:
-        case (Kind.SWITCH, bool()) | (Kind.TEXT, str()):
+        case (SettingKind.SWITCH, bool()) | (SettingKind.TEXT, str()):
             converted = value
-        case (Kind.WHOLE | Kind.REAL, bool()):  # a bool is an int to Python, not to a reader
+        case (SettingKind.WHOLE | SettingKind.REAL, bool()):  # a bool is an int to Python, not to a reader
             raise SettingError(key.name, value, key.allowed)
-        case (Kind.WHOLE, int()):
+        case (SettingKind.WHOLE, int()):
             converted = value
-        case (Kind.REAL, int() | float()) if abs(value) <= sys.float_info.max:  # false for NaN, too
+        case (SettingKind.REAL, int() | float()) if abs(value) <= sys.float_info.max:  # false for NaN, too
             converted = float(value)
-        case (Kind.LIST, list()) if all(isinstance(item, str) for item in value):
+        case (SettingKind.LIST, list()) if all(isinstance(item, str) for item in value):
             converted = tuple(value)
-        case (Kind.WHOLE | Kind.REAL, str()) if key.unit is not None:
+        case (SettingKind.WHOLE | SettingKind.REAL, str()) if key.unit is not None:
             converted = _number(key, value)
         case _:
             raise SettingError(key.name, value, key.allowed)
@@ -257,20 +263,20 @@ def from_toml(key: Key, value: object) -> object:
     return converted
 
 
-def from_flag(key: Key, value: object) -> object:
+def from_flag(key: SettingKey, value: object) -> object:
     """Return a value of the command line (text, several texts, or a bool) in the type of the key.
 
     Raises:
         SettingError: the text is not a value of this key.
     """
     match key.kind, value:
-        case (Kind.LIST, tuple()) if key.name in COMMA_SEPARATED:
+        case (SettingKind.LIST, tuple()) if key.name in COMMA_SEPARATED:
             return tuple(part.strip() for text in value for part in text.split(","))
-        case (Kind.LIST, tuple()):
+        case (SettingKind.LIST, tuple()):
             return value
-        case (Kind.WHOLE | Kind.REAL, str()):
+        case (SettingKind.WHOLE | SettingKind.REAL, str()):
             try:
-                number = int(value) if key.kind is Kind.WHOLE else float(value)
+                number = int(value) if key.kind is SettingKind.WHOLE else float(value)
             except ValueError:
                 return _number(key, value)
             return from_toml(key, number)
@@ -278,16 +284,16 @@ def from_flag(key: Key, value: object) -> object:
             return from_toml(key, value)
 
 
-def from_variable(key: Key, text: str) -> object:
+def from_variable(key: SettingKey, text: str) -> object:
     """Return the text of a variable in the type of the key, as `from_flag`. In a list, blanks separate the texts.
 
     Raises:
         SettingError: the text is not a value of this key.
     """
     match key.kind:
-        case Kind.LIST:
+        case SettingKind.LIST:
             return from_flag(key, tuple(text.split()))
-        case Kind.SWITCH if text.lower() in {"true", "false"}:
+        case SettingKind.SWITCH if text.lower() in {"true", "false"}:
             return text.lower() == "true"
         case _:
             return from_flag(key, text)

@@ -37,7 +37,7 @@ class NamespaceSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Namespaces:
+class NamespaceTables:
     """The namespaces of a settings file or of a mount table.
 
     Attributes:
@@ -126,7 +126,7 @@ def _table(table: Mapping[str, object], name: str, allowed: str, config: Path) -
 
 def namespaces_of(
     written: Written, of_viewfs: Mapping[str, str], config: Path | None, viewfs: str
-) -> Namespaces | None:
+) -> NamespaceTables | None:
     """Return the namespaces of the file and of `core-site.xml` (`of_viewfs`, in directory `viewfs`); None for one.
 
     Raises:
@@ -155,7 +155,7 @@ def namespaces_of(
         raise ConfigurationError(*faults, f"{error} (in {origin})") from error
     if faults:
         raise ConfigurationError(*faults)
-    return Namespaces(tables, table, origin)
+    return NamespaceTables(tables, table, origin)
 
 
 def own_keys_at_the_top(given: Collection[str]) -> str:

@@ -33,7 +33,7 @@ from nncache.hadoop.proxy_users import parse_proxy_users
 from nncache.net.setting_error import SettingError
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.decide.issued_tokens import IssuedTokens
-from nncache.proxy.decide.reads import Read, ReadAnswer
+from nncache.proxy.decide.reads import ReadAnswer, StatusRead
 from nncache.proxy.decide.waits import Waits
 from nncache.proxy.upstream.service_login import TIMEOUT_S, ServiceLogin
 from nncache.spnego.handshakes import Handshakes, accept_with
@@ -142,7 +142,7 @@ class ClientsAuthentication:
         if self.replays.is_refuted:
             raise SettingError("spnego_principal", "given", self.replays.fault)
 
-    def tell(self, waits: Waits[Read, ReadAnswer], fast_path: FastPath) -> None:
+    def tell(self, waits: Waits[StatusRead, ReadAnswer], fast_path: FastPath) -> None:
         """Notify `waits` of each ended token, and both of each retired key: the fast path then forgets everything."""
         self.issued.on_ended.append(waits.token_ended)
         self.keys.on_retired += (fast_path.forget_all, waits.key_retired)

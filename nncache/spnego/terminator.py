@@ -14,10 +14,10 @@ from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import refusal
 from nncache.hadoop.users import is_user_name
 from nncache.net.log_throttle import ThrottledLog
-from nncache.proxy.admission import CHALLENGE, CLEAR_COOKIE, WEBHDFS, Admitted, ByToken
+from nncache.proxy.admission import CHALLENGE, CLEAR_COOKIE, WEBHDFS, AdmittedRequest, ByToken
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse, date_field, error_reply
-from nncache.proxy.decide.ports import Admission, Rejected
+from nncache.proxy.decide.ports import Admission, RejectedRequest
 from nncache.proxy.errors import BadTicketError, ClientError, NotJudgedError, ProxyError, UnauthenticatedError
 from nncache.proxy.messages import Header, Headers
 from nncache.spnego.cookies import (
@@ -50,7 +50,7 @@ _NO_FORM: Final = b"application/octet-stream"
 
 
 class SessionLease:
-    """A `nncache.proxy.admission.Lease`: a session ends when its cookie expires or its signing key is retired."""
+    """A `nncache.proxy.admission.AuthLease`: a session ends when its cookie expires or its signing key is retired."""
 
     __slots__ = ("_ends_at_ms", "_key", "_keys", "_unix_time", "ends_at")
 
@@ -125,20 +125,20 @@ class Terminator:
             )
         except UnauthenticatedError as error:
             self._challenges += 1
-            return Rejected(error_reply(error, (CHALLENGE, CLEAR_COOKIE)))
+            return RejectedRequest(error_reply(error, (CHALLENGE, CLEAR_COOKIE)))
         except ProxyError as error:
-            return Rejected(error_reply(error))
+            return RejectedRequest(error_reply(error))
         user = session.user
         if target.doas is not None and target.doas != user:
             if not target.doas:
-                return Rejected(error_reply(ClientError("doas names no user"), adds))
+                return RejectedRequest(error_reply(ClientError("doas names no user"), adds))
             if (fault := await self._impersonation.fault_of(user, target.doas, peer)) is not None:
-                return Rejected(_refusal(fault, adds))
+                return RejectedRequest(_refusal(fault, adds))
             user = target.doas
         if not is_user_name(user):
-            return Rejected(error_reply(ClientError(f"{user!r} is no name of a user"), adds))
+            return RejectedRequest(error_reply(ClientError(f"{user!r} is no name of a user"), adds))
         ends_at = self._local(session.ends_at_ms)
-        return Admitted(
+        return AdmittedRequest(
             user=user,
             target=target.for_user(user),
             plain=target.plain_for(user) if request.method == "GET" else None,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.hadoop.calls import Call, StatusRequest, parse_call, parse_plain
+from nncache.hadoop.calls import StatusRequest, WebHdfsCall, parse_call, parse_plain
 from nncache.hadoop.credentials import parse_delegation_token
 from nncache.net.sampling import MAX_EVERY, Sampler
 from nncache.proxy.identity import claim_of, claimed_caller
@@ -111,10 +111,12 @@ def _path_and_caller(exchange: Exchange) -> tuple[str, str]:
     )
 
 
-def _owner(call: Call | StatusRequest) -> str:
+def _owner(call: WebHdfsCall | StatusRequest) -> str:
     """Return the claim for the owner of a delegation token; "" without a readable token."""
     given = (
-        next(iter(call.arguments.get("delegation", ())), "") if isinstance(call, Call) else call.delegation
+        next(iter(call.arguments.get("delegation", ())), "")
+        if isinstance(call, WebHdfsCall)
+        else call.delegation
     )
     token = parse_delegation_token(given) if given else None
     return "" if token is None else claim_of(token.owner, None)

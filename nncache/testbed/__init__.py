@@ -1,30 +1,30 @@
 """A real cluster for development, tests, the demo and benchmarks.
 
-Failures are `TestbedError`s (errors.py). A `MissingToolError` names the package to install. A `StartError` ends with
-the last log lines of the server that died or was not up in time; no process is left running then.
+Failures are `TestbedError`s (errors.py). A `MissingToolError` names the package to install. A `ServerStartError` ends
+with the last log lines of the server that died or was not up in time; no process is left running then.
 """
 
-from nncache.testbed.cluster import Cluster, NameNode
-from nncache.testbed.errors import KerberosError, MissingToolError, StartError, TestbedError
+from nncache.testbed.cluster import Cluster, ClusterNameNode
+from nncache.testbed.errors import KdcError, MissingToolError, ServerStartError, TestbedError
 from nncache.testbed.kdc import Kdc
 from nncache.testbed.relay import Relay
-from nncache.testbed.spec import ClusterSpec, Kerberos, Ports, ProxyUser, Tls, ZooKeeperSecurity
-from nncache.testbed.zookeeper import ZooKeeper
+from nncache.testbed.spec import ClusterSpec, Kerberos, Ports, ProxyUserSpec, Tls, ZooKeeperSecurity
+from nncache.testbed.zookeeper import ZooKeeperProcess
 
 __all__ = [
     "Cluster",
+    "ClusterNameNode",
     "ClusterSpec",
     "Kdc",
+    "KdcError",
     "Kerberos",
-    "KerberosError",
     "MissingToolError",
-    "NameNode",
     "Ports",
-    "ProxyUser",
+    "ProxyUserSpec",
     "Relay",
-    "StartError",
+    "ServerStartError",
     "TestbedError",
     "Tls",
-    "ZooKeeper",
+    "ZooKeeperProcess",
     "ZooKeeperSecurity",
 ]

@@ -13,7 +13,7 @@ from nncache.testbed import https, java, readiness, secured
 from nncache.testbed.addresses import Addresses, ServerAddress
 from nncache.testbed.asker import RawReply
 from nncache.testbed.configuration import of_journalnode, shared_edits_dir, write_configuration
-from nncache.testbed.errors import StartError
+from nncache.testbed.errors import ServerStartError
 from nncache.testbed.jars import Progress, silent
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import ServerProcess, await_all
@@ -21,14 +21,14 @@ from nncache.testbed.readiness import WebAccess
 from nncache.testbed.spec import SMALL_JVM, ClusterSpec
 from nncache.testbed.trust import Trust
 from nncache.testbed.workplace import environment, run, workplace
-from nncache.testbed.zookeeper import ZooKeeper
+from nncache.testbed.zookeeper import ZooKeeperProcess
 from nncache.testbed.zookeeper_security import ClientPorts
 
 _START_TIMEOUT_S = 90.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NameNode:
+class ClusterNameNode:
     """One NameNode: its id, addresses ("host:port"), process, and the access to its web port.
 
     `http` is empty if it serves HTTPS alone, `https` if it serves no HTTPS.
@@ -56,7 +56,7 @@ class NameNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class ClusterServer:
     """A DataNode or JournalNode, which can be stopped and started on its own; unused addresses are empty."""
 
     http: str
@@ -116,7 +116,7 @@ class Cluster:
         return ("--nameservice", self.spec.nameservice, "--namenode-http", http, "--namenode-rpc", rpc)
 
     @property
-    def zookeeper(self) -> ZooKeeper:
+    def zookeeper(self) -> ZooKeeperProcess:
         """The cluster's ZooKeeper; the spec must ask for one."""
         assert self._zookeeper is not None, "a cluster with ZooKeeper is needed"
         return self._zookeeper
@@ -257,7 +257,7 @@ class Cluster:
         finally:
             formatting.kill()  # `stop` only stops `processes`
         if not is_done or not (images[0] / "current" / "VERSION").exists():
-            raise StartError(f"formatting the NameNode failed; {formatting.last_words()}")
+            raise ServerStartError(f"formatting the NameNode failed; {formatting.last_words()}")
         for image in images[1:]:
             shutil.copytree(images[0], image)  # what -bootstrapStandby does on a new pair
         self.start_s["format"] = time.monotonic() - began
@@ -266,7 +266,7 @@ class Cluster:
         result = self.run_main(main, *arguments)
         if result.returncode != 0:
             tool = main.rpartition(".")[2]
-            raise StartError(f"{tool} {' '.join(arguments)} failed: {result.stderr.strip()}")
+            raise ServerStartError(f"{tool} {' '.join(arguments)} failed: {result.stderr.strip()}")
 
     def _ha_id(self, namenode: str) -> tuple[str, ...]:
         # Both NameNodes of the pair have the same host, so they cannot derive their id from it.
@@ -277,7 +277,7 @@ class Cluster:
             own[secured.SECRET_FILE] = str(secured.http_secret(self._place.data, namenode))
         return tuple(word for key, value in own.items() for word in ("-D", f"{key}={value}"))
 
-    def _namenode(self, address: ServerAddress) -> NameNode:
+    def _namenode(self, address: ServerAddress) -> ClusterNameNode:
         access = self._trust.access(address.id)
         process = self._server(
             f"namenode-{address.id}" if self.spec.ha else "namenode",
@@ -287,16 +287,16 @@ class Cluster:
             jvm=self.spec.namenode_jvm,
         )
         web = {"http": address.http, "https": address.https}
-        return NameNode(id=address.id, rpc=address.rpc, process=process, access=access, **web)
+        return ClusterNameNode(id=address.id, rpc=address.rpc, process=process, access=access, **web)
 
-    def _datanode(self) -> Server | None:
+    def _datanode(self) -> ClusterServer | None:
         http, https = self.addresses.datanode_http, self.addresses.datanode_https
         if not http and not https:
             return None
         process = self._server("datanode", java.DATANODE, is_up=lambda: readiness.accepts(http or https))
-        return Server(http=http, https=https, process=process)
+        return ClusterServer(http=http, https=https, process=process)
 
-    def _journalnode(self, index: int) -> Server:
+    def _journalnode(self, index: int) -> ClusterServer:
         address = self.addresses.journalnodes[index]
         name = f"journalnode-{index + 1}" if len(self.addresses.journalnodes) > 1 else "journalnode"
         own = of_journalnode(address, self._place.data / name)
@@ -306,9 +306,9 @@ class Cluster:
             *(word for key, value in own.items() for word in ("-D", f"{key}={value}")),
             is_up=lambda: readiness.accepts(address.rpc),
         )
-        return Server(http=address.http, https=address.https, rpc=address.rpc, process=process)
+        return ClusterServer(http=address.http, https=address.https, rpc=address.rpc, process=process)
 
-    def _laid_out_zookeeper(self, ports: PortLease) -> ZooKeeper:
+    def _laid_out_zookeeper(self, ports: PortLease) -> ZooKeeperProcess:
         client_ports = ClientPorts.leased(
             ports,
             self.spec.zookeeper_security,
@@ -316,7 +316,7 @@ class Cluster:
             kdc=self._place.data / secured.KDC,
             authority=self._place.data / https.AUTHORITY,
         )
-        return ZooKeeper(self._place, client_ports, version=self.spec.zookeeper_version)
+        return ZooKeeperProcess(self._place, client_ports, version=self.spec.zookeeper_version)
 
     def _server(
         self,

@@ -94,7 +94,7 @@ def _leased(number: int) -> tuple[ExitStack, list[str]]:
         return close.pop_all(), taken
 
 
-class LightCluster(Program):
+class LightClusterProgram(Program):
     """A running `nncache cluster --light` on free ports; it is up when its NameNode is active. See `Program`.
 
     Attributes:
@@ -205,7 +205,7 @@ class Daemon(Program):
             return asker.ask("GET", target).body
 
 
-class Proxy(Daemon):
+class ProxyDaemon(Daemon):
     """An `nncache proxy`; it is up when it forwards calls. See `Daemon`."""
 
     command = "proxy"
@@ -232,7 +232,7 @@ class Proxy(Daemon):
         return dict(json.loads(self._page("/explain?path=" + quote(path))))
 
 
-class Publisher(Daemon):
+class PublisherDaemon(Daemon):
     """An `nncache publisher`; it is up when it serves its pages, with or without a ZooKeeper. See `Daemon`."""
 
     command = "publisher"

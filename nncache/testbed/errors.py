@@ -22,9 +22,9 @@ class PortError(TestbedError):
     """The requested port is in use, or no port is free."""
 
 
-class StartError(TestbedError):
+class ServerStartError(TestbedError):
     """A process died or timed out while it was awaited; the text ends with the last lines of its log."""
 
 
-class KerberosError(TestbedError):
+class KdcError(TestbedError):
     """A program of MIT Kerberos failed, and the text includes its message, or it timed out."""

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from nncache.testbed import readiness
-from nncache.testbed.errors import KerberosError
+from nncache.testbed.errors import KdcError
 from nncache.testbed.process import Lifeline, ServerProcess
 from nncache.testbed.programs import find_programs
 from nncache.testbed.spec import REALM
@@ -135,14 +135,14 @@ class Kdc:
         done = self._run("kadmin.local", stdin="".join(f"{line}\n" for line in lines))
         # It always exits with 0, and writes only errors to its standard error.
         if done.stderr.strip():
-            raise KerberosError(f"kadmin.local: {done.stderr.strip()}")
+            raise KdcError(f"kadmin.local: {done.stderr.strip()}")
         return done.stdout
 
     def _run(self, program: str, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         try:
             done = run((self._programs[program], *arguments), environ=self._environ, stdin=stdin)
         except subprocess.TimeoutExpired as exc:
-            raise KerberosError(f"{program} did not end within {exc.timeout:.0f} s") from exc
+            raise KdcError(f"{program} did not end within {exc.timeout:.0f} s") from exc
         if done.returncode != 0:
-            raise KerberosError(f"{program} {' '.join(arguments)} failed: {done.stderr.strip()}")
+            raise KdcError(f"{program} {' '.join(arguments)} failed: {done.stderr.strip()}")
         return done

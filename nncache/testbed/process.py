@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from nncache.testbed import guard
-from nncache.testbed.errors import StartError
+from nncache.testbed.errors import ServerStartError
 
 ASK_EVERY_S = 0.05  # a check costs a server about a millisecond
 _LAST_LINES = 12
@@ -123,15 +123,17 @@ class ServerProcess:
     def _ask(self, question: Callable[[], bool], otherwise: str) -> bool:
         process = self._process
         if process is None:
-            raise StartError(f"{self.name} was never started")
+            raise ServerStartError(f"{self.name} was never started")
         if process.poll() is not None:
-            raise StartError(
+            raise ServerStartError(
                 f"{self.name} ended with {process.returncode} while it was awaited; {self.last_words()}"
             )
         if question():
             return True
         if time.monotonic() - self._asked_since > self._timeout_s:
-            raise StartError(f"{self.name} {otherwise} after {self._timeout_s:.0f} s; {self.last_words()}")
+            raise ServerStartError(
+                f"{self.name} {otherwise} after {self._timeout_s:.0f} s; {self.last_words()}"
+            )
         return False
 
     def start(self) -> None:

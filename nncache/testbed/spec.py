@@ -44,7 +44,7 @@ class Ports:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProxyUser:
+class ProxyUserSpec:
     """A user who may impersonate others, with the values of `hadoop.proxyuser.NAME.*`; empty `users` allow none."""
 
     name: str
@@ -61,7 +61,7 @@ class Kerberos:
     """A cluster that requires Kerberos on each port, with its own KDC; all its addresses are on `localhost`."""
 
     protection: str = "authentication"  # hadoop.rpc.protection
-    proxy_users: tuple[ProxyUser, ...] = ()
+    proxy_users: tuple[ProxyUserSpec, ...] = ()
     cookie_validity_s: int | None = None  # of hadoop.auth cookies; None: Hadoop's ten hours
     # False omits hadoop.http.authentication.type, as a careless administrator would: WebHDFS then accepts any
     # user.name, while RPC requires Kerberos.

@@ -17,7 +17,7 @@ _COUNTER_BITS: Final = 32
 """The low bits of a zxid; the higher bits are the epoch (org.apache.zookeeper.server.util.ZxidUtils)."""
 
 
-class ZooKeeper:
+class ZooKeeperProcess:
     """A ZooKeeper server: its addresses, its process and its data.
 
     Sessions that have not expired survive a restart: ZooKeeper keeps them in its data.

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from nncache.testbed import four_letters, java
-from nncache.testbed.errors import StartError
+from nncache.testbed.errors import ServerStartError
 from nncache.testbed.https import SERVER, STORE_PASSWORD, keystore, truststore
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.ports import PortLease
 from nncache.testbed.process import Running, await_all
 from nncache.testbed.spec import SMALL_JVM, ZooKeeperSecurity, own_user
 from nncache.testbed.workplace import Workplace, workplace
-from nncache.testbed.zookeeper import ZooKeeper
+from nncache.testbed.zookeeper import ZooKeeperProcess
 from nncache.testbed.zookeeper_security import ClientPorts
 
 _START_TIMEOUT_S = 60.0
@@ -32,7 +32,7 @@ def temporary_place(
         yield place, ports
 
 
-class ZooKeeperServer(ZooKeeper, Running):
+class ZooKeeperServer(ZooKeeperProcess, Running):
     """A standalone ZooKeeper with a free port and a temporary directory, which runs during a `with` block.
 
     It also stops when this process ends, however it ends (see `nncache.testbed.guard`).
@@ -71,14 +71,14 @@ class ZooKeeperServer(ZooKeeper, Running):
         self._close.close()
 
 
-def leader_of(servers: Iterable[ZooKeeper]) -> ZooKeeper:
+def leader_of(servers: Iterable[ZooKeeperProcess]) -> ZooKeeperProcess:
     """Return the current leader, or the standalone server. Raises StartError if none leads."""
     for server in servers:
         with suppress(OSError):
             answer = four_letters.ask(server.address, "srvr")
             if "Mode: leader" in answer or "Mode: standalone" in answer:
                 return server
-    raise StartError("none of the ZooKeeper servers leads")
+    raise ServerStartError("none of the ZooKeeper servers leads")
 
 
 SIZE: Final = 3  # the smallest number of servers of which one may be missing
@@ -107,7 +107,9 @@ class ZooKeeperEnsemble(Running):
             found = []
             for number in range(1, SIZE + 1):
                 client_ports = ClientPorts.leased(ports, security, authority=authority)
-                server = ZooKeeper(place, client_ports, jvm, name=f"zookeeper-{number}", ensemble=common)
+                server = ZooKeeperProcess(
+                    place, client_ports, jvm, name=f"zookeeper-{number}", ensemble=common
+                )
                 server.data.mkdir()
                 (server.data / "myid").write_text(f"{number}\n", encoding="ascii")
                 found.append(server)
@@ -117,7 +119,7 @@ class ZooKeeperEnsemble(Running):
         secure = (server.secure_address for server in self.servers)
         self.secure_address = ",".join(filter(None, secure))  # the same with TLS; empty: none
 
-    def leader(self) -> ZooKeeper:
+    def leader(self) -> ZooKeeperProcess:
         """Return the current leader; see `leader_of`."""
         return leader_of(self.servers)
 

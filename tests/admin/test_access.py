@@ -4,7 +4,7 @@ from base64 import b64encode
 
 import pytest
 
-from nncache.admin.access import Access, Admitted, Refused, Token
+from nncache.admin.access import Access, AccessDenied, AccessGranted, Token
 
 TOKEN = "0123456789abcdef"
 TOKENS = (Token("fedcba9876543210", "joe"), Token(TOKEN))
@@ -34,8 +34,8 @@ def test_without_a_token_this_host_may_by_its_own_names(
 ) -> None:
     """No other host may, nor a page of another site in an operator's browser."""
     judged = Access("admin.example", names=["Proxy7"]).judge(peer, host, BEARER)
-    assert isinstance(judged, Refused) is refused
-    assert not isinstance(judged, Refused) or judged.status == 403
+    assert isinstance(judged, AccessDenied) is refused
+    assert not isinstance(judged, AccessDenied) or judged.status == 403
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_without_a_token_this_host_may_by_its_own_names(
 def test_with_a_token_the_token_counts(peer: str, authorization: str | None, refused: bool) -> None:
     """It is required on this host, too, where others than operators may run programs."""
     judged = Access("127.0.0.1", TOKENS).judge(peer, "anything", authorization)
-    assert isinstance(judged, Refused) is refused
-    if isinstance(judged, Refused):
+    assert isinstance(judged, AccessDenied) is refused
+    if isinstance(judged, AccessDenied):
         assert (judged.status, "Authorization: Bearer" in judged.why) == (401, True)
 
 
@@ -82,14 +82,14 @@ def test_no_other_site_may_have_a_browser_change_anything(
 ) -> None:
     """A browser sends the Origin of a POST, and adds the credentials that it has stored."""
     judged = Access("127.0.0.1", tokens).judge_change("127.0.0.1", "127.0.0.1:9872", BEARER, origin)
-    assert (judged.status if isinstance(judged, Refused) else None) == status
+    assert (judged.status if isinstance(judged, AccessDenied) else None) == status
 
 
 def test_what_may_not_be_seen_may_not_be_changed() -> None:
     """A page's own access rule is checked first."""
     access = Access("127.0.0.1", TOKENS)
     judged = access.judge_change("127.0.0.1", "127.0.0.1:9872", None, "http://127.0.0.1:9872")
-    assert isinstance(judged, Refused)
+    assert isinstance(judged, AccessDenied)
     assert judged.status == 401
 
 
@@ -97,11 +97,11 @@ def test_a_reader_sees_and_changes_nothing() -> None:
     """The holder of a token is known by name."""
     access = Access("h", (Token(TOKEN, "ann", may_change=False), Token("fedcba9876543210", "joe")))
     asked = ("10.0.0.1", "h", BEARER)
-    assert access.judge(*asked) == Admitted("ann", may_change=False)
+    assert access.judge(*asked) == AccessGranted("ann", may_change=False)
     judged = access.judge_change(*asked, None)
-    assert isinstance(judged, Refused)
+    assert isinstance(judged, AccessDenied)
     assert (judged.status, "admin_token_file" in judged.why) == (403, True)
-    assert access.judge_change("10.0.0.1", "h", "Bearer fedcba9876543210", None) == Admitted(
+    assert access.judge_change("10.0.0.1", "h", "Bearer fedcba9876543210", None) == AccessGranted(
         "joe", may_change=True
     )
 

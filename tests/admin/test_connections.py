@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from nncache.admin.access import Access
-from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, Connections, listening
+from nncache.admin.connections import LIFETIME_S, MAX_CONNECTIONS, ConnectionLimiter, listening
 from nncache.admin.server import Action, AdminServer, Page, PageContent, as_json, daemon_pages
 from nncache.errors import StartError
 from nncache.net.endpoint import ListenAddress
@@ -159,7 +159,7 @@ class Transport(asyncio.Transport):
 
 async def test_a_client_that_leaves_in_time_leaves_no_timer() -> None:
     """The timer would keep the connection's objects until the end of its lifetime, and outlive the event loop."""
-    connections = Connections(asyncio.Protocol, max_connections=8, lifetime_s=0)
+    connections = ConnectionLimiter(asyncio.Protocol, max_connections=8, lifetime_s=0)
     stays, leaves = Transport(), Transport()
     connections().connection_made(stays)
     gone = connections()
@@ -175,7 +175,9 @@ def test_this_host_and_others_take_no_place_of_each_other() -> None:
         ([f"10.0.0.{n}" for n in range(200)], ("127.0.0.1", "::1", "::ffff:127.0.0.1")),
         (["127.0.0.1"] * 200, ("10.0.0.1", "2001:db8::1")),
     ):
-        connections = Connections(asyncio.Protocol, max_connections=MAX_CONNECTIONS, lifetime_s=LIFETIME_S)
+        connections = ConnectionLimiter(
+            asyncio.Protocol, max_connections=MAX_CONNECTIONS, lifetime_s=LIFETIME_S
+        )
         admitted = [address for address in crowd if connections.admit(address)]
         assert 0 < len(admitted) <= MAX_CONNECTIONS // 2
         assert connections.refused == len(crowd) - len(admitted)
@@ -188,7 +190,7 @@ def test_this_host_and_others_take_no_place_of_each_other() -> None:
 
 def test_one_address_gets_a_part() -> None:
     """Another address still finds a free place. An IPv6 network counts as one address."""
-    connections = Connections(asyncio.Protocol, max_connections=MAX_CONNECTIONS, lifetime_s=LIFETIME_S)
+    connections = ConnectionLimiter(asyncio.Protocol, max_connections=MAX_CONNECTIONS, lifetime_s=LIFETIME_S)
     for n in range(200):
         connections.admit(f"2001:db8::{n:x}")
     assert connections.admit("10.0.0.1")
@@ -255,7 +257,7 @@ async def test_handshakes_under_way_have_a_bound(tmp_path: Path) -> None:
     """They hold file descriptors, as connections do. The next handshake is closed immediately."""
     issued = Authority(tmp_path).issue("admin")
     certificate = ServerCertificate(CertificateFiles(certificate=str(issued.chain), key=str(issued.key)))
-    connections = Connections(asyncio.Protocol, max_connections=8, lifetime_s=LIFETIME_S)
+    connections = ConnectionLimiter(asyncio.Protocol, max_connections=8, lifetime_s=LIFETIME_S)
     async with listening(connections, certificate, ListenAddress("127.0.0.1", 0)) as at:
         async with asyncio.timeout(HANG_S):
             silent = [await asyncio.open_connection(at.host, at.port) for _ in range(8)]

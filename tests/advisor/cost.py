@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from nncache.advisor.command import against_truth
 from nncache.advisor.generating import generated_lines, generated_truth
 from nncache.advisor.generator import Spec
-from nncache.advisor.run import Question, advise
+from nncache.advisor.run import AdviseJob, advise
 from nncache.advisor.spark import session
 
 MILLION: Final = 1_000_000
@@ -119,7 +119,7 @@ def main(*, lines: int, seed: int, hot: bool, written: str | None, master: str) 
         with Stages() as stages:
             stages.begin("start Spark")
             with session(master, "UTC") as spark:
-                question = Question(inputs=(written or log,), events=events, warm_up_s=0.0)
+                question = AdviseJob(inputs=(written or log,), events=events, warm_up_s=0.0)
                 advice = advise(spark, question, stages.begin)
                 stages.begin(None)
                 tasks = shares_of_tasks(spark)

@@ -27,7 +27,7 @@ from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from tests.advisor.twin import read_line
 from tests.cluster import make_directory, settle, webhdfs
-from tests.service import Service
+from tests.service import InotifyService
 
 TEAMS: Final = ("amber", "basil", "cedar", "delta", "ember", "fable", "grove", "haven")
 PATHS_OF_A_TEAM: Final = 6
@@ -197,7 +197,7 @@ def run_loop(cluster: Cluster, scratch: Path, *, seconds: float, seed: int = 1) 
     )
     figures = json.loads((out / "figures.json").read_text())
     lay_out(cluster)
-    service = Service.of(cluster)
+    service = InotifyService.of(cluster)
     program = (
         "--filters-path",
         service.filters_path,

@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as in Spark's documentation
 
 from nncache.advisor import parse, replaying
-from nncache.advisor.command import Order, against_truth, carry_out, for_spark
+from nncache.advisor.command import AdviseOptions, against_truth, carry_out, for_spark
 from nncache.advisor.generating import generated_lines, generated_truth
 from nncache.advisor.generator import Spec, lines_of
-from nncache.advisor.run import Advice, AdvisorError, Question, advise
+from nncache.advisor.run import Advice, AdviseJob, AdvisorError, advise
 from nncache.invalidation.filters.settings import FilterSettings
 from tests.advisor.twin import Counts, happened, replayed_by_cache
 
@@ -25,7 +25,7 @@ from tests.advisor.twin import Counts, happened, replayed_by_cache
 def advice_about(spark: SparkSession, folder: Path, *inputs: str, **more: float) -> Advice:
     """Return the advice about logs, without a warm-up."""
     events = str(folder / "events.parquet")
-    question = Question(inputs=inputs, events=events, warm_up_s=0.0, **more)  # type: ignore[arg-type]  # numbers all
+    question = AdviseJob(inputs=inputs, events=events, warm_up_s=0.0, **more)  # type: ignore[arg-type]  # numbers all
     return advise(spark, question, lambda _: None)
 
 
@@ -214,7 +214,7 @@ def test_a_short_log_is_counted_all_the_same(spark: SparkSession, tmp_path: Path
         "cmd=getfileinfo\tsrc=/data/x/_SUCCESS\tdst=null\tperm=null\tproto=webhdfs\n"
     )
     (tmp_path / "log").write_text("".join(line.format(*divmod(second, 60)) for second in range(101)))
-    question = Question(inputs=(str(tmp_path / "log"),), events=str(tmp_path / "events.parquet"))
+    question = AdviseJob(inputs=(str(tmp_path / "log"),), events=str(tmp_path / "events.parquet"))
     (found,) = advise(spark, question, lambda _: None).filters
     assert (found.glob, found.web.reads, found.web.hits.high) == ("/data/x/_SUCCESS", 91, 91)
 
@@ -238,7 +238,7 @@ def test_what_spark_cannot_reach_is_an_error_of_one_line(spark: SparkSession, tm
         (log, f"{log}/events.parquet", "Not a directory|not a directory|Mkdirs failed"),
     ):
         with pytest.raises(AdvisorError) as caught:
-            advise(spark, Question(inputs=(inputs,), events=place), lambda _: None)
+            advise(spark, AdviseJob(inputs=(inputs,), events=place), lambda _: None)
         where = f"{inputs}: cannot be read, or {place} cannot be written"
         assert re.fullmatch(rf"{re.escape(where)} \(.*({reason}).*\)", str(caught.value))
 
@@ -262,9 +262,9 @@ def test_a_log_that_breaks_off_is_reported_by_name(spark: SparkSession, tmp_path
             advice_about(spark, tmp_path, str(tmp_path / f"{name}.log.gz"))
 
 
-def order_of(*inputs: str, out: Path) -> Order:
+def order_of(*inputs: str, out: Path) -> AdviseOptions:
     """Return an order that ends where Spark would be started."""
-    return Order(
+    return AdviseOptions(
         inputs=inputs,
         out=out,
         master="no master",

@@ -2,27 +2,27 @@
 
 import pytest
 
-from nncache.advisor.candidates import ANY, VARIABLE, Candidate, Finder, Seen, Some, glob_of, part_of
+from nncache.advisor.candidates import ANY, VARIABLE, Candidate, Finder, SkeletonReads, Some, glob_of, part_of
 from nncache.hadoop.globs import compile_glob
 from nncache.invalidation.filters.settings import FilterSettings
 
 V = VARIABLE
 
 
-def find(*seen: Seen, least: int = 50, most: int = 100, level: int = 2) -> list[str]:
+def find(*seen: SkeletonReads, least: int = 50, most: int = 100, level: int = 2) -> list[str]:
     """Return the globs found."""
     finder = Finder(seen, FilterSettings(min_wildcard_level=level), least)
     return [each.glob for each in finder.find(most)]
 
 
-def polled(skeleton: str, reads: int = 1000, paths: int = 3) -> Seen:
+def polled(skeleton: str, reads: int = 1000, paths: int = 3) -> SkeletonReads:
     """Return a skeleton whose reads are nearly all repeats."""
-    return Seen(skeleton, reads, reads - paths, paths)
+    return SkeletonReads(skeleton, reads, reads - paths, paths)
 
 
-def once(skeleton: str, paths: int = 500) -> Seen:
+def once(skeleton: str, paths: int = 500) -> SkeletonReads:
     """Return a skeleton whose paths are each read once."""
-    return Seen(skeleton, paths, 0, paths)
+    return SkeletonReads(skeleton, paths, 0, paths)
 
 
 def test_what_varies_becomes_a_star() -> None:
@@ -61,7 +61,7 @@ def test_deep_and_shallow_siblings_merge_in_one_go() -> None:
 
 def test_what_is_read_once_is_no_candidate() -> None:
     """Nor are paths with too few repeats, or with more first reads than repeats: a miss of a file costs two calls."""
-    assert find(once(f"/spark/{V}"), polled("/a/b", reads=20), Seen("/a/c", 1000, 400, 600)) == []
+    assert find(once(f"/spark/{V}"), polled("/a/b", reads=20), SkeletonReads("/a/c", 1000, 400, 600)) == []
 
 
 def test_a_glob_no_filter_may_have_is_refused_with_the_reason() -> None:
@@ -83,7 +83,7 @@ def test_of_too_many_the_best_are_taken() -> None:
 
 def test_figures_are_those_of_all_that_a_glob_takes_in() -> None:
     """Reads, repeats and paths are sums over the matched skeletons."""
-    seen = (Seen("/a/b", 10, 8, 2), Seen("/a/c", 5, 4, 1))
+    seen = (SkeletonReads("/a/b", 10, 8, 2), SkeletonReads("/a/c", 5, 4, 1))
     whole = Candidate("/a/*", ("a", ANY), seen)
     assert (whole.reads, whole.repeats, whole.paths) == (15, 12, 3)
 

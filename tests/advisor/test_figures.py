@@ -2,17 +2,17 @@
 
 import pytest
 
-from nncache.advisor.candidates import ANY, Candidate, Seen
+from nncache.advisor.candidates import ANY, Candidate, SkeletonReads
 from nncache.advisor.figures import Bracket, Counts, at_median_and_peak, figures_of, over_time
 from nncache.advisor.replay import CHANGES, COUNTED
 from nncache.cache.clock_eviction import Caller
-from nncache.cache.decisions import Fetch, Known
+from nncache.cache.decisions import Cacheable, Fetch
 from nncache.cache.entries import EntryKind
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.cache.replies import Reply
+from nncache.cache.replies import StoredReply
 from nncache.cache.settings import CacheSettings
 
-ONE = Candidate("/a/*", ("a", ANY), (Seen("/a/x", 100, 90, 4),))
+ONE = Candidate("/a/*", ("a", ANY), (SkeletonReads("/a/x", 100, 90, 4),))
 
 
 def row(bucket: int, *counts: int, is_web: bool | None = True) -> Counts:
@@ -90,7 +90,7 @@ def test_bytes_are_those_that_the_cache_counts(kind: EntryKind) -> None:
             assert isinstance(decision, Fetch)
             body = b"" if kind is EntryKind.MISSING else b"x" * 270 + str(directory * files + number).encode()
             status = 404 if kind is EntryKind.MISSING else 200
-            known = Known(reply=Reply(status, (), body), kind=kind, replied_at=0.0, term=1)
+            known = Cacheable(reply=StoredReply(status, (), body), kind=kind, replied_at=0.0, term=1)
             cache.conclude(decision.ticket, known)
     taken = cache.store.bytes - before
     entries = directories * files

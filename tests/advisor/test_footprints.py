@@ -2,12 +2,12 @@
 
 import pytest
 
-from nncache.advisor.footprints import EVENTS, Kind, Mark, marks_of
+from nncache.advisor.footprints import EVENTS, Mark, RowKind, marks_of
 from nncache.cache.clock_eviction import Caller
-from nncache.cache.decisions import Fetch, Known, Serve
+from nncache.cache.decisions import Cacheable, Fetch, Serve
 from nncache.cache.entries import EntryKind as Of
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.cache.replies import Reply
+from nncache.cache.replies import StoredReply
 from nncache.cache.settings import CacheSettings
 from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.paths import parent
@@ -26,8 +26,8 @@ def kept_after(command: str) -> set[str]:
     for path in KEPT:
         decision = cache.lookup(path, USER, 0.5)
         assert isinstance(decision, Fetch)
-        reply = Reply(200, (), path.encode())
-        cache.conclude(decision.ticket, Known(reply=reply, kind=Of.DIRECTORY, replied_at=0.5, term=1))
+        reply = StoredReply(200, (), path.encode())
+        cache.conclude(decision.ticket, Cacheable(reply=reply, kind=Of.DIRECTORY, replied_at=0.5, term=1))
     one = Happened(1000, 0, command, PLACES["src"], PLACES["dst"], "ann", is_web=False, is_allowed=True)
     for event in EVENTS[command]:
         for change in changes_of_event(at_paths(event, one)):
@@ -53,9 +53,9 @@ def test_marks_forget_what_the_cache_forgets(command: str) -> None:
 def test_what_is_made_says_of_what_kind_it_is() -> None:
     """A new file is open at first; a directory may have existed before."""
     own = {command: [mark.kind for mark in marks_of(command) if not mark.is_below] for command in EVENTS}
-    assert own["create"][0] is own["append"][0] is Kind.CREATED
-    assert own["mkdirs"][0] is Kind.MADE
-    assert own["delete"][0] is Kind.VANISHED
-    assert own["rename"] == [Kind.VANISHED, Kind.TOUCHED, Kind.ARRIVED, Kind.TOUCHED]
-    assert Mark(Kind.BELOW_ACCESS, "src", is_below=True) in marks_of("setAcl")
+    assert own["create"][0] is own["append"][0] is RowKind.CREATED
+    assert own["mkdirs"][0] is RowKind.MADE
+    assert own["delete"][0] is RowKind.VANISHED
+    assert own["rename"] == [RowKind.VANISHED, RowKind.TOUCHED, RowKind.ARRIVED, RowKind.TOUCHED]
+    assert Mark(RowKind.BELOW_ACCESS, "src", is_below=True) in marks_of("setAcl")
     assert marks_of("setXAttr") == ()

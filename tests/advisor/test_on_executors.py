@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from nncache.advisor import generating, parse, replaying
 from nncache.advisor.generator import Spec, lines_of
-from nncache.advisor.replay import Rules
+from nncache.advisor.replay import ReplayRules
 from nncache.advisor.usual import events_of
 
 RUN = """
@@ -30,7 +30,7 @@ def test_executors_need_nothing_of_ours(spark: SparkSession, tmp_path: Path) -> 
     assert generating.__name__ in sys.modules  # so that the generator is pickled by value
     spec = Spec(2_000, globs=3, parts=1)
     blob = tmp_path / "blob"
-    work = (replaying.on_executors(Rules()), lines_of, spec, events_of, parse.usual_rules(spark))
+    work = (replaying.on_executors(ReplayRules()), lines_of, spec, events_of, parse.usual_rules(spark))
     blob.write_bytes(cloudpickle.dumps(work))  # type: ignore[no-untyped-call]  # dumps has no annotations
     worker = (sys.executable, "-c", RUN, str(blob))
     done = subprocess.run(worker, capture_output=True, text=True, cwd=tmp_path, check=False)

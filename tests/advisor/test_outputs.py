@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from nncache.advisor.figures import Bracket, FilterFigures, Side
+from nncache.advisor.figures import Bracket, RecommendedFilter, Side
 from nncache.advisor.outputs import Pseudonyms, filters_toml, in_bytes, named, percent, workload_toml
 from nncache.advisor.report import as_markdown, write_report
 from nncache.advisor.run import Advice, Load
@@ -23,9 +23,9 @@ SIDE = Side(
 NONE = Side(reads=0, hits=Bracket(0, 0), saved=Bracket(0, 0), per_bucket={}, memory=Bracket(0, 0))
 
 
-def filter_of(glob: str) -> FilterFigures:
+def filter_of(glob: str) -> RecommendedFilter:
     """Return figures of a filter."""
-    return FilterFigures(name="", glob=glob, web=SIDE, rpc=NONE, paths=5, polled_every_s=6.0, changes=12)
+    return RecommendedFilter(name="", glob=glob, web=SIDE, rpc=NONE, paths=5, polled_every_s=6.0, changes=12)
 
 
 ADVICE = Advice(

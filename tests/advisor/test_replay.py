@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from nncache.advisor import replay
-from nncache.advisor.footprints import Kind, marks_of
+from nncache.advisor.footprints import RowKind, marks_of
 from nncache.advisor.replay import (
     ASKERS,
     CHANGES,
@@ -15,9 +15,9 @@ from nncache.advisor.replay import (
     ENTRIES,
     NAME_CHARS,
     RIGHTS,
-    Folder,
-    Row,
-    Rules,
+    Replayer,
+    ReplayRow,
+    ReplayRules,
     fold,
 )
 from nncache.hadoop.paths import parent
@@ -28,13 +28,13 @@ PATHS = ("/u/a/_x", "/u/a/y", "/u/b/x")
 PLACES = ("/u", "/u/a", "/u/b", "/u/c", *PATHS, "/elsewhere/z", "/u/c/x")
 
 
-def rows_of(found: Iterable[Happened], directories: Iterable[str]) -> Iterator[Row]:
+def rows_of(found: Iterable[Happened], directories: Iterable[str]) -> Iterator[ReplayRow]:
     """Yield the rows that the Spark plan makes of these events."""
     for one in found:
         if one.order:
-            kind = Kind.OPENED if one.cmd == "open" else Kind.READ if one.is_allowed else Kind.DENIED
+            kind = RowKind.OPENED if one.cmd == "open" else RowKind.READ if one.is_allowed else RowKind.DENIED
             if one.path in PATHS:
-                yield Row(parent(one.path) or "/", one.at, kind, one.path, one.user, 0, one.is_web, 1)
+                yield ReplayRow(parent(one.path) or "/", one.at, kind, one.path, one.user, 0, one.is_web, 1)
             continue
         for mark in marks_of(one.cmd):
             path = one.path if mark.argument == "src" else one.destination
@@ -43,14 +43,14 @@ def rows_of(found: Iterable[Happened], directories: Iterable[str]) -> Iterator[R
             for directory in directories:
                 below = directory == path or directory.startswith(f"{path}/")
                 if below if mark.is_below else parent(path) == directory:
-                    yield Row(directory, one.at, mark.kind, path, "", -1, is_web=False, weight=0)
+                    yield ReplayRow(directory, one.at, mark.kind, path, "", -1, is_web=False, weight=0)
 
 
-def totals(rows: Iterable[Row], rules: Rules | None = None) -> dict[bool, list[int]]:
+def totals(rows: Iterable[ReplayRow], rules: ReplayRules | None = None) -> dict[bool, list[int]]:
     """Return the sums over all globs and buckets, by protocol."""
     found = {True: [0] * len(COUNTED), False: [0] * len(COUNTED)}
     columns = tuple(zip(*sorted(rows), strict=True))
-    for _, is_web, _, *counts in fold(rules or Rules(), [columns] if columns else []):
+    for _, is_web, _, *counts in fold(rules or ReplayRules(), [columns] if columns else []):
         if is_web is not None:
             found[bool(is_web)] = [a + int(str(b)) for a, b in zip(found[bool(is_web)], counts, strict=True)]
     return found
@@ -106,39 +106,41 @@ def test_random_histories_are_answered_as_by_the_cache(seed: int) -> None:
         assert (low, high) == (Counts(reads, hits_low, calls_low), Counts(reads, hits_high, calls_high))
 
 
-def read(at: int, path: str = "/u/a/y", user: str = "ann", weight: int = 1, *, is_web: bool = True) -> Row:
+def read(
+    at: int, path: str = "/u/a/y", user: str = "ann", weight: int = 1, *, is_web: bool = True
+) -> ReplayRow:
     """Return a read."""
-    return Row(parent(path) or "/", at, Kind.READ, path, user, 0, is_web, weight)
+    return ReplayRow(parent(path) or "/", at, RowKind.READ, path, user, 0, is_web, weight)
 
 
-def change(at: int, kind: Kind, path: str = "/u/a/y", directory: str = "/u/a") -> Row:
+def change(at: int, kind: RowKind, path: str = "/u/a/y", directory: str = "/u/a") -> ReplayRow:
     """Return a change."""
-    return Row(directory, at, kind, path, "", -1, is_web=False, weight=0)
+    return ReplayRow(directory, at, kind, path, "", -1, is_web=False, weight=0)
 
 
 def test_kinds_have_the_same_numbers_as_in_the_table() -> None:
     """The module for executors imports nothing from nncache, so it repeats the numbers."""
-    assert {kind.name: getattr(replay, kind.name) for kind in Kind} == {
-        kind.name: kind.value for kind in Kind
+    assert {kind.name: getattr(replay, kind.name) for kind in RowKind} == {
+        kind.name: kind.value for kind in RowKind
     }
 
 
 def test_a_row_with_a_weight_counts_as_several_reads() -> None:
     """Access log lines have weights; where nothing can be cached, each read is a call."""
     assert totals([read(0, weight=5)])[True][:5] == [5, 4, 2, 4, 1]
-    opened = [change(0, Kind.CREATED), read(1, weight=5)]
+    opened = [change(0, RowKind.CREATED), read(1, weight=5)]
     assert totals(opened)[True][:5] == [5, 0, 10, 4, 2]
 
 
 def test_what_is_before_the_counted_time_fills_the_cache() -> None:
     """The second read is a hit, and only the second is counted."""
-    assert totals([read(0), read(10)], Rules(counted_from=5))[True][:5] == [1, 1, 0, 1, 0]
+    assert totals([read(0), read(10)], ReplayRules(counted_from=5))[True][:5] == [1, 1, 0, 1, 0]
 
 
 def test_what_is_believed_ends_in_its_moment() -> None:
     """A right lasts 300 s; a read at its exact end is a call, and counts in the bucket that begins then."""
     assert totals([read(0), read(299_999), read(300_000), read(300_001)])[True][1] == 2
-    folder = Folder(Rules(bucket_ms=1_000))
+    folder = Replayer(ReplayRules(bucket_ms=1_000))
     folder.take([read(0), read(999), read(1_000), read(1_999), read(2_000)])
     assert {key[2]: counts[:2] for key, counts in folder.counts.items()} == {0: [2, 1], 1: [2, 2], 2: [1, 1]}
 
@@ -147,46 +149,46 @@ def test_what_is_kept_is_counted_until_it_is_forgotten() -> None:
     """At the high end: entries, rights, directories, callers, and the characters of last path components."""
     found = totals([read(0), read(1, "/u/a/zz"), read(2, user="bob")])[True]
     assert [found[place] for place in (ENTRIES, RIGHTS, DIRECTORIES, ASKERS, NAME_CHARS)] == [2, 2, 1, 3, 3]
-    gone = totals([read(0), read(1, "/u/a/zz"), change(2, Kind.BELOW_GONE, "/u/a")])[True]
+    gone = totals([read(0), read(1, "/u/a/zz"), change(2, RowKind.BELOW_GONE, "/u/a")])[True]
     assert [gone[place] for place in (ENTRIES, RIGHTS, NAME_CHARS)] == [0, 0, 0]
-    own = totals([read(0), change(1, Kind.TOUCHED)])[True]
+    own = totals([read(0), change(1, RowKind.TOUCHED)])[True]
     assert [own[place] for place in (ENTRIES, RIGHTS)] == [0, 1]
-    refused = totals([read(0), change(1, Kind.TOUCHED), read(2)._replace(kind=Kind.DENIED)])
+    refused = totals([read(0), change(1, RowKind.TOUCHED), read(2)._replace(kind=RowKind.DENIED)])
     assert refused[True][RIGHTS] == 0
 
 
 def test_an_open_long_after_the_read_takes_nothing_back() -> None:
     """Only the status read of an OPEN itself is subtracted; a second OPEN subtracts none."""
-    late = [read(0), read(101)._replace(kind=Kind.OPENED)]
+    late = [read(0), read(101)._replace(kind=RowKind.OPENED)]
     assert totals(late)[True][0] == 1
-    twice = [read(0), read(3)._replace(kind=Kind.OPENED), read(4)._replace(kind=Kind.OPENED)]
+    twice = [read(0), read(3)._replace(kind=RowKind.OPENED), read(4)._replace(kind=RowKind.OPENED)]
     assert totals(twice)[True][:5] == [0, 0, 0, 0, 0]
-    kept = [read(0), read(301_000), read(301_003)._replace(kind=Kind.OPENED), read(301_500)]
+    kept = [read(0), read(301_000), read(301_003)._replace(kind=RowKind.OPENED), read(301_500)]
     assert totals(kept)[True][0] == 2
 
 
 def test_gaps_and_changes_are_counted_by_glob() -> None:
     """Gaps by the power of two of their seconds; changes only of paths that were read, over either protocol."""
-    folder = Folder(Rules())
-    folder.take([read(0), read(500), read(5_500), read(5_500), change(6_000, Kind.TOUCHED)])
-    folder.take([change(7_000, Kind.TOUCHED, "/u/a/never")])
-    folder.take([read(0, "/u/b/x", is_web=False), change(1, Kind.TOUCHED, "/u/b/x", "/u/b")])
+    folder = Replayer(ReplayRules())
+    folder.take([read(0), read(500), read(5_500), read(5_500), change(6_000, RowKind.TOUCHED)])
+    folder.take([change(7_000, RowKind.TOUCHED, "/u/a/never")])
+    folder.take([read(0, "/u/b/x", is_web=False), change(1, RowKind.TOUCHED, "/u/b/x", "/u/b")])
     assert folder.gaps == {(0, 0): 1, (0, 3): 1, (0, CHANGES): 2}
     assert (0, None, 3, 1) in {
-        tuple(row[:4]) for row in fold(Rules(), [tuple(zip(read(0), read(5_500), strict=True))])
+        tuple(row[:4]) for row in fold(ReplayRules(), [tuple(zip(read(0), read(5_500), strict=True))])
     }
 
 
 def test_reads_of_one_moment_have_no_gap() -> None:
     """The rule holds even if the second read is a call again."""
-    folder = Folder(Rules())
-    folder.take([read(0), change(0, Kind.TOUCHED), read(0)])
+    folder = Replayer(ReplayRules())
+    folder.take([read(0), change(0, RowKind.TOUCHED), read(0)])
     assert list(folder.gaps) == [(0, CHANGES)]
 
 
 def test_a_directory_that_is_made_again_is_bracketed() -> None:
     """At the high end it existed and nothing changes; once it is known to be deleted, both ends invalidate."""
-    again = [read(0), change(1, Kind.BELOW_MADE, "/u/a"), read(2)]
+    again = [read(0), change(1, RowKind.BELOW_MADE, "/u/a"), read(2)]
     assert totals(again)[True][1:4:2] == [0, 1]
-    gone = [change(0, Kind.BELOW_GONE, "/u/a"), read(1), change(2, Kind.BELOW_MADE, "/u/a"), read(3)]
+    gone = [change(0, RowKind.BELOW_GONE, "/u/a"), read(1), change(2, RowKind.BELOW_MADE, "/u/a"), read(3)]
     assert totals(gone)[True][1:4:2] == [0, 0]

@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 
 from nncache.advisor.footprints import EVENTS, SOURCE
 from nncache.cache.clock_eviction import Caller
-from nncache.cache.decisions import Denied, Fetch, Known, OpenFile, Outcome, Serve, Unchanged
+from nncache.cache.decisions import Cacheable, Denied, Fetch, OpenFile, Outcome, Serve, Unchanged
 from nncache.cache.entries import EntryKind
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.cache.replies import Reply
+from nncache.cache.replies import StoredReply
 from nncache.cache.settings import CacheSettings
 from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.events import Append, Close, Create, Event, MetadataUpdate, Rename, Truncate, Unlink
@@ -216,14 +216,14 @@ class CacheTwin:
         if not is_allowed:
             return Denied(), 1
         kind = self._kind(path)
-        reply = Reply(200, (), f"{kind} {path} {self._versions[path]}".encode())
+        reply = StoredReply(200, (), f"{kind} {path} {self._versions[path]}".encode())
         if kind is not EntryKind.FILE:
-            return Known(reply=reply, kind=kind, replied_at=now, term=1), 1
+            return Cacheable(reply=reply, kind=kind, replied_at=now, term=1), 1
         if decision.ticket.finds_unchanged(reply):
             return Unchanged(reply=reply, replied_at=now, term=1), 1
         if now < self._open_until.get(path, 0.0):
             return OpenFile(replied_at=now, term=1), 2
-        return Known(reply=reply, kind=kind, replied_at=now, term=1), 2
+        return Cacheable(reply=reply, kind=kind, replied_at=now, term=1), 2
 
     def _known(self, path: str) -> EntryKind | None:
         """Return a path's kind, as far as the log shows it."""

@@ -242,8 +242,8 @@ FAULTS: Final = {
             "body-cut-at-a-piece",
             "A reply is sent on when it is whole.",
             "proxy/upstream/namenode_protocol",
-            "Progress.WHOLE if body.is_over else Progress.MORE",
-            "Progress.WHOLE",
+            "ReplyProgress.WHOLE if body.is_over else ReplyProgress.MORE",
+            "ReplyProgress.WHOLE",
         ),
         _fault(
             "cookie-of-a-kind-lost",
@@ -263,8 +263,8 @@ FAULTS: Final = {
             "first-piece-lost",
             "What came of a reply is handed over with its connection.",
             "proxy/upstream/direct_exchange",
-            "        return Begun(SentCall(self._release()",
-            "        self._connection.protocol.body.take()\n        return Begun(SentCall(self._release()",
+            "        return StartedCall(SentCall(self._release()",
+            "        self._connection.protocol.body.take()\n        return StartedCall(SentCall(self._release()",
         ),
         _fault(
             "asked-twice",

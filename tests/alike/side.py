@@ -25,7 +25,7 @@ from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
 from nncache.proxy.upstream.direct_exchange import DirectExchange, ReplyReader
 from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
-from nncache.proxy.upstream.pool import Connection, Connections
+from nncache.proxy.upstream.pool import Connection, ConnectionPool
 from tests.alike.line import Line
 from tests.alike.namenode import Asked, ScriptedNameNodes, ScriptedPool
 from tests.proxy.doubles import DIRECTORY, FILE, TERM
@@ -77,7 +77,7 @@ class _Signal:
         return False
 
 
-class _Connections(Connections):
+class _Connections(ConnectionPool):
     """The product's connections, without sockets."""
 
     def __init__(self, namenodes: ScriptedNameNodes, clock: Clock) -> None:

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from nncache.auditing.audit_judge import AuditOutcome
 from nncache.auditing.auditor import BURST, Auditor
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.cache.replies import Reply
+from nncache.cache.replies import StoredReply
 from nncache.hadoop.change import Footprint, Touched
 from nncache.hadoop.filestatus import render_missing
-from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
+from nncache.proxy.errors import ProxyError, UpstreamUnavailableError
 from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
 from nncache.proxy.traffic import Exchange, Result
-from nncache.proxy.upstream.direct_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import StartedCall
 from tests.proxy.doubles import TERM, FakeClock, ManualSignal, let_tasks_run, make_cache, reply
 from tests.proxy.kept_hits import kept_hit
 
@@ -59,7 +59,7 @@ class Fixture:
             chance=lambda: (*self.chances, 0.0)[0],
         )
 
-    async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
+    async def fetch(self, head: RequestHead, _: StartedCall | None = None) -> UpstreamReply:
         """Return the NameNode's current reply."""
         self.asked.append(head)
         answer = self.says[head.target.partition("?")[0].removeprefix("/webhdfs/v1")]
@@ -70,7 +70,7 @@ class Fixture:
     def keep(self, path: str = PATH, code: int = 200, body: bytes = status()) -> None:
         """Cache an answer that equals the NameNode's."""
         self.says[path] = code, body
-        kept_hit(self.cache.store, path, Reply(code, (), body), replied_at=self.clock.now)
+        kept_hit(self.cache.store, path, StoredReply(code, (), body), replied_at=self.clock.now)
 
     def serve(self, target: str = PATH, result: Result = Result.HIT, weight: int = 1) -> None:
         """Report a request to the auditor."""
@@ -184,7 +184,7 @@ async def test_without_proof_nothing_is_concluded() -> None:
         ((200, status(storagePolicy=7, ecPolicy="RS-6-3")), TERM, AuditOutcome.UNANNOUNCED),
         ((403, b"{}"), TERM, AuditOutcome.REFUSED),
         ((200, status(length=2)), NO_TERM, AuditOutcome.REFUSED),
-        (NoActiveNameNodeError("none"), TERM, AuditOutcome.UNANSWERED),
+        (UpstreamUnavailableError("none"), TERM, AuditOutcome.UNANSWERED),
     ],
 )
 async def test_what_proves_nothing_is_counted_apart(

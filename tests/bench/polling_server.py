@@ -9,7 +9,7 @@ from typing import Final, Self, cast
 
 from nncache.bench.polling.clock import boottime
 from nncache.bench.polling.task import Orders
-from nncache.bench.shared.plan import Plan
+from nncache.bench.shared.plan import WorkloadPlan
 from nncache.bench.shared.workload import Workload
 
 BODY: Final = b'{"FileStatus":{"accessTime":0,"fileId":16389,"length":0,"type":"FILE"}}'
@@ -187,7 +187,7 @@ def orders(pollers: int, server: str, clock: str, **changed: float) -> Orders:
     """Return orders for two tasks, with one poll a second of each poller."""
     workload = Workload(name="test", description="", pollers=pollers, period_s=1.0, globs=5, paths=20)
     return Orders(
-        plan=Plan(workload, 3),
+        plan=WorkloadPlan(workload, 3),
         tasks=2,
         server=server,
         clock=clock,

@@ -10,10 +10,10 @@ import pytest
 
 from nncache.bench.changer import Changer, Order
 from nncache.bench.driving import RefusedChangesError, lay_out
-from nncache.bench.namespace import BenchNamespace, State
+from nncache.bench.namespace import BenchNamespace, PathState
 from nncache.bench.servers.counters import NameNodeAt
-from nncache.bench.shared.plan import Change, Plan
-from nncache.bench.shared.workload import ChangeKind, Event, Workload
+from nncache.bench.shared.plan import PlannedChange, WorkloadPlan
+from nncache.bench.shared.workload import ChangeKind, TimedChange, Workload
 from tests.http_server import Answer, serving
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
@@ -29,7 +29,7 @@ FORBIDDING = Workload(
     exist_share=1.0,
     changes_per_s=20.0,
     kinds={ChangeKind.TOUCH: 1.0},
-    events=(Event(at=0.5, kind=ChangeKind.FORBID),),
+    events=(TimedChange(at=0.5, kind=ChangeKind.FORBID),),
 )
 
 
@@ -45,7 +45,7 @@ def _on_their_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def order() -> Order:
     """Return an order for 0.4 s of warm-up and 0.6 s of measured time."""
     return Order(
-        plan=Plan(FORBIDDING, SEED),
+        plan=WorkloadPlan(FORBIDDING, SEED),
         namenode=NameNodeAt("127.0.0.1:1", "hdfs"),
         warm_up_s=0.4,
         duration_s=0.6,
@@ -80,17 +80,17 @@ class FakeNamespace(BenchNamespace):
         super().__init__(given.plan, given.namenode)
         self.made_s: list[float] = []
 
-    async def prepare(self, change: Change) -> None:
+    async def prepare(self, change: PlannedChange) -> None:
         """Do nothing."""
 
-    async def carry_out(self, change: Change) -> None:
+    async def carry_out(self, change: PlannedChange) -> None:
         """Record the time of the change."""
         self.made_s.append(clock())
 
-    async def state(self, path_id: int) -> State:
+    async def state(self, path_id: int) -> PathState:
         """Return a new state each time."""
         self.asked += 1
-        return State(200, self.asked, path_id)
+        return PathState(200, self.asked, path_id)
 
 
 def test_each_change_is_written_down_when_it_is_due() -> None:

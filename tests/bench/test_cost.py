@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nncache.bench import growth, request_cost, secured_hits
-from nncache.bench.cost import Name, Round, by_server, table
+from nncache.bench.cost import LoadRound, Name, by_server, table
 from nncache.bench.growth import MAX_GROWTH, SIZES, Growth, HitPath, growth_at
 from nncache.bench.request_cost import RATIOS, Shape
 from nncache.bench.secured_hits import MOST, NGINX_TLS, PLAIN
@@ -16,9 +16,9 @@ from nncache.hadoop.globs import compile_glob
 COUNT = 1_000_000
 
 
-def rounds(what: str, server: str, *each_us: float, **changed: object) -> list[Round]:
+def rounds(what: str, server: str, *each_us: float, **changed: object) -> list[LoadRound]:
     """Return one round for each value of CPU-microseconds per request."""
-    plain = Round(
+    plain = LoadRound(
         what=what, server=server, requests=COUNT, failed=0, cpu_s=0.0, namenode_cpu_s=1.0, p50_s=0.001
     )
     return [
@@ -27,7 +27,7 @@ def rounds(what: str, server: str, *each_us: float, **changed: object) -> list[R
     ]
 
 
-def is_met(*found: Round) -> bool:
+def is_met(*found: LoadRound) -> bool:
     """Return whether all checks of the cost per request are met."""
     return all(each.is_met for each in request_cost.judge(found, {}))
 
@@ -76,12 +76,12 @@ def test_a_server_that_answered_nothing_does_not_end_the_report(tmp_path: Path) 
 
 def grown(
     what: Growth, size: int, *each_us: float, server: Name = Name.NNCACHE, **changed: object
-) -> list[Round]:
+) -> list[LoadRound]:
     """Return one round at this size for each value of CPU-microseconds per hit."""
     return rounds(f"{what}, {HitPath.KNOWN}", server, *each_us, **({"size": size, "entries": size} | changed))
 
 
-def may_grow(*found: Round) -> bool:
+def may_grow(*found: LoadRound) -> bool:
     """Return whether all checks of the growth are met."""
     return all(each.is_met for each in growth.judge(found))
 
@@ -135,7 +135,7 @@ def test_a_secured_hit_may_cost_so_much_in_the_median(way: str, of: str, most: f
         for each in (PLAIN, NGINX_TLS, *(way for way, _, _ in MOST))
     }
 
-    def met(**changed: list[Round]) -> bool:
+    def met(**changed: list[LoadRound]) -> bool:
         return all(
             each.is_met for each in secured_hits.judge([*chain.from_iterable((even | changed).values())])
         )

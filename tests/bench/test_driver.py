@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from nncache.bench import connects, request_cost, run_pollers
-from nncache.bench.shared.driver import AT_ONCE, Figure, Result, apart, at_once, benchmark, next_of
+from nncache.bench.shared.driver import AT_ONCE, BenchResult, Figure, apart, at_once, benchmark, next_of
 from nncache.testbed.errors import TestbedError
 
 
@@ -22,9 +22,9 @@ def test_a_shortfall_is_the_exit_code(tmp_path: Path, value: float, code: int) -
 
     @benchmark("bench-x")
     @click.option("--value", default=0.0)
-    def main(value: float) -> Result:
+    def main(value: float) -> BenchResult:
         """Measure."""
-        return Result(figures=[Figure("x", value, most=1)], table=["a table"])
+        return BenchResult(figures=[Figure("x", value, most=1)], table=["a table"])
 
     out = tmp_path / "made" / "here"
     done = CliRunner().invoke(main, ["--value", str(value), "--out", str(out)])
@@ -38,7 +38,7 @@ def test_a_test_bed_that_does_not_start_is_an_error(tmp_path: Path) -> None:
     """It is a message, and not a traceback."""
 
     @benchmark("bench-x")
-    def main() -> Result:
+    def main() -> BenchResult:
         """Measure."""
         raise TestbedError("no Java")
 

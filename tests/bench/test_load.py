@@ -12,7 +12,7 @@ from nncache.bench.connects import COUNTED, MAX_P99_S, Round, Storm, judge
 from nncache.bench.events import ASKED, FAILED, MEMORY, by_second, rates
 from nncache.bench.inotify import Received, account, normal_after
 from nncache.bench.pollers import Polled, path_of, polled
-from nncache.bench.polling.replies import Reply
+from nncache.bench.polling.replies import PollReply
 from nncache.bench.polling.rows import Rows
 from nncache.bench.shared.driver import apart, next_of
 from tests.bench.polling_server import Act, Script, reply, serving
@@ -53,9 +53,11 @@ def test_a_storm_that_was_too_slow_is_judged_for_failures_alone() -> None:
 def test_polls_count_from_when_they_were_due() -> None:
     """A poll is late if its connection was free; failed and forwarded polls are counted."""
     rows = Rows()
-    rows.add_reply(1, 0, 1.0, 1.5, 2.0, Reply(200, "hit", b"", keeps=True))
-    rows.add_reply(1, 0, 1.5, 2.0, 2.25, Reply(200, "bypass", b"", keeps=True))  # waited for the one before
-    rows.add_reply(2, 0, 1.0, 1.0, 1.25, Reply(503, "hit", b"", keeps=True))
+    rows.add_reply(1, 0, 1.0, 1.5, 2.0, PollReply(200, "hit", b"", keeps=True))
+    rows.add_reply(
+        1, 0, 1.5, 2.0, 2.25, PollReply(200, "bypass", b"", keeps=True)
+    )  # waited for the one before
+    rows.add_reply(2, 0, 1.0, 1.0, 1.25, PollReply(503, "hit", b"", keeps=True))
     rows.add_failure(2, 0, 2.0, 2.0, 3.0, "gone")
     found = polled(rows, 0.0)
     assert (found.failed, found.forwarded) == (2, 1)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nncache.bench.shared.plan import Plan
-from nncache.bench.shared.workload import NEEDS, Callers, ChangeKind, Event, Workload
+from nncache.bench.shared.plan import WorkloadPlan
+from nncache.bench.shared.workload import NEEDS, Callers, ChangeKind, TimedChange, Workload
 from nncache.bench.shared.workload_files import WorkloadError, load, names
 from nncache.hadoop.globs import compile_glob
 
@@ -28,7 +28,7 @@ SMALL = Workload(
 def test_each_glob_matches_the_paths_of_its_own_and_no_others(name: str) -> None:
     """Otherwise the proxy would forward paths that the benchmark takes for cached."""
     workload = load(name).scaled(pollers=100)
-    plan = Plan(workload, 1)
+    plan = WorkloadPlan(workload, 1)
     globs = [compile_glob(glob) for glob in plan.globs]
     assert len(globs) == workload.globs
     assert len({plan.path(path_id) for path_id in range(workload.paths)}) == workload.paths
@@ -39,7 +39,7 @@ def test_each_glob_matches_the_paths_of_its_own_and_no_others(name: str) -> None
 
 def test_paths_of_one_directory_know_each_other() -> None:
     """A change of a directory is a change of all of them."""
-    plan = Plan(SMALL, 1)
+    plan = WorkloadPlan(SMALL, 1)
     for path_id in range(SMALL.paths):
         here = plan.directory(path_id)
         assert plan.in_directory(path_id) == tuple(
@@ -51,7 +51,7 @@ def test_paths_of_one_directory_know_each_other() -> None:
 def test_pollers_poll_all_paths_evenly(callers: Callers) -> None:
     """If each glob has a caller of its own, that caller polls the glob."""
     workload = replace(SMALL, callers=callers, paths_per_poller=3)
-    plan = Plan(workload, 1)
+    plan = WorkloadPlan(workload, 1)
     pollers = [plan.poller(number) for number in range(workload.pollers)]
     asked = Counter(path_id for poller in pollers for path_id in poller.path_ids)
     assert len(asked) == workload.paths
@@ -68,9 +68,9 @@ def test_pollers_poll_all_paths_evenly(callers: Callers) -> None:
 def test_changes_fit_what_is_there_and_come_at_their_rate(name: str) -> None:
     """Each change is possible when its turn comes; a seed reproduces them, and another seed gives others."""
     workload = load(name)
-    plan = Plan(workload, 7)
+    plan = WorkloadPlan(workload, 7)
     changes = list(plan.changes(plan.existing(), -10.0, 60.0))
-    assert changes == list(Plan(workload, 7).changes(plan.existing(), -10.0, 60.0))
+    assert changes == list(WorkloadPlan(workload, 7).changes(plan.existing(), -10.0, 60.0))
     there = set(plan.existing())
     for change in changes:
         paths = set(plan.in_directory(change.path_id))
@@ -89,7 +89,7 @@ def test_changes_fit_what_is_there_and_come_at_their_rate(name: str) -> None:
     drawn = [change for change in changes if change.kind in workload.kinds]
     if workload.changes_per_s:
         assert 0.3 * 70 * workload.changes_per_s < len(drawn) < 1.3 * 70 * workload.changes_per_s
-        other = Plan(workload, 8)
+        other = WorkloadPlan(workload, 8)
         assert changes != list(other.changes(other.existing(), -10.0, 60.0))
 
 
@@ -98,13 +98,13 @@ def test_events_come_at_their_time_and_to_their_share() -> None:
     workload = replace(
         SMALL,
         events=(
-            Event(at=0.25, kind=ChangeKind.FORBID, share=1.0),
-            Event(at=0.25, kind=ChangeKind.FORBID, share=1.0),
-            Event(at=0.5, kind=ChangeKind.ALLOW),
+            TimedChange(at=0.25, kind=ChangeKind.FORBID, share=1.0),
+            TimedChange(at=0.25, kind=ChangeKind.FORBID, share=1.0),
+            TimedChange(at=0.5, kind=ChangeKind.ALLOW),
         ),
         changes_per_s=0.0,
     )
-    plan = Plan(workload, 1)
+    plan = WorkloadPlan(workload, 1)
     changes = list(plan.changes(plan.existing(), 0.0, 40.0))
     directories = {plan.directory(path_id) for path_id in range(workload.paths)}
     assert Counter((change.at_s, change.kind) for change in changes) == {

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Publisher
+from nncache.testbed.daemon import PublisherDaemon
 from tests.browser.chromium import CHROMIUM, TOO_WIDE, WIDTHS, opened, shown, text_of
 from tests.cluster import make_directory, webhdfs
 from tests.processes import fetched
-from tests.service import Service
+from tests.service import InotifyService
 
 pytestmark = [
     pytest.mark.long,
@@ -26,10 +26,10 @@ SCRIPT = "<script>document.title='owned'<"
 
 
 @pytest.fixture(scope="module")
-def publisher(cluster: Cluster) -> Iterator[Publisher]:
+def publisher(cluster: Cluster) -> Iterator[PublisherDaemon]:
     """Yield a publisher with a filter that an event has matched, and a broken filter whose name is markup."""
     make_directory(cluster, "/published")
-    service = Service.of(cluster)
+    service = InotifyService.of(cluster)
     service.add("ours", "/published/*")
     make_directory(cluster, f"{service.filters_path}/{SCRIPT}")
     with service.publisher(user=cluster.superuser, max_write_ops_per_s=15) as running:
@@ -42,7 +42,7 @@ def publisher(cluster: Cluster) -> Iterator[Publisher]:
         yield running
 
 
-def test_the_figures_are_in_the_page(publisher: Publisher, tmp_path: Path) -> None:
+def test_the_figures_are_in_the_page(publisher: PublisherDaemon, tmp_path: Path) -> None:
     """Position, filters with their published events, broken filters, ZooKeeper, NameNodes, polling, settings."""
     dom = shown(publisher.admin, tmp_path)
     assert text_of(dom, "publishing") == "Publishing"
@@ -62,7 +62,7 @@ def test_the_figures_are_in_the_page(publisher: Publisher, tmp_path: Path) -> No
     assert 'id="silence" role="alert" hidden' in dom
 
 
-def test_markup_in_names_is_text(publisher: Publisher, tmp_path: Path) -> None:
+def test_markup_in_names_is_text(publisher: PublisherDaemon, tmp_path: Path) -> None:
     """The page shows the markup and does not run it."""
     dom = shown(publisher.admin, tmp_path)
     assert html.escape(SCRIPT, quote=False) in text_of_raw(dom)
@@ -74,7 +74,7 @@ def text_of_raw(dom: str) -> str:
     return dom.partition('id="broken"')[2].partition("</section>")[0]
 
 
-def test_without_a_script_the_state_is_there(publisher: Publisher) -> None:
+def test_without_a_script_the_state_is_there(publisher: PublisherDaemon) -> None:
     """The page links the JSON figures, too. Read over HTTP, since Chromium prints no DOM without scripts."""
     ((_, _, page),) = fetched(publisher.admin, "/")
     assert "publishing 1 filters up to transaction" in text_of(page, "state")
@@ -82,14 +82,14 @@ def test_without_a_script_the_state_is_there(publisher: Publisher) -> None:
     assert '<a href="status">/status</a>, as JSON' in fallback
 
 
-async def test_the_keyboard_reaches_what_can_be_done(publisher: Publisher, tmp_path: Path) -> None:
+async def test_the_keyboard_reaches_what_can_be_done(publisher: PublisherDaemon, tmp_path: Path) -> None:
     """In the page's order, each with a visible focus."""
     async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
         await tab.until("heard !== null")
         assert await tab.reached_by_tab(3) == ["Skip to the figures", "Settings in force", "/health"]
 
 
-async def test_wide_tables_scroll_by_keyboard(publisher: Publisher, tmp_path: Path) -> None:
+async def test_wide_tables_scroll_by_keyboard(publisher: PublisherDaemon, tmp_path: Path) -> None:
     """A table that scrolls takes the focus, under its section's name; one that fits does not."""
     async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
         for width, expected in ((360, "h-filters,h-changes,h-namenodes"), (1280, "")):
@@ -102,7 +102,7 @@ async def test_wide_tables_scroll_by_keyboard(publisher: Publisher, tmp_path: Pa
             assert await tab.value(f"{wide}.length") == await tab.value(f"{places}.length")
 
 
-async def test_it_fits_the_window(publisher: Publisher, tmp_path: Path) -> None:
+async def test_it_fits_the_window(publisher: PublisherDaemon, tmp_path: Path) -> None:
     """Wide tables scroll within their own frames."""
     async with opened(f"http://{publisher.admin}/", tmp_path) as tab:
         await tab.until("heard !== null")

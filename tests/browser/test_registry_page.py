@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nncache.clock import boottime
-from nncache.coordination.zookeeper import Create
+from nncache.coordination.zookeeper import CreateOp
 from nncache.daemons.registry_source import ZooKeeperRegistry
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
@@ -93,7 +93,7 @@ async def fixture() -> AsyncIterator[Fixture]:
     await registry.bind("/services/hbase", TAME)
     await registry.bind("/services/hbase/one", TAME)
     made = (("/hostile", encode_record(hostile())), (f"/hostile/{NAME}", encode_record(hostile())))
-    await registry.zookeeper.commit([Create(registry.znode(path), data) for path, data in made])
+    await registry.zookeeper.commit([CreateOp(registry.znode(path), data) for path, data in made])
 
     async def others(_: Request) -> RawResponse:
         return RawResponse(404, "Not Found", (), body=b"")

@@ -10,11 +10,11 @@ from urllib.parse import quote
 import pytest
 
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.browser.chromium import CHROMIUM, TOO_WIDE, WIDTHS, opened, shown, text_of
 from tests.cluster import make_directory
 from tests.processes import fetched
-from tests.service import Service
+from tests.service import InotifyService
 
 pytestmark = [
     pytest.mark.long,
@@ -27,11 +27,11 @@ ASKED = 20
 
 
 @pytest.fixture(scope="module")
-def proxy(cluster: Cluster) -> Iterator[Proxy]:
+def proxy(cluster: Cluster) -> Iterator[ProxyDaemon]:
     """Yield a proxy that has served hits, and has received markup in a path and in a user name."""
     make_directory(cluster, "/watched")
-    service = Service.of(cluster)
-    with Proxy(*service.namenode_flags, "--glob", "/watched/*", "--user", cluster.superuser) as running:
+    service = InotifyService.of(cluster)
+    with ProxyDaemon(*service.namenode_flags, "--glob", "/watched/*", "--user", cluster.superuser) as running:
         running.await_gate()
         # Sent first: at a high rate, only a sample of the requests is recorded.
         hostile = f"/webhdfs/v1{quote(f'/watched/{SCRIPT}')}?op=GETFILESTATUS&user.name={quote(SCRIPT)}"
@@ -43,7 +43,7 @@ def proxy(cluster: Cluster) -> Iterator[Proxy]:
         yield running
 
 
-def test_the_figures_are_in_the_page(proxy: Proxy, tmp_path: Path) -> None:
+def test_the_figures_are_in_the_page(proxy: ProxyDaemon, tmp_path: Path) -> None:
     """Savings, freshness, the hottest names, forward reasons, NameNodes, filters, settings."""
     dom = shown(proxy.admin, tmp_path)
     assert text_of(dom, "gate") == "Gate open"
@@ -60,7 +60,7 @@ def test_the_figures_are_in_the_page(proxy: Proxy, tmp_path: Path) -> None:
     assert 'id="silence" role="alert" hidden' in dom
 
 
-def test_markup_in_names_is_text(proxy: Proxy, tmp_path: Path) -> None:
+def test_markup_in_names_is_text(proxy: ProxyDaemon, tmp_path: Path) -> None:
     """The page shows the markup and does not run it."""
     dom = shown(proxy.admin, tmp_path)
     assert dom.count(html.escape(SCRIPT, quote=False)) >= 2, "as a path and as a caller"
@@ -68,7 +68,7 @@ def test_markup_in_names_is_text(proxy: Proxy, tmp_path: Path) -> None:
     assert "<title>owned" not in dom
 
 
-def test_a_path_is_explained(proxy: Proxy, tmp_path: Path) -> None:
+def test_a_path_is_explained(proxy: ProxyDaemon, tmp_path: Path) -> None:
     """The explanation is in words."""
     dom = shown(proxy.admin, tmp_path, f"/?path={quote('/watched/_SUCCESS')}")
     explained = text_of(dom, "explained")
@@ -77,12 +77,12 @@ def test_a_path_is_explained(proxy: Proxy, tmp_path: Path) -> None:
     assert "user=joe" in explained
 
 
-def test_what_is_no_path_is_reported_in_words(proxy: Proxy, tmp_path: Path) -> None:
+def test_what_is_no_path_is_reported_in_words(proxy: ProxyDaemon, tmp_path: Path) -> None:
     """The message is escaped as well."""
     assert "Not explained" in text_of(shown(proxy.admin, tmp_path, "/?path=%2Fa%00"), "explained")
 
 
-def test_without_a_script_the_state_is_there(proxy: Proxy) -> None:
+def test_without_a_script_the_state_is_there(proxy: ProxyDaemon) -> None:
     """The page links the JSON figures, too. Read over HTTP, since Chromium prints no DOM without scripts."""
     ((_, _, page),) = fetched(proxy.admin, "/")
     assert f"active NameNode: {proxy.readiness()['active']}; gate: open" in text_of(page, "state")
@@ -95,7 +95,7 @@ ASKED_SO_OFTEN = (
 )
 
 
-async def test_it_is_live_while_it_is_seen(proxy: Proxy, tmp_path: Path) -> None:
+async def test_it_is_live_while_it_is_seen(proxy: ProxyDaemon, tmp_path: Path) -> None:
     """A hidden tab sends no requests; back in front, it sends one immediately."""
     async with opened(f"http://{proxy.admin}/", tmp_path) as tab:
         await tab.until(f"{ASKED_SO_OFTEN} >= 2")
@@ -108,14 +108,14 @@ async def test_it_is_live_while_it_is_seen(proxy: Proxy, tmp_path: Path) -> None
         await tab.until(f"{ASKED_SO_OFTEN} >= {before + 2}")
 
 
-async def test_the_keyboard_reaches_what_can_be_done(proxy: Proxy, tmp_path: Path) -> None:
+async def test_the_keyboard_reaches_what_can_be_done(proxy: ProxyDaemon, tmp_path: Path) -> None:
     """In the page's order, each with a visible focus."""
     async with opened(f"http://{proxy.admin}/", tmp_path) as tab:
         await tab.until("heard !== null")
         assert await tab.reached_by_tab(4) == ["Skip to the figures", "path", "Explain", "Settings in force"]
 
 
-async def test_it_fits_the_window(proxy: Proxy, tmp_path: Path) -> None:
+async def test_it_fits_the_window(proxy: ProxyDaemon, tmp_path: Path) -> None:
     """Wide tables scroll within their own frames."""
     async with opened(f"http://{proxy.admin}/", tmp_path) as tab:
         await tab.until("heard !== null")

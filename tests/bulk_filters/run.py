@@ -10,13 +10,13 @@ from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.filter_file import encode_filters
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import webhdfs
 from tests.patience import HANG_S
 from tests.processes import output
 from tests.real.beside import beside
 from tests.real.stand import Channel, proxied
-from tests.service import Service
+from tests.service import InotifyService
 
 MOST_S = 20.0
 """The limit on the time to apply 5,000 filters, in seconds."""
@@ -106,14 +106,14 @@ def many(count: int) -> Iterator[Filter]:
         yield Filter(f"team{number:05}", f"/team/{number}/*/*/_SUCCESS", f"user{number % 89}", users)
 
 
-def command(service: Service, *arguments: str) -> str:
+def command(service: InotifyService, *arguments: str) -> str:
     """Run `nncache filters` and return its output; it must succeed."""
     place = ("--filters-path", service.filters_path, "--user", service.cluster.superuser)
     namenodes = ",".join(namenode.http for namenode in service.cluster.namenodes)
     return output("filters", *arguments, *place, "--namenode-http", namenodes).strip()
 
 
-def has(proxy: Proxy, count: int) -> None:
+def has(proxy: ProxyDaemon, count: int) -> None:
     """Wait until `count` filters are in force in the proxy."""
     began = time.monotonic()
     while (found := proxy.metrics()["nncache_channel_filters"]) != count:
@@ -123,7 +123,7 @@ def has(proxy: Proxy, count: int) -> None:
         proxy.process.wait(LOOK_S)
 
 
-def watch(proxy: Proxy, path: str, user: str, figures: Figures, ending: threading.Event) -> None:
+def watch(proxy: ProxyDaemon, path: str, user: str, figures: Figures, ending: threading.Event) -> None:
     """Check the gate and read a path until `ending` is set."""
     was_open = True
     target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}"

@@ -3,6 +3,7 @@
 from typing import Any
 
 from nncache.cache import (
+    Cacheable,
     CacheSettings,
     Caller,
     Conclusion,
@@ -11,11 +12,10 @@ from nncache.cache import (
     Failed,
     Fetch,
     Hit,
-    Known,
     MetadataCache,
     OpenFile,
-    Reply,
     Serve,
+    StoredReply,
     Ticket,
     Unchanged,
 )
@@ -33,21 +33,23 @@ def make_cache(**settings: Any) -> MetadataCache:
     return cache
 
 
-def missing(replied_at: float, *, term: int = TERM) -> Known:
+def missing(replied_at: float, *, term: int = TERM) -> Cacheable:
     """Return a true 404."""
-    return Known(reply=Reply(404, (), b"missing"), kind=EntryKind.MISSING, replied_at=replied_at, term=term)
+    return Cacheable(
+        reply=StoredReply(404, (), b"missing"), kind=EntryKind.MISSING, replied_at=replied_at, term=term
+    )
 
 
 def status(
     replied_at: float, text: str = "1", kind: EntryKind = EntryKind.FILE, *, term: int = TERM
-) -> Known:
+) -> Cacheable:
     """Return a 200 whose body is `text`."""
-    return Known(reply=Reply(200, (), text.encode()), kind=kind, replied_at=replied_at, term=term)
+    return Cacheable(reply=StoredReply(200, (), text.encode()), kind=kind, replied_at=replied_at, term=term)
 
 
 def unchanged(replied_at: float, text: str = "1", *, term: int = TERM) -> Unchanged:
     """Return a closed file's 200, equal to the cached status with this text."""
-    return Unchanged(reply=Reply(200, (), text.encode()), replied_at=replied_at, term=term)
+    return Unchanged(reply=StoredReply(200, (), text.encode()), replied_at=replied_at, term=term)
 
 
 def open_file(replied_at: float, *, term: int = TERM) -> OpenFile:
@@ -81,7 +83,7 @@ def fetch(
 
 
 def fill(
-    cache: MetadataCache, path: str, caller: Caller = ALICE, now: float = 0.0, known: Known | None = None
+    cache: MetadataCache, path: str, caller: Caller = ALICE, now: float = 0.0, known: Cacheable | None = None
 ) -> Conclusion:
     """Fetch a path and conclude immediately, by default with a 404."""
     return cache.conclude(fetch(cache, path, caller, now), known or missing(now))

@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.cache import MetadataCache
-from nncache.cache.store import Store
+from nncache.cache.store import CacheStore
 from tests.cache.cases import make_cache
 
 
@@ -14,6 +14,6 @@ def cache() -> MetadataCache:
 
 
 @pytest.fixture
-def store() -> Store:
+def store() -> CacheStore:
     """Return a store whose bounds no test reaches."""
-    return Store(max_bytes=10**9, max_items=10**9)
+    return CacheStore(max_bytes=10**9, max_items=10**9)

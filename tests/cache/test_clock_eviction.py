@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.cache.clock_eviction import WINDOW, Account, Caller, EvictableItem, Ring
+from nncache.cache.clock_eviction import WINDOW, Account, Caller, ClockEviction, EvictableItem
 
 ALICE, BOB, CAROL = Caller("alice"), Caller("bob"), Caller("carol")
 
@@ -25,12 +25,12 @@ class Item(EvictableItem):
 
 
 @pytest.fixture
-def ring() -> Ring[Item]:
+def ring() -> ClockEviction[Item]:
     """Return an empty ring."""
-    return Ring()
+    return ClockEviction()
 
 
-def added(ring: Ring[Item], caller: Caller, number: int, size: int = 100) -> list[Item]:
+def added(ring: ClockEviction[Item], caller: Caller, number: int, size: int = 100) -> list[Item]:
     """Add `number` items of a caller; settle the ring after each."""
     items = []
     for _ in range(number):
@@ -40,7 +40,7 @@ def added(ring: Ring[Item], caller: Caller, number: int, size: int = 100) -> lis
     return items
 
 
-def replace(ring: Ring[Item], caller: Caller, number: int, *, asked: int = 0) -> list[Item]:
+def replace(ring: ClockEviction[Item], caller: Caller, number: int, *, asked: int = 0) -> list[Item]:
     """Evict one item for each new one, as a full cache does; with `asked`, each new item is referenced immediately."""
     new = []
     for _ in range(number):
@@ -58,19 +58,19 @@ def share_left(items: list[Item]) -> float:
 
 def test_an_empty_ring_has_nothing_to_take() -> None:
     """It has no item to settle either."""
-    ring: Ring[Item] = Ring()
+    ring: ClockEviction[Item] = ClockEviction()
     ring.settle()
     assert ring.take() is None
     ring.check()
 
 
-def test_each_item_has_a_number(ring: Ring[Item]) -> None:
+def test_each_item_has_a_number(ring: ClockEviction[Item]) -> None:
     """Samples draw from newcomers and settled items by number."""
     items = added(ring, ALICE, 20)
     assert {id(ring.at(number)) for number in range(len(ring))} == {id(item) for item in items}
 
 
-def test_what_nobody_asked_for_again_goes_first(ring: Ring[Item]) -> None:
+def test_what_nobody_asked_for_again_goes_first(ring: ClockEviction[Item]) -> None:
     """This holds among one caller's newcomers; an item that was requested again settles."""
     first, second, third, fourth = (Item(ring.account(ALICE)) for _ in range(4))
     for item in (first, second, third, fourth):
@@ -83,7 +83,7 @@ def test_what_nobody_asked_for_again_goes_first(ring: Ring[Item]) -> None:
     assert (ring.bytes, len(ring), list(ring)) == (0, 0, [])
 
 
-def test_a_newcomer_is_evicted_even_if_all_were_asked_for(ring: Ring[Item]) -> None:
+def test_a_newcomer_is_evicted_even_if_all_were_asked_for(ring: ClockEviction[Item]) -> None:
     """The number of items checked is bounded, so a full cache never blocks the event loop."""
     items = [Item(ring.account(ALICE)) for _ in range(10 * WINDOW)]
     for item in items:
@@ -94,7 +94,7 @@ def test_a_newcomer_is_evicted_even_if_all_were_asked_for(ring: Ring[Item]) -> N
     ring.check()
 
 
-def test_a_scan_evicts_nothing_that_is_in_use(ring: Ring[Item]) -> None:
+def test_a_scan_evicts_nothing_that_is_in_use(ring: ClockEviction[Item]) -> None:
     """Scan resistance: a caller who reads ten times as many paths as fit evicts hardly any item in use."""
     polled = added(ring, ALICE, 1_000)
     for item in polled:
@@ -104,7 +104,7 @@ def test_a_scan_evicts_nothing_that_is_in_use(ring: Ring[Item]) -> None:
     ring.check()
 
 
-def test_reading_in_turn_what_does_not_fit_leaves_a_stable_part(ring: Ring[Item]) -> None:
+def test_reading_in_turn_what_does_not_fit_leaves_a_stable_part(ring: ClockEviction[Item]) -> None:
     """Scan resistance: twice as many paths as fit are read, round after round. A plain ring would never have a hit."""
     held: dict[int, Item] = {}
     for number in range(1_000):
@@ -121,7 +121,7 @@ def test_reading_in_turn_what_does_not_fit_leaves_a_stable_part(ring: Ring[Item]
     ring.check()
 
 
-def test_when_all_is_in_use_the_greediest_loses(ring: Ring[Item]) -> None:
+def test_when_all_is_in_use_the_greediest_loses(ring: ClockEviction[Item]) -> None:
     """Shares: bob requests each path again immediately, and still evicts nothing of callers who hold less than he."""
     polled = [item for number in range(10) for item in added(ring, Caller(f"user={number}"), 20)]
     added(ring, BOB, 800)
@@ -133,7 +133,7 @@ def test_when_all_is_in_use_the_greediest_loses(ring: Ring[Item]) -> None:
     ring.check()
 
 
-def test_a_caller_alone_keeps_what_they_ask_for(ring: Ring[Item]) -> None:
+def test_a_caller_alone_keeps_what_they_ask_for(ring: ClockEviction[Item]) -> None:
     """Among one caller's settled items, the idle ones are evicted."""
     items = added(ring, ALICE, 1_000)
     polled, idle = items[::2], items[1::2]
@@ -146,7 +146,7 @@ def test_a_caller_alone_keeps_what_they_ask_for(ring: Ring[Item]) -> None:
     ring.check()
 
 
-def test_removing_what_is_not_held_changes_nothing(ring: Ring[Item]) -> None:
+def test_removing_what_is_not_held_changes_nothing(ring: ClockEviction[Item]) -> None:
     """R1 also holds after a second removal."""
     item = Item(ring.account(ALICE))
     ring.add(item)
@@ -156,7 +156,7 @@ def test_removing_what_is_not_held_changes_nothing(ring: Ring[Item]) -> None:
     assert (ring.bytes, len(ring), item in ring) == (0, 0, False)
 
 
-def test_an_account_ends_with_its_last_item(ring: Ring[Item]) -> None:
+def test_an_account_ends_with_its_last_item(ring: ClockEviction[Item]) -> None:
     """Memory: a caller's name is charged once, however long it is."""
     long = Caller("user=" + "x" * 200)
     assert ring.find_account(long) is None
@@ -192,7 +192,7 @@ def test_an_account_ends_with_its_last_item(ring: Ring[Item]) -> None:
 )
 def test_the_books_agree_after_any_steps(steps: list[tuple[str, int, int]]) -> None:
     """K1, R1 and R2 hold after each step, and an evicted item is no longer held."""
-    ring: Ring[Item] = Ring()
+    ring: ClockEviction[Item] = ClockEviction()
     items: dict[int, Item] = {}
     for step, n, size in steps:
         item = items.get(n)

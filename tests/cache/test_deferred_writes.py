@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.cache.deferred_writes import DeferredWrites, TwoStepWrite, Writer
+from nncache.cache.deferred_writes import DeferredWrites, TwoStepWrite, TwoStepWriter
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ancestors
 
@@ -23,7 +23,7 @@ SHARE, MAX = 3, 6
 
 def write(path: str, ends_at: float, *owners: str, has_right: bool = True) -> TwoStepWrite:
     """Return a write to the path."""
-    return TwoStepWrite(path, 5, ends_at, None, Writer(owners=owners, has_right=has_right))
+    return TwoStepWrite(path, 5, ends_at, None, TwoStepWriter(owners=owners, has_right=has_right))
 
 
 @given(ACTS)
@@ -90,15 +90,15 @@ def test_a_write_has_its_place_where_the_filters_look() -> None:
 def test_the_topmost_path_is_a_missing_ancestor_or_its_own() -> None:
     """Everything that the write creates is at or below this path."""
     assert write("/a/b/c", 9.0).topmost == "/a/b/c"
-    assert TwoStepWrite("/a/b/c", 5, 9.0, "/a/b", Writer()).topmost == "/a/b"
+    assert TwoStepWrite("/a/b/c", 5, 9.0, "/a/b", TwoStepWriter()).topmost == "/a/b"
 
 
 def test_a_namenodes_view_of_a_write_is_added_to_ours() -> None:
     """Its path, owners and expiry time stay."""
-    recheck_queue = TwoStepWrite("/a/b/c", 5, 9.0, "/a", Writer(owners=("x",), is_known=False))
+    recheck_queue = TwoStepWrite("/a/b/c", 5, 9.0, "/a", TwoStepWriter(owners=("x",), is_known=False))
     known = recheck_queue.known("/a/b", has_right=False)
     assert (known.path, known.after_txid, known.ends_at, known.topmost) == ("/a/b/c", 5, 9.0, "/a/b")
-    assert known.writer == Writer(owners=("x",), has_right=False)
+    assert known.writer == TwoStepWriter(owners=("x",), has_right=False)
 
 
 def test_asking_again_about_a_write_costs_no_later_one() -> None:

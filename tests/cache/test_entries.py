@@ -5,8 +5,8 @@ import pytest
 from nncache.cache import MetadataCache
 from nncache.cache.clock_eviction import Account, Caller
 from nncache.cache.entries import MAX_WITNESSES, NOTHING, Directory, Entry, EntryKind, Grant, Hit, Ticket
-from nncache.cache.replies import Reply
-from nncache.cache.store import chain
+from nncache.cache.replies import StoredReply
+from nncache.cache.store import held_hits
 from nncache.hadoop.change import Opened
 from tests.cache.cases import ALICE, BOB, CAROL, fetch, fill
 from tests.cache.cases import status as kept_status
@@ -15,19 +15,21 @@ from tests.cache.cases import status as kept_status
 def entry(kind: EntryKind = EntryKind.FILE, status: int = 200, body: bytes = b"1") -> Entry:
     """Return an entry in a directory of its own, replied at 1.0."""
     ticket = Ticket(Directory(None, ""), "/f", "f", ALICE, asked_at=1.0, number=1, joinable=True)
-    return Entry(ticket, Reply(status, (), body), Account(ALICE), kind=kind, replied_at=1.0, since_txid=0)
+    return Entry(
+        ticket, StoredReply(status, (), body), Account(ALICE), kind=kind, replied_at=1.0, since_txid=0
+    )
 
 
 def test_a_status_is_the_same_when_its_bytes_are() -> None:
     """Verbatim: the status code and the body's bytes are compared, not its fields."""
-    assert entry().says_the_same(Reply(200, ((b"X", b"other headers"),), b"1"))
-    assert not entry().says_the_same(Reply(200, (), b"2"))
-    assert not entry().says_the_same(Reply(404, (), b"1"))
+    assert entry().says_the_same(StoredReply(200, ((b"X", b"other headers"),), b"1"))
+    assert not entry().says_the_same(StoredReply(200, (), b"2"))
+    assert not entry().says_the_same(StoredReply(404, (), b"1"))
 
 
 def test_two_404s_are_the_same_whatever_spelling_they_echo() -> None:
     """A 404 echoes the path as its caller spelled it."""
-    assert entry(EntryKind.MISSING, 404, b"/w/f").says_the_same(Reply(404, (), b"//w//f/"))
+    assert entry(EntryKind.MISSING, 404, b"/w/f").says_the_same(StoredReply(404, (), b"//w//f/"))
 
 
 def test_witnesses_gather_until_all_are_covered() -> None:
@@ -94,10 +96,10 @@ def test_the_hits_of_an_entry_form_a_chain() -> None:
     hits = [Hit(kept, grant, forget_epoch=3, expires_at=301.0, key=b"%d" % number) for number in range(4)]
     for hit in hits:
         hit.link()
-    assert chain(kept) == hits[::-1]
+    assert held_hits(kept) == hits[::-1]
     for number in (1, 3, 0, 2):  # one amid others, the first, the last, the only one
         hits[number].unlink()
-        assert hits[number] not in chain(kept)
+        assert hits[number] not in held_hits(kept)
     assert kept.hits is None
     assert hits[0].cost < Hit(kept, grant, forget_epoch=3, expires_at=301.0, key=b"long").cost
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from nncache.cache import Conclusion, Fetch, Forward, MetadataCache, Reason, Serve
-from nncache.cache.deferred_writes import Writer
+from nncache.cache import Conclusion, Fetch, Forward, MetadataCache, MissReason, Serve
+from nncache.cache.deferred_writes import TwoStepWriter
 from nncache.hadoop.change import Closed, Opened
 from nncache.hadoop.globs import GlobError
 from tests.cache.cases import (
@@ -77,7 +77,7 @@ def test_no_late_fill_a_reply_from_before_a_removal_is_dropped(
 
 def test_a_filter_that_comes_has_refused_writes_asked_about(cache: MetadataCache) -> None:
     """OwnWrites: while no filter matched the path, no event was read that might give the caller the right."""
-    cache.open_window("/a/f", None, 1.0, writer=Writer(has_right=False))
+    cache.open_window("/a/f", None, 1.0, writer=TwoStepWriter(has_right=False))
     cache.set_filters({"2": "/b/*"})
     cache.windows.take_recheck_queue()  # rechecked before the filter was back
     cache.set_filters(FORMER)
@@ -88,7 +88,7 @@ def test_a_filter_that_goes_is_kept_no_more(cache: MetadataCache) -> None:
     """Paths that it alone matched are forwarded; the gate stays open for the other filters."""
     cache.set_filters({"2": "/b/*"})
     assert cache.glob_of == {"2": "/b/*"}
-    assert cache.lookup("/a/f", ALICE, 1.0) == Forward(Reason.NO_FILTER)
+    assert cache.lookup("/a/f", ALICE, 1.0) == Forward(MissReason.NO_FILTER)
     assert cache.gate.is_open(1.0)
     fill(cache, "/b/f", ALICE, 1.0)
     assert is_hit(cache, "/b/f", ALICE, 1.0)
@@ -112,7 +112,7 @@ def test_a_filter_that_comes_costs_nothing(cache: MetadataCache) -> None:
 
 def test_what_was_asked_before_its_filter_came_leaves_no_trace(cache: MetadataCache) -> None:
     """NoLateFill: the call was forwarded without a ticket, because changes of its path were not read then."""
-    assert cache.lookup("/c/f", ALICE, 1.0) == Forward(Reason.NO_FILTER)
+    assert cache.lookup("/c/f", ALICE, 1.0) == Forward(MissReason.NO_FILTER)
     cache.set_filters(FORMER | {"4": "/c/*"})
     assert not cache.holds("/c")
     assert cache.stats(1.0).tickets == 0
@@ -127,7 +127,7 @@ def test_a_glob_that_is_none_changes_nothing(cache: MetadataCache) -> None:
         cache.set_filters({"4": "/c/*", "5": "/a/{"})
     assert cache.is_good(hit, 1.0)
     assert is_hit(cache, "/a/f", ALICE, 1.0)
-    assert cache.lookup("/c/f", ALICE, 1.0) == Forward(Reason.NO_FILTER)
+    assert cache.lookup("/c/f", ALICE, 1.0) == Forward(MissReason.NO_FILTER)
     cache.set_filters(FORMER)
     assert cache.is_good(hit, 1.0), "they were in force all the time"
 
@@ -137,7 +137,7 @@ def test_own_writes_two_step_writes_outlast_filters(cache: MetadataCache) -> Non
     cache.open_window("/a/f", 100, 1.0)
     for later in ({}, FORMER, {"9": "/a/*"}):
         cache.set_filters(later)
-    assert cache.lookup("/a/f", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
+    assert cache.lookup("/a/f", ALICE, 1.0) == Forward(MissReason.TWO_STEP_WRITE)
     assert cache.stats(1.0).windows == 1
     cache.apply(Opened("/a/f"), 1.2, 101)
     cache.apply(Closed("/a/f"), 1.3, 105)
@@ -149,7 +149,7 @@ def test_own_writes_a_new_filter_sees_writes_under_way(cache: MetadataCache) -> 
     cache.open_window("/w/x/y/z/f", 100, 1.0)
     assert cache.stats(1.0).windows == 0
     cache.set_filters(FORMER | {"4": "/w/x/y/z/*"})
-    assert cache.lookup("/w/x/y/z/f", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
+    assert cache.lookup("/w/x/y/z/f", ALICE, 1.0) == Forward(MissReason.TWO_STEP_WRITE)
     assert fill(cache, "/w/x/y/z/g", ALICE, 1.0) is Conclusion.STORED
     cache.apply(Opened("/w/x/y/z/f"), 1.1, 101)
     cache.apply(Closed("/w/x/y/z/f"), 1.2, 102)
@@ -162,4 +162,4 @@ def test_own_writes_a_write_between_streams_is_seen_later(cache: MetadataCache) 
     cache.open_window("/w/x/y/z/f", 100, 1.0)
     cache.open_stream(TERM + 1)
     cache.set_filters({"9": "/w/x/y/z/*"})
-    assert cache.lookup("/w/x/y/z/f", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
+    assert cache.lookup("/w/x/y/z/f", ALICE, 1.0) == Forward(MissReason.TWO_STEP_WRITE)

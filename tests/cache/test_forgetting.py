@@ -2,8 +2,8 @@
 
 import pytest
 
-from nncache.cache import Conclusion, EntryKind, Failed, Forward, MetadataCache, Reason, Serve
-from nncache.cache.deferred_writes import Writer
+from nncache.cache import Conclusion, EntryKind, Failed, Forward, MetadataCache, MissReason, Serve
+from nncache.cache.deferred_writes import TwoStepWriter
 from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
@@ -163,7 +163,7 @@ def test_own_writes_newer_events_alone_end_a_two_step_write(
     cache.open_window("/w/day/part-0", 50, 1.0, "/w/day")
     for change in changes:
         cache.apply(change, 1.0, txid)
-    is_covered = cache.lookup("/w/day/_DONE", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
+    is_covered = cache.lookup("/w/day/_DONE", ALICE, 1.0) == Forward(MissReason.TWO_STEP_WRITE)
     assert is_covered is not (is_over and txid == 51)
 
 
@@ -197,14 +197,14 @@ def test_own_writes_what_may_give_a_right_has_it_asked_about(
     cache: MetadataCache, change: Footprint, *, is_asked: bool
 ) -> None:
     """OwnWrites: after such a change, the caller of a refused two-step write may have the right to it."""
-    cache.open_window("/a/b/f", None, 1.0, writer=Writer(has_right=False))
+    cache.open_window("/a/b/f", None, 1.0, writer=TwoStepWriter(has_right=False))
     cache.apply(change, 1.0)
     assert bool(cache.windows.take_recheck_queue()) is is_asked
 
 
 def test_own_writes_a_stream_that_begins_again_may_give_a_right(cache: MetadataCache) -> None:
     """OwnWrites, GapFlush: a change may have been missed, even one just after the end of the stream was noticed."""
-    cache.open_window("/a/b/f", None, 1.0, writer=Writer(has_right=False))
+    cache.open_window("/a/b/f", None, 1.0, writer=TwoStepWriter(has_right=False))
     cache.close_stream("test")
     assert cache.windows.take_recheck_queue()
     cache.open_stream(TERM)

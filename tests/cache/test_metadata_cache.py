@@ -2,8 +2,8 @@
 
 import pytest
 
-from nncache.cache import Conclusion, Denied, EntryKind, Fetch, Forward, Join, MetadataCache, Reason, Wait
-from nncache.cache.deferred_writes import Writer
+from nncache.cache import Conclusion, Denied, EntryKind, Fetch, Forward, Join, MetadataCache, MissReason, Wait
+from nncache.cache.deferred_writes import TwoStepWriter
 from nncache.cache.metadata_cache import ROOT_AGE_S
 from nncache.hadoop.change import (
     AccessChanged,
@@ -42,7 +42,7 @@ from tests.cache.cases import (
 def test_only_paths_of_a_filter_are_kept() -> None:
     """A path that no glob matches is forwarded."""
     cache = make_cache(glob=("/user/*/_SUCCESS",))
-    assert cache.lookup("/user/joe/x", ALICE, 0.0) == Forward(Reason.NO_FILTER)
+    assert cache.lookup("/user/joe/x", ALICE, 0.0) == Forward(MissReason.NO_FILTER)
     assert isinstance(cache.lookup("/user/joe/_SUCCESS", ALICE, 0.0), Fetch)
 
 
@@ -58,7 +58,7 @@ def test_filters_come_and_go() -> None:
 
 def test_the_root_is_kept_for_a_minute_by_a_glob_of_its_own() -> None:
     """The root is snapshottable in every release, and its snapshots set its modification time without an event."""
-    assert make_cache(glob=("/*",)).lookup("/", ALICE, 0.0) == Forward(Reason.NO_FILTER)
+    assert make_cache(glob=("/*",)).lookup("/", ALICE, 0.0) == Forward(MissReason.NO_FILTER)
     cache = make_cache(glob=("/", "/a/*"), max_staleness_s=1e9, max_entry_age_s=1e6)
     fill(cache, "/", ALICE, 1.0, status(1.0, kind=EntryKind.DIRECTORY))
     fill(cache, "/a/f", ALICE, 1.0)
@@ -105,13 +105,13 @@ def test_a_write_below_a_missing_top_directory_concerns_the_root() -> None:
     fill(cache, "/", ALICE, 0.0, status(0.0, kind=EntryKind.DIRECTORY))
     assert list(cache.unproven_ancestors("/a/b/f", 0.0)) == ["/a"]
     cache.open_window("/a/b/f", 5, 0.0, "/a")
-    assert cache.lookup("/", ALICE, 0.0) == Forward(Reason.TWO_STEP_WRITE)
+    assert cache.lookup("/", ALICE, 0.0) == Forward(MissReason.TWO_STEP_WRITE)
 
 
 def test_nothing_is_kept_while_the_stream_is_closed(cache: MetadataCache) -> None:
     """NoLateFill: a ticket counts only if changes were being read when it was taken."""
     cache.close_stream("test")
-    assert cache.lookup("/a", ALICE, 0.0) == Forward(Reason.STREAM_CLOSED)
+    assert cache.lookup("/a", ALICE, 0.0) == Forward(MissReason.STREAM_CLOSED)
     cache.cover(5.0, 7)
     assert not cache.gate.is_open(5.0)
 
@@ -135,7 +135,7 @@ def test_bounded_no_answer_once_the_gate_has_closed() -> None:
     assert not cache.is_good(hit, 3.1)
     late = cache.lookup("/a/f", ALICE, 3.1)
     assert isinstance(late, Fetch)
-    assert late.reason is Reason.GATE_CLOSED
+    assert late.reason is MissReason.GATE_CLOSED
     assert cache.conclude(late.ticket, missing(3.1)) is Conclusion.CONFIRMED
     settle(cache, 3.2)
     assert cache.is_good(hit, 3.2), "the entry is kept over a closed gate"
@@ -242,7 +242,7 @@ def test_no_cache_asks_itself_and_nothing_joins_it(cache: MetadataCache) -> None
     fill(cache, "/a/f", ALICE, 1.0, status(1.0, "old"))
     decision = cache.lookup("/a/f", ALICE, 1.0, refresh=True)
     assert isinstance(decision, Fetch)
-    assert decision.reason is Reason.REQUEST
+    assert decision.reason is MissReason.REQUEST
     cache.apply(Touched("/a/f"), 1.0)
     again = ticket_of(cache.lookup("/a/f", ALICE, 1.0, refresh=True))
     assert isinstance(cache.lookup("/a/f", ALICE, 1.0), Fetch)
@@ -269,8 +269,8 @@ def test_own_writes_a_two_step_write_blocks_its_path(cache: MetadataCache) -> No
     hit = hit_of(cache.lookup("/a/f", ALICE, 1.0))
     cache.open_window("/a/f", 100, 1.0)
     assert not cache.is_good(hit, 1.0)
-    assert cache.lookup("/a/f", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
-    assert cache.lookup("/a", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)
+    assert cache.lookup("/a/f", ALICE, 1.0) == Forward(MissReason.TWO_STEP_WRITE)
+    assert cache.lookup("/a", ALICE, 1.0) == Forward(MissReason.TWO_STEP_WRITE)
     assert is_hit(cache, "/a/g", ALICE, 1.0)
     assert cache.conclude(asked_before, missing(1.1)) is Conclusion.SPOILED
     cache.apply(Appeared("/a/f"), 1.2, 101)
@@ -284,14 +284,14 @@ def test_own_writes_the_forgetting_of_a_write_ends_no_window(cache: MetadataCach
     cache.open_window("/a/f", 100, 1.0)
     cache.apply(Opened("/a/f"), 1.2)
     cache.apply(Closed("/a/f"), 1.3)
-    assert cache.lookup("/a/f", ALICE, 1.4) == Forward(Reason.TWO_STEP_WRITE)
+    assert cache.lookup("/a/f", ALICE, 1.4) == Forward(MissReason.TWO_STEP_WRITE)
 
 
 def test_own_writes_missing_ancestors_belong_to_the_window() -> None:
     """CREATE makes missing ancestors, so everything below them changes as well."""
     fill(cache := make_cache(), "/a/b/x", ALICE, 1.0)
-    cache.open_window("/a/b/c/f", 100, 1.0, "/a/b", Writer(is_known=False))
-    assert cache.lookup("/a/b/x", ALICE, 1.0) == Forward(Reason.TWO_STEP_WRITE)  # all that may be missing
+    cache.open_window("/a/b/c/f", 100, 1.0, "/a/b", TwoStepWriter(is_known=False))
+    assert cache.lookup("/a/b/x", ALICE, 1.0) == Forward(MissReason.TWO_STEP_WRITE)  # all that may be missing
     for recheck_queue in cache.windows.take_recheck_queue():
         cache.answer_recheck(recheck_queue, recheck_queue.known(None, has_right=True), 1.1)
     assert isinstance(cache.lookup("/a/b/x", ALICE, 1.1), Fetch)
@@ -304,7 +304,7 @@ def test_own_writes_a_full_table_forwards_everything() -> None:
     hit = hit_of(cache.lookup("/b/x", ALICE, 1.0))
     cache.open_window("/a/f", 100, 1.0)
     cache.open_window("/a/g", 100, 1.0)
-    assert cache.lookup("/b/x", ALICE, 1.0) == Forward(Reason.WINDOW_TABLE_FULL)
+    assert cache.lookup("/b/x", ALICE, 1.0) == Forward(MissReason.WINDOW_TABLE_FULL)
     assert not cache.is_good(hit, 1.0)
 
 
@@ -347,7 +347,7 @@ def test_statistics_count_what_was_decided(cache: MetadataCache) -> None:
     cache.apply(Touched("/a/f"), 1.0, 101)
     stats = cache.stats(2.0)
     assert (stats.joins, stats.waits, stats.changes) == (1, 1, 1)
-    assert stats.decisions == {Reason.MISS: 4}
+    assert stats.decisions == {MissReason.MISS: 4}
     assert stats.conclusions == {Conclusion.STORED: 3}
     assert (stats.is_open, stats.gate_age_s, stats.covered_txid) == (True, 2.0, 100)
     assert stats.max_staleness_s == cache.gate.max_staleness_s > 0
@@ -356,9 +356,9 @@ def test_statistics_count_what_was_decided(cache: MetadataCache) -> None:
 def test_explain_says_why() -> None:
     """`nncache explain` shows what is known of the path, why it is not answered, and the txid of the last change."""
     cache = make_cache(glob=("/a/*", "/a/b/*"))
-    assert cache.explain("/", 1.0).answer == Reason.NO_FILTER
-    assert cache.explain("/x", 1.0).answer == Reason.NO_FILTER
-    assert cache.explain("/a/f", 1.0).answer == Reason.MISS
+    assert cache.explain("/", 1.0).answer == MissReason.NO_FILTER
+    assert cache.explain("/x", 1.0).answer == MissReason.NO_FILTER
+    assert cache.explain("/a/f", 1.0).answer == MissReason.MISS
     assert cache.explain("/a/b/f", 1.0).grants == 0
     fill(cache, "/a/f", ALICE, 1.0)
     known = cache.explain("/a/f", 3.0)
@@ -367,10 +367,10 @@ def test_explain_says_why() -> None:
     assert (known.entry.status, known.entry.age_s, known.entry.since_txid) == (404, 2.0, 100)
     assert not known.entry.is_settled
     assert known.granted == (ALICE,)
-    assert cache.explain("/a/f", 10.0).answer == Reason.GATE_CLOSED
+    assert cache.explain("/a/f", 10.0).answer == MissReason.GATE_CLOSED
     cache.conclude(fetch(cache, "/a/g", ALICE, 1.0), Denied())
     cache.check()
-    assert cache.explain("/a/f", 2.0).answer == Reason.NO_GRANT
+    assert cache.explain("/a/f", 2.0).answer == MissReason.NO_GRANT
     cache.apply(Moved("/a", "/z"), 2.0, 123)
     gone = cache.explain("/a/f", 2.5)
     reported = gone.last_forgotten
@@ -424,6 +424,6 @@ def test_own_writes_an_unrecorded_write_blocks_everything() -> None:
     cache = make_cache(two_step_window_s=20.0)
     fill(cache, "/a/f", ALICE, 1.0)
     cache.forward_all(1.0)
-    assert cache.lookup("/a/f", ALICE, 2.0) == Forward(Reason.WINDOW_TABLE_FULL)
+    assert cache.lookup("/a/f", ALICE, 2.0) == Forward(MissReason.WINDOW_TABLE_FULL)
     cache.cover(21.0, 100)
     assert is_hit(cache, "/a/f", ALICE, 21.0)

@@ -13,12 +13,12 @@ from nncache.cache import (
     Failed,
     Fetch,
     MetadataCache,
-    Reason,
+    MissReason,
     Unauthenticated,
     Wait,
 )
 from nncache.cache.rights import MAX_ENDED, Rights
-from nncache.cache.store import Store
+from nncache.cache.store import CacheStore
 from nncache.hadoop.change import AccessChanged, Touched
 from tests.cache.cases import ALICE, BOB, CAROL, fetch, fill, hit_of, is_hit, make_cache, settle, status
 
@@ -29,7 +29,7 @@ def test_proven_grant_a_stranger_asks_for_himself(cache: MetadataCache) -> None:
     settle(cache, 2.0)
     decision = cache.lookup("/a/f", BOB, 2.0)
     assert isinstance(decision, Fetch)
-    assert decision.reason is Reason.NO_GRANT
+    assert decision.reason is MissReason.NO_GRANT
     assert cache.conclude(decision.ticket, Denied()) is Conclusion.NOT_KEPT
     assert not is_hit(cache, "/a/f", BOB, 2.0)
 
@@ -52,7 +52,7 @@ def test_proven_grant_an_old_right_never_meets_newer_content(cache: MetadataCach
     assert cache.lookup("/a/secret", BOB, 2.0) == Wait(None)
     pending = cache.lookup("/a/secret", BOB, 2.0, may_wait=False)
     assert isinstance(pending, Fetch)
-    assert pending.reason is Reason.GRANT_PENDING
+    assert pending.reason is MissReason.GRANT_PENDING
     cache.conclude(pending.ticket, Failed())
     cache.apply(AccessChanged("/a"), 2.1, 101)
     settle(cache, 2.2)
@@ -91,7 +91,7 @@ def test_a_grant_ends_with_its_time() -> None:
     settle(cache, 10.0)
     again = cache.lookup("/a/f", ALICE, 10.0)
     assert isinstance(again, Fetch)
-    assert again.reason is Reason.NO_GRANT
+    assert again.reason is MissReason.NO_GRANT
 
 
 def test_a_grant_proven_again_lives_longer() -> None:
@@ -151,7 +151,7 @@ def test_per_path_a_status_whose_rights_went_is_asked_for() -> None:
 
 def test_a_directory_that_nobody_asked_about_has_no_rights() -> None:
     """`explain` asks about paths of which nothing is known."""
-    store = Store(max_bytes=1, max_items=1)
+    store = CacheStore(max_bytes=1, max_items=1)
     assert Rights(CacheSettings(), store).held(None, None) == {}
 
 

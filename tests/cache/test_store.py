@@ -9,19 +9,19 @@ import pytest
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.decisions import Conclusion
 from nncache.cache.entries import EntryKind, Hit
-from nncache.cache.replies import Reply
-from nncache.cache.store import FORGOTTEN_BYTES, RECENT_CHANGES, Forgotten, Store
+from nncache.cache.replies import StoredReply
+from nncache.cache.store import FORGOTTEN_BYTES, RECENT_CHANGES, CacheStore, Forgotten
 from tests.cache.cases import ALICE, CAROL, fetch, fill, is_hit, make_cache, missing, status
 
 
 def keep(
-    store: Store, path: str, caller: Caller = ALICE, *, grant: bool = True, replied_at: float = 0.0
+    store: CacheStore, path: str, caller: Caller = ALICE, *, grant: bool = True, replied_at: float = 0.0
 ) -> None:
     """Store a 404 for a path and, with `grant`, its caller's right."""
     ticket = store.take_ticket(path, caller, replied_at, joinable=True)
     assert store.return_ticket(ticket)
     if ticket.name not in ticket.directory.entries:
-        reply = Reply(404, (), f'{{"RemoteException":"no {path}"}}'.encode())
+        reply = StoredReply(404, (), f'{{"RemoteException":"no {path}"}}'.encode())
         store.keep_entry(ticket, reply, kind=EntryKind.MISSING, replied_at=replied_at, since_txid=0)
     if grant:
         ends_at = replied_at + 300.0
@@ -48,7 +48,7 @@ WIDE = "\N{CYRILLIC SMALL LETTER A}"
 HEAD = "GET /webhdfs/v1{}?op=GETFILESTATUS&user.name=joe HTTP/1.1\r\nHost: nn.example.org:14000\r\n\r\n"
 
 
-def hold(store: Store, path: str, caller: Caller, head: str = HEAD) -> Hit:
+def hold(store: CacheStore, path: str, caller: Caller, head: str = HEAD) -> Hit:
     """Hold a hit for repeated requests of a cached path."""
     directory = store.tree.find(path.rpartition("/")[0])
     assert directory is not None
@@ -58,19 +58,19 @@ def hold(store: Store, path: str, caller: Caller, head: str = HEAD) -> Hit:
     return hit
 
 
-def with_heads(store: Store, n: int) -> None:
+def with_heads(store: CacheStore, n: int) -> None:
     """Store one more path, with a hit for its repeated request."""
     keep(store, f"/a/part-{n:06}", replied_at=n / 7)
     hold(store, f"/a/part-{n:06}", ALICE)
 
 
-def many_heads_of_one(store: Store, n: int) -> None:
+def many_heads_of_one(store: CacheStore, n: int) -> None:
     """Many clients poll one path, each with a head of its own."""
     keep(store, "/a/f", replied_at=n / 7)
     hold(store, "/a/f", ALICE, HEAD.replace("nn.", f"n{n}."))
 
 
-def many_witnesses(store: Store, n: int) -> None:
+def many_witnesses(store: CacheStore, n: int) -> None:
     """Finding 10: callers with long names ask for the same paths before anything is covered."""
     path = f"/a/part-{n % 50:06}"
     caller = Caller(f"user={n:06}" + "x" * 240)
@@ -80,15 +80,15 @@ def many_witnesses(store: Store, n: int) -> None:
     store.witness(directory.entries[path[3:]], caller, 1.0, 0.0)
 
 
-def odd_fields(store: Store, n: int) -> None:
+def odd_fields(store: CacheStore, n: int) -> None:
     """An intermediary between NameNode and proxy marks each reply."""
     ticket = store.take_ticket(f"/a/{n:06}", ALICE, 0.0, joinable=True)
     assert store.return_ticket(ticket)
-    reply = Reply(404, ((b"X-Request-Id", b"%d" % n), (b"X-Other", b"%d" % n)), b"")
+    reply = StoredReply(404, ((b"X-Request-Id", b"%d" % n), (b"X-Other", b"%d" % n)), b"")
     store.keep_entry(ticket, reply, kind=EntryKind.MISSING, replied_at=float(n), since_txid=0)
 
 
-SHAPES: dict[str, Callable[[Store, int], object]] = {
+SHAPES: dict[str, Callable[[CacheStore, int], object]] = {
     "tables of one job": lambda store, n: keep(store, f"/a/part-{n:06}", grant=n == 0, replied_at=n / 7),
     "a directory each": lambda store, n: keep(
         store, f"/a/dir-{n:06}/_SUCCESS", Caller(f"u{n % 10}"), replied_at=n / 7
@@ -111,7 +111,7 @@ SHAPES: dict[str, Callable[[Store, int], object]] = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_what_is_counted_is_within_a_factor_of_what_is_taken(store: Store, shape: str) -> None:
+def test_what_is_counted_is_within_a_factor_of_what_is_taken(store: CacheStore, shape: str) -> None:
     """The bound holds in bytes: the count is within a factor of 1.3 of what CPython allocates, for every shape."""
     gc.collect()
     tracemalloc.start()
@@ -127,7 +127,7 @@ def test_what_is_counted_is_within_a_factor_of_what_is_taken(store: Store, shape
 
 def test_eviction_takes_what_was_cut_off_before_what_is_good() -> None:
     """S3: detached items are freed first; no hit is evicted while any are left."""
-    store = Store(max_bytes=10**9, max_items=20)
+    store = CacheStore(max_bytes=10**9, max_items=20)
     for n in range(9):
         keep(store, f"/old/{n}", grant=False)
     for n in range(9):
@@ -143,7 +143,7 @@ def test_eviction_takes_what_was_cut_off_before_what_is_good() -> None:
 
 def test_eviction_takes_grants_as_well() -> None:
     """10,000 callers of one directory are bounded like 10,000 entries."""
-    store = Store(max_bytes=10**9, max_items=10)
+    store = CacheStore(max_bytes=10**9, max_items=10)
     for n in range(30):
         keep(store, "/a/f", Caller(f"user=u{n}"))
         store.evict()
@@ -154,7 +154,7 @@ def test_eviction_takes_grants_as_well() -> None:
 
 def test_a_ticket_is_good_once_and_only_while_unspoiled() -> None:
     """A spoiled ticket is returned like any other and leaves nothing behind."""
-    store = Store(max_bytes=10**9, max_items=10)
+    store = CacheStore(max_bytes=10**9, max_items=10)
     first = store.take_ticket("/a/f", ALICE, 0.0, joinable=True)
     second = store.take_ticket("/a/f", ALICE, 0.0, joinable=True)
     assert store.return_ticket(first)
@@ -165,7 +165,7 @@ def test_a_ticket_is_good_once_and_only_while_unspoiled() -> None:
 
 def test_the_stamp_moves_only_with_what_was_good() -> None:
     """S2: the fast path walks the tree again exactly when a valid item was forgotten."""
-    store = Store(max_bytes=10**9, max_items=10)
+    store = CacheStore(max_bytes=10**9, max_items=10)
     store.forget_status("/a/f")
     store.forget_subtree("/a")
     assert store.forget_epoch == 0
@@ -179,7 +179,7 @@ def test_the_stamp_moves_only_with_what_was_good() -> None:
 
 def test_a_line_of_statuses_goes_in_one_walk() -> None:
     """Every status from a path up to a directory is forgotten, as if each were named; siblings stay."""
-    store = Store(max_bytes=10**9, max_items=100)
+    store = CacheStore(max_bytes=10**9, max_items=100)
     for path in ("/a", "/a/b", "/a/b/c", "/a/b/c/f", "/a/b/c/g", "/a/x"):
         keep(store, path, grant=False)
     store.forget_line("/a/b/c/f", "/a/b")
@@ -202,7 +202,7 @@ def test_a_line_of_statuses_goes_in_one_walk() -> None:
 
 def test_what_was_kept_is_alive_until_it_is_forgotten_or_cut_off() -> None:
     """`is_alive` is false after both: forgotten by itself, or detached with its directory."""
-    store = Store(max_bytes=10**9, max_items=10)
+    store = CacheStore(max_bytes=10**9, max_items=10)
     keep(store, "/a/f")
     keep(store, "/a/g")
     directory = store.tree.find("/a")
@@ -227,7 +227,7 @@ def test_what_was_kept_is_alive_until_it_is_forgotten_or_cut_off() -> None:
 
 def test_a_bound_that_questions_alone_exceed_ends_the_search() -> None:
     """S3 concerns entries, grants and hits: a directory with open tickets cannot be evicted."""
-    store = Store(max_bytes=1, max_items=10)
+    store = CacheStore(max_bytes=1, max_items=10)
     ticket = store.take_ticket("/a/f", ALICE, 0.0, joinable=True)
     store.evict()
     assert store.bytes > 1
@@ -236,7 +236,7 @@ def test_a_bound_that_questions_alone_exceed_ends_the_search() -> None:
 
 def test_what_a_change_cost_is_remembered() -> None:
     """`nncache explain` reads these changes, for a bounded number of paths."""
-    store = Store(max_bytes=1, max_items=1)
+    store = CacheStore(max_bytes=1, max_items=1)
     for n in range(5_000):
         store.note_forgotten(Forgotten(f"/{n}", "Touched", n, 1.0))
     assert 1_000 < len(store.last_forgotten) < 5_000
@@ -257,7 +257,7 @@ def test_what_a_change_cost_is_remembered() -> None:
 
 def test_a_held_hit_goes_with_its_entry_or_by_itself() -> None:
     """S4: an answer that can no longer be served holds no memory."""
-    store = Store(max_bytes=10**9, max_items=10)
+    store = CacheStore(max_bytes=10**9, max_items=10)
     keep(store, "/a/f")
     first, second = hold(store, "/a/f", ALICE), hold(store, "/a/f", ALICE, HEAD + "x")
     assert hold(store, "/a/f", ALICE).key == first.key
@@ -273,7 +273,7 @@ def test_a_held_hit_goes_with_its_entry_or_by_itself() -> None:
 
 def test_what_is_no_longer_kept_is_not_held() -> None:
     """The entry or the grant may be gone by the time the answer is held."""
-    store = Store(max_bytes=10**9, max_items=10)
+    store = CacheStore(max_bytes=10**9, max_items=10)
     keep(store, "/a/f")
     hit = hold(store, "/a/f", ALICE)
     store.forget_grant(hit.grant)
@@ -286,7 +286,7 @@ def test_what_is_no_longer_kept_is_not_held() -> None:
 
 def test_the_many_hits_of_one_entry_go_in_slices() -> None:
     """Many clients polling one changed path cause no pause, and the hits count until they are freed."""
-    store = Store(max_bytes=10**9, max_items=10)
+    store = CacheStore(max_bytes=10**9, max_items=10)
     keep(store, "/a/f")
     for n in range(100):
         hold(store, "/a/f", ALICE, HEAD + str(n))
@@ -304,7 +304,7 @@ def test_the_many_hits_of_one_entry_go_in_slices() -> None:
 
 def test_a_hit_goes_when_room_is_needed() -> None:
     """One bound covers all: a client that sends ever new heads for one path cannot fill the memory."""
-    store = Store(max_bytes=100_000, max_items=10)
+    store = CacheStore(max_bytes=100_000, max_items=10)
     keep(store, "/a/f")
     for n in range(1_000):
         hold(store, "/a/f", ALICE, HEAD + str(n))
@@ -313,7 +313,7 @@ def test_a_hit_goes_when_room_is_needed() -> None:
     store.check()
 
 
-def test_a_slice_is_bounded_for_many_small_directories(store: Store) -> None:
+def test_a_slice_is_bounded_for_many_small_directories(store: CacheStore) -> None:
     """Deep trees with one entry each do not lengthen a slice."""
     for n in range(10):
         keep(store, f"/{n}" + "/x" * 100 + "/f", grant=False)

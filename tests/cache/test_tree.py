@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nncache.cache.entries import Directory, EntryKind
-from nncache.cache.store import Store
+from nncache.cache.store import CacheStore
 from nncache.cache.tree import Tree
 from tests.cache.cases import ALICE, missing, status
 
@@ -82,7 +82,7 @@ def test_pruning_stops_at_the_first_directory_in_use() -> None:
     tree.prune(tree.root)
 
 
-def test_what_was_dismantled_needs_no_garbage_collection(store: Store) -> None:
+def test_what_was_dismantled_needs_no_garbage_collection(store: CacheStore) -> None:
     """No reference cycles are left: memory is freed immediately, in slices that the caller chooses."""
     ticket = None
     for n in range(10):
@@ -133,7 +133,7 @@ def _nodes(root: Directory) -> list[_Watched]:
     return found
 
 
-def test_what_is_held(store: Store) -> None:
+def test_what_is_held(store: CacheStore) -> None:
     """The tree holds a path with an entry or an open ticket, and all its ancestors."""
     tree = store.tree
     assert not tree.holds("/a/b")
@@ -183,7 +183,7 @@ def test_agrees_with_a_set_of_paths(steps: list[tuple[str, str]]) -> None:
         tree.check()
 
 
-def test_the_deepest_directory_above_a_path_is_found_in_one_walk(store: Store) -> None:
+def test_the_deepest_directory_above_a_path_is_found_in_one_walk(store: CacheStore) -> None:
     """The cached status of a directory or of its child proves it, at any level; a 404 below it proves nothing."""
     for path, outcome in (
         ("/a/b/f", status(1.0)),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.cache.watches import Watches
+from nncache.cache.watches import PathWatches
 from nncache.hadoop.change import (
     AccessChanged,
     Appeared,
@@ -47,7 +47,7 @@ ALL_OF_A = ("/a", "/a/b", "/a/b/c")
 )
 def test_a_change_touches_what_it_may_have_changed(change: Footprint, touched: tuple[str, ...]) -> None:
     """The path, everything below if rights or places change, and the statuses above it that the change affects."""
-    watches = Watches()
+    watches = PathWatches()
     all_of_them = {path: watches.add(path, lambda: None) for path in PATHS}
     watches.check()
     watches.apply(change, is_event=True)
@@ -56,7 +56,7 @@ def test_a_change_touches_what_it_may_have_changed(change: Footprint, touched: t
 
 def test_a_change_of_rights_leaves_descendants_to_events() -> None:
     """Each waiting request is woken once, by the event, and not by the call as well."""
-    watches, woken = Watches(), list[str]()
+    watches, woken = PathWatches(), list[str]()
     all_of_them = {path: watches.add(path, partial(woken.append, path)) for path in PATHS}
     watches.apply(AccessChanged("/a"), is_event=False)
     assert woken == ["/a"]
@@ -68,7 +68,7 @@ def test_a_change_of_rights_leaves_descendants_to_events() -> None:
 
 def test_two_watches_of_a_path_are_both_touched() -> None:
     """W1: after both are removed, nothing is left."""
-    watches, woken = Watches(), list[str]()
+    watches, woken = PathWatches(), list[str]()
     first = watches.add("/a/b", lambda: woken.append("first"))
     second = watches.add("/a/b", lambda: woken.append("second"))
     other = watches.add("/a/c", lambda: woken.append("other"))
@@ -95,7 +95,7 @@ def test_a_subtree_is_what_a_twin_says_that_looks_at_every_path(
     all_names: list[list[str]], top: list[str]
 ) -> None:
     """Siblings are not touched, even if their names continue the top's or have characters that sort before a slash."""
-    watches, paths = Watches(), sorted({path_of(names) for names in all_names})
+    watches, paths = PathWatches(), sorted({path_of(names) for names in all_names})
     all_of_them = {path: watches.add(path, lambda: None) for path in paths}
     watches.check()
     watches.apply(SubtreeUnknown(path_of(top)), is_event=False)
@@ -112,7 +112,7 @@ def test_a_deep_path_costs_no_more_than_its_text() -> None:
     path = "/abcdefg" * 900
     tracemalloc.start()
     try:
-        watches = Watches()
+        watches = PathWatches()
         watches.add(path, lambda: None)
         assert tracemalloc.get_traced_memory()[0] < len(path)
     finally:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.cache.deferred_writes import ANYBODY, TwoStepWrite, Writer
+from nncache.cache.deferred_writes import ANYBODY, TwoStepWrite, TwoStepWriter
 from nncache.cache.windows import TwoStepWindows, shared_directory_of
 from nncache.hadoop.globs import GlobSet
 
@@ -36,7 +36,7 @@ def begin(windows: TwoStepWindows, path: str, now: float = 0.0, **more: object) 
     assert topmost is None or isinstance(topmost, str)
     filters = globs(*ALL) if "glob" not in more else globs(str(more["glob"]))
     writer = more.get("writer", ANYBODY)
-    assert isinstance(writer, Writer)
+    assert isinstance(writer, TwoStepWriter)
     write = TwoStepWrite(path, after_txid, windows.ends_at(now), topmost, writer)
     return windows.begin(write, now=now, filters=filters) is not None
 
@@ -47,9 +47,9 @@ def written(windows: TwoStepWindows, path: str, txid: int) -> None:
     windows.closed(path)
 
 
-def of(*owners: str, has_right: bool = True) -> Writer:
+def of(*owners: str, has_right: bool = True) -> TwoStepWriter:
     """Return a writer."""
-    return Writer(owners=owners, has_right=has_right)
+    return TwoStepWriter(owners=owners, has_right=has_right)
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_asking_does_not_prolong_a_write_without_a_right(windows: TwoStepWindows
 
 def test_a_window_gets_as_narrow_as_what_a_namenode_says(windows: TwoStepWindows) -> None:
     """The window still knows the CREATE that was seen before."""
-    write = TwoStepWrite("/a/b/c", 50, WINDOW_S, "/a", Writer(is_known=False))
+    write = TwoStepWrite("/a/b/c", 50, WINDOW_S, "/a", TwoStepWriter(is_known=False))
     windows.begin(write, now=0.0, filters=globs(*ALL))
     windows.opened("/a/b/c", 60)
     assert windows.is_blocked("/a/x", 1.0)
@@ -275,7 +275,7 @@ def test_a_window_gets_as_narrow_as_what_a_namenode_says(windows: TwoStepWindows
 
 def test_a_window_to_which_there_is_no_right_is_set_aside(windows: TwoStepWindows) -> None:
     """The write stays set aside until a change at or above its path."""
-    write = TwoStepWrite("/a/b/c", 50, WINDOW_S, "/a", Writer(is_known=False))
+    write = TwoStepWrite("/a/b/c", 50, WINDOW_S, "/a", TwoStepWriter(is_known=False))
     windows.begin(write, now=0.0, filters=globs(*ALL))
     assert answer(windows, write, has_right=False) == ()
     assert not windows.is_blocked("/a/b/c", 1.0)
@@ -320,7 +320,7 @@ def test_an_address_has_a_share_whatever_names_come_from_it() -> None:
 
 def test_of_alternatives_the_one_that_is_written_ends_both(windows: TwoStepWindows) -> None:
     """W1, HitsKept: a window on the alternative that is not written would last until its expiry."""
-    either = Writer(alternatives=("/a/e", "/a/f"))
+    either = TwoStepWriter(alternatives=("/a/e", "/a/f"))
     for path in either.alternatives:
         begin(windows, path, writer=either)
     written(windows, "/a/f", 50)  # by an earlier write
@@ -334,13 +334,13 @@ def test_of_alternatives_the_one_that_is_written_ends_both(windows: TwoStepWindo
 
 def test_an_alternative_of_two_writes_ends_with_neither(windows: TwoStepWindows) -> None:
     """W1, OwnWrites: it is unknown which of the two has ended; another write's window on the path stays as well."""
-    either = Writer(alternatives=("/a/e", "/a/f"))
+    either = TwoStepWriter(alternatives=("/a/e", "/a/f"))
     for path in ("/a/e", "/a/f", "/a/f"):
         begin(windows, path, writer=either)
     begin(windows, "/b/f")
     written(windows, "/a/e", 51)
     assert windows.open == 3
-    begin(windows, "/a/e", writer=Writer(alternatives=("/a/e", "/b/f")))
+    begin(windows, "/a/e", writer=TwoStepWriter(alternatives=("/a/e", "/b/f")))
     written(windows, "/a/e", 52)
     assert windows.open == 3
     assert windows.is_blocked("/b/f", 1.0)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from nncache.checks.facts import Contact, Facts, NameNodeFound, ZooKeeperFound
+from nncache.checks.facts import CheckFacts, Contact, NameNodeFound, ZooKeeperFound
 from nncache.checks.finding import Finding
-from nncache.checks.subject import Subject
+from nncache.checks.subject import CheckSubject
 from nncache.hadoop.election_view import HaState, Journal, NameNode, ProbeReply
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.server_kind import ServerKind
@@ -21,20 +21,20 @@ SINGLE = {"namenode_http": ("nn1:9870",), "namenode_rpc": ("nn1:8020",)}
 ON_ZOOKEEPER = {"zookeeper": ("zk1:2181",), "nameservice": "ns1"}
 
 
-def subject(form: Form[Any], flags: Mapping[str, object]) -> Subject:
+def subject(form: Form[Any], flags: Mapping[str, object]) -> CheckSubject:
     """Return the subject of a check, with only flags given."""
     filled = form.fill_in(None, {"user": "hdfs"} | SINGLE | dict(flags), KEYS)
-    return Subject(filled.settings, filled.places)
+    return CheckSubject(filled.settings, filled.places)
 
 
-def of_proxy(flags: Mapping[str, object] | None = None, **found: Any) -> Facts:
+def of_proxy(flags: Mapping[str, object] | None = None, **found: Any) -> CheckFacts:
     """Return facts about a proxy."""
-    return Facts(subject=subject(PROXY, flags or {}), **found)
+    return CheckFacts(subject=subject(PROXY, flags or {}), **found)
 
 
-def of_publisher(flags: Mapping[str, object] | None = None, **found: Any) -> Facts:
+def of_publisher(flags: Mapping[str, object] | None = None, **found: Any) -> CheckFacts:
     """Return facts about a publisher."""
-    return Facts(subject=subject(PUBLISHER, ON_ZOOKEEPER | dict(flags or {})), **found)
+    return CheckFacts(subject=subject(PUBLISHER, ON_ZOOKEEPER | dict(flags or {})), **found)
 
 
 def answer(

@@ -3,14 +3,14 @@
 import pytest
 
 from nncache.checks.about_addresses import addresses
-from nncache.checks.facts import Contact, Facts, Trouble
+from nncache.checks.facts import CheckFacts, Contact, Trouble
 from nncache.hadoop.server_kind import ServerKind
 from tests.checks.samples import ON_ZOOKEEPER, PAIR, contacts, of_proxy, reported
 
 RIGHT = {"nn1:9870": ServerKind.NAMENODE_HTTP, "nn1:8020": ServerKind.HADOOP_RPC}
 
 
-def with_contact(contact: Contact, **flags: object) -> Facts:
+def with_contact(contact: Contact, **flags: object) -> CheckFacts:
     """Return facts in which one address has another server than it should."""
     return of_proxy(flags, contacts=dict(contacts(RIGHT)) | {contact.address: contact})
 

@@ -3,12 +3,12 @@
 import pytest
 
 from nncache.checks.about_configuration import PROXY_SERVERS, RETAINED, proxy_servers, retention
-from nncache.checks.facts import Contact, Facts
+from nncache.checks.facts import CheckFacts, Contact
 from nncache.hadoop.server_kind import ServerKind
 from tests.checks.samples import ON_ZOOKEEPER, ONE, namenode, of_proxy, of_publisher, reported
 
 
-def with_conf(conf: dict[str, str]) -> Facts:
+def with_conf(conf: dict[str, str]) -> CheckFacts:
     """Return facts of a proxy whose NameNode has this configuration and sees the proxy at 10.0.0.7."""
     us = Contact(address=ONE.http, kind=ServerKind.NAMENODE_HTTP, own_host="10.0.0.7")
     return of_proxy(namenodes={ONE: namenode(conf=conf)}, contacts={ONE.http: us})

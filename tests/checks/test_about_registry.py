@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from nncache.checks.about_registry import registered, registry, stale
-from nncache.checks.facts import Contact, Facts, HostFound, RegistryFound, Trouble
-from nncache.coordination.acl import ALL, OPEN, AclEntry, Right
+from nncache.checks.facts import CheckFacts, Contact, HostFound, RegistryFound, Trouble
+from nncache.coordination.acl import ALL, OPEN_ACL, ZnodeAclEntry, ZnodePerms
 from nncache.hadoop.server_kind import ServerKind
 from nncache.registry.access import READABLE
 from nncache.registry.daemon_record import PROXY, PUBLISHER, RegisteredDaemon
@@ -25,7 +25,7 @@ SECURE = {
 OURS = RegisteredDaemon(
     kind=PROXY, host="p", port=80, webhdfs=("http://p:80/webhdfs/v1",), admin="http://p:81/"
 )
-SYSTEM = AclEntry("sasl", "yarn@R", ALL)
+SYSTEM = ZnodeAclEntry("sasl", "yarn@R", ALL)
 
 
 def found(**changes: Any) -> RegistryFound:
@@ -33,14 +33,14 @@ def found(**changes: Any) -> RegistryFound:
     known: dict[str, Any] = {
         "host": "p",
         "hosts": ("10.0.0.7",),
-        "acls": {"/": OPEN, "/services": OPEN},
+        "acls": {"/": OPEN_ACL, "/services": OPEN_ACL},
         "path": OURS.path,
         "at": "p:80",
     }
     return RegistryFound(**(known | changes))
 
 
-def of(registry: RegistryFound | None, flags: dict[str, Any] | None = None, **known: Any) -> Facts:
+def of(registry: RegistryFound | None, flags: dict[str, Any] | None = None, **known: Any) -> CheckFacts:
     """Return facts of a proxy that registers."""
     return of_proxy(flags or FLAGS, registry=registry, **known)
 
@@ -77,7 +77,7 @@ def test_an_open_registry() -> None:
     assert reported(registry(of(found()))) == [
         "ok: /registry can be read; 2 entries from there to this daemon's seen | "
     ]
-    closed = {"/": OPEN, "/services": (READABLE,)}
+    closed = {"/": OPEN_ACL, "/services": (READABLE,)}
     (line,) = reported(registry(of(found(acls=closed))))
     assert line.startswith("failed: the ACL of /services lets no client make entries that has not logged in")
     assert reported(registry(of(found(acls={**closed, OURS.path: (READABLE,)}))))[0].startswith("ok")
@@ -89,7 +89,7 @@ def test_wrong_acls_of_a_secure_registry() -> None:
     """Write access for strangers is a failure, a missing permission of a system account a warning."""
     acls = {
         "/": (READABLE, SYSTEM),
-        "/services": (READABLE, SYSTEM, AclEntry("world", "anyone", Right.CREATE)),
+        "/services": (READABLE, SYSTEM, ZnodeAclEntry("world", "anyone", ZnodePerms.CREATE)),
         "/services/nncache": (READABLE,),
     }
     strangers, account = reported(registry(of(found(acls=acls), SECURE)))

@@ -3,8 +3,8 @@
 from typing import Any
 
 from nncache.checks.about_zookeeper import acls, nameservice, publisher, session
-from nncache.checks.facts import Facts, ZooKeeperFound
-from nncache.coordination.acl import ALL, OPEN, AclEntry, Right
+from nncache.checks.facts import CheckFacts, ZooKeeperFound
+from nncache.coordination.acl import ALL, OPEN_ACL, ZnodeAclEntry, ZnodePerms
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from tests.checks.samples import (
     ON_ZOOKEEPER,
@@ -21,7 +21,7 @@ from tests.checks.samples import (
 PUBLISHER = PublisherIdentity(id="1", host="h", pid=7, admin="h:9873")
 
 
-def followed(found: ZooKeeperFound, last_txid: int | None = 7) -> Facts:
+def followed(found: ZooKeeperFound, last_txid: int | None = 7) -> CheckFacts:
     """Return facts of a proxy with this ZooKeeper and an active NameNode."""
     active = namenode(answer=answer(last_txid=last_txid))
     return of_proxy(ON_ZOOKEEPER, zookeeper=found, namenodes={ONE: active})
@@ -143,18 +143,20 @@ def test_acls_are_judged_where_there_is_a_login() -> None:
         (line,) = reported(acls(of_proxy(flags, zookeeper=published(**found))))
         return line
 
-    closed = (AclEntry("sasl", "us", ALL), AclEntry("sasl", "joe", Right.READ))
-    shown = (*closed, AclEntry("world", "anyone", Right.READ))
-    addressed = (*closed, AclEntry("ip", "10.0.0.0/8", Right.CREATE))
+    closed = (ZnodeAclEntry("sasl", "us", ALL), ZnodeAclEntry("sasl", "joe", ZnodePerms.READ))
+    shown = (*closed, ZnodeAclEntry("world", "anyone", ZnodePerms.READ))
+    addressed = (*closed, ZnodeAclEntry("ip", "10.0.0.0/8", ZnodePerms.CREATE))
     assert reported(acls(of_proxy()))[0].startswith("skipped: because nothing goes through ZooKeeper")
-    assert judged(ON_ZOOKEEPER, acls={"/a": OPEN}).startswith("skipped: because no login at ZooKeeper is set")
+    assert judged(ON_ZOOKEEPER, acls={"/a": OPEN_ACL}).startswith(
+        "skipped: because no login at ZooKeeper is set"
+    )
     assert judged(logged_in).startswith("skipped: because no ACL could be read")
     assert judged(logged_in, acls={"/a": closed}).startswith(
         "ok: clients that have not logged in can neither"
     )
     line = judged(logged_in, acls={"/a": closed, "/b": shown})
     assert line.startswith("warning: clients that have not logged in can read /b | see that zookeeper_acl")
-    for acl in (OPEN, addressed):
+    for acl in (OPEN_ACL, addressed):
         line = judged(logged_in, acls={f"/{number}": acl for number in range(7)})
         assert line.startswith(
             "failed: clients that have not logged in can change /0, /1, /2, /3, /4 and 2 more: they"

@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.checks.facts import HostFound
-from nncache.checks.finding import Finding, Verdict, failed, ok, skipped, warning
+from nncache.checks.finding import CheckVerdict, Finding, failed, ok, skipped, warning
 from nncache.checks.table import CHECKS, CheckResult, exit_code, judged
 from tests.checks.samples import of_proxy, of_publisher
 
@@ -16,14 +16,16 @@ def test_each_check_says_something_whatever_is_found() -> None:
         for result in results:
             assert result.findings, result.check
             for finding in result.findings:
-                needs_remedy = finding.verdict in {Verdict.FAILED, Verdict.WARNING}
+                needs_remedy = finding.verdict in {CheckVerdict.FAILED, CheckVerdict.WARNING}
                 assert bool(finding.remedy) is needs_remedy, finding
 
 
 def test_without_a_login_one_check_says_why() -> None:
     """The checks that need a login are skipped because of it."""
     results = judged(of_proxy(host=HostFound(login="no ticket")))
-    failing = [each.check for each in results for found in each.findings if found.verdict is Verdict.FAILED]
+    failing = [
+        each.check for each in results for found in each.findings if found.verdict is CheckVerdict.FAILED
+    ]
     because = [each.check for each in results if each.findings == (skipped("of identity"),)]
     assert failing == ["identity"]
     assert because == [check.name for check in CHECKS if check.needs_login]

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from nncache.checks.facts import RegistryFound, Trouble, ZooKeeperFound
 from nncache.checks.registry_probe import look_at_registry
 from nncache.checks.zookeeper_probe import read_tree
-from nncache.coordination.acl import OPEN, AclEntry, Right
-from nncache.coordination.zookeeper import Create, SetData
+from nncache.coordination.acl import OPEN_ACL, ZnodeAclEntry, ZnodePerms
+from nncache.coordination.zookeeper import CreateOp, SetDataOp
 from nncache.invalidation.channel.published_filters import PublishedFilter, encode_published_filter
 from nncache.invalidation.publisher.identity import PublisherIdentity, encode_identity
 from nncache.registry.daemon_record import PLACE, PROXY, RegisteredDaemon
@@ -52,12 +52,12 @@ async def publish(writer: FakeSession) -> None:
     await writer.ensure(ROOT)
     await writer.commit(
         [
-            Create(f"{ROOT}/ns1", b"BP-1"),
-            Create(f"{ROOT}/ns1/.publisher", encode_identity(PUBLISHER), ephemeral=True),
-            Create(f"{ROOT}/ns1/.filters", b"1"),
-            Create(f"{ROOT}/ns1/.filters/a", encode_published_filter(FILTER)),
-            Create(f"{ROOT}/ns1/.filters/b", b"odd"),
-            Create(f"{ROOT}/ns1/.cache", b"9"),
+            CreateOp(f"{ROOT}/ns1", b"BP-1"),
+            CreateOp(f"{ROOT}/ns1/.publisher", encode_identity(PUBLISHER), ephemeral=True),
+            CreateOp(f"{ROOT}/ns1/.filters", b"1"),
+            CreateOp(f"{ROOT}/ns1/.filters/a", encode_published_filter(FILTER)),
+            CreateOp(f"{ROOT}/ns1/.filters/b", b"odd"),
+            CreateOp(f"{ROOT}/ns1/.cache", b"9"),
         ]
     )
 
@@ -73,7 +73,7 @@ def test_other_roots_are_named_where_this_one_has_nothing() -> None:
     async def elsewhere(writer: FakeSession) -> None:
         for path in ("/hbase", "/hbase/rs", "/other", "/other/ns7"):
             await writer.ensure(path)
-        await writer.commit([Create("/other/ns7/.cache", b"9")])
+        await writer.commit([CreateOp("/other/ns7/.cache", b"9")])
 
     assert read(elsewhere) == ZooKeeperFound(elsewhere=("/other/ns7",))
 
@@ -100,7 +100,7 @@ def test_a_persistent_znode_is_no_publisher() -> None:
 
     async def plant(writer: FakeSession) -> None:
         await writer.ensure(f"{ROOT}/ns1/.filters")
-        await writer.commit([Create(f"{ROOT}/ns1/.publisher", encode_identity(PUBLISHER))])
+        await writer.commit([CreateOp(f"{ROOT}/ns1/.publisher", encode_identity(PUBLISHER))])
 
     found = read(plant)
     assert (found.publisher, found.has_publisher) == (None, False)
@@ -137,7 +137,7 @@ def test_a_cache_that_is_written_moves() -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(look())
             await asyncio.sleep(1.0)
-            await writer.commit([SetData(f"{ROOT}/ns1/.cache", b"12")])
+            await writer.commit([SetDataOp(f"{ROOT}/ns1/.cache", b"12")])
         assert (seen[0].has_moved, seen[0].txid) == (True, 12)
 
     virtual_time.run(story())
@@ -167,13 +167,13 @@ async def test_the_entry_of_a_daemon_with_the_acls_above_it() -> None:
     registry = await filled()
     seen = await look_at_registry(registry, BEFORE, "hdfs")
     assert [*seen.acls] == ["/", "/services", "/services/nncache", PLACE]
-    assert set(seen.acls.values()) == {OPEN}
+    assert set(seen.acls.values()) == {OPEN_ACL}
     assert (seen.record, seen.fault, seen.silence) == (None, "", "")
     await registry.bind(OURS.path, OURS.record)
     seen = await look_at_registry(registry, BEFORE, "hdfs")
     assert [*seen.acls][-1] == OURS.path
     assert seen.record == OURS.record
-    await registry.zookeeper.commit([SetData(registry.znode(OURS.path), b'{"JSONServiceRecord')])
+    await registry.zookeeper.commit([SetDataOp(registry.znode(OURS.path), b'{"JSONServiceRecord')])
     seen = await look_at_registry(registry, BEFORE, "hdfs")
     assert seen.record is None
     assert seen.fault
@@ -189,7 +189,7 @@ async def test_other_daemons_are_looked_for() -> None:
     )
     await registry.bind(other.path, other.record)
     odd = ServiceRecord(internal=(uri_endpoint("io.nncache.admin", "x", "http://[/"),))
-    await registry.zookeeper.commit([Create(registry.znode(f"{PLACE}/odd"), encode_record(odd))])
+    await registry.zookeeper.commit([CreateOp(registry.znode(f"{PLACE}/odd"), encode_record(odd))])
     await registry.bind(f"{PLACE}/empty", ServiceRecord())
     seen = await look_at_registry(registry, BEFORE, "hdfs")
     assert [*seen.others] == [other.path]
@@ -199,8 +199,8 @@ async def test_other_daemons_are_looked_for() -> None:
 async def test_what_may_not_be_read() -> None:
     """The fault is reported together with the readable parts."""
     registry = await filled()
-    hidden = (AclEntry("world", "anyone", Right.DELETE),)
-    await registry.zookeeper.commit([Create(registry.znode(OURS.path), b"", acl=hidden)])
+    hidden = (ZnodeAclEntry("world", "anyone", ZnodePerms.DELETE),)
+    await registry.zookeeper.commit([CreateOp(registry.znode(OURS.path), b"", acl=hidden)])
     seen = await look_at_registry(registry, BEFORE, "hdfs")
     assert seen.acls[OURS.path] == ()
     assert seen.fault

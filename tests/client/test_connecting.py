@@ -11,7 +11,7 @@ import pytest
 import nncache
 from nncache.client import connecting
 from nncache.client.registering import BlockingRegistry
-from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, Right
+from nncache.coordination.acl import ALL, OPEN_ACL, Acl, ZnodeAclEntry, ZnodePerms
 from nncache.coordination.errors import ConnectionLostError, CoordinationError, NotAllowedError
 from nncache.coordination.watches import Watcher
 from nncache.coordination.zookeeper import Znode
@@ -84,10 +84,10 @@ def test_a_place_that_may_not_be_read_is_an_error(place: dict[str, str], registr
         async with connected(place["zookeeper"]) as session:
             await session.set_acl(place["registry_root"] + PLACE, acl, version)
 
-    asyncio.run(set_acl((AclEntry("world", "anyone", ALL & ~Right.READ),), 0))
+    asyncio.run(set_acl((ZnodeAclEntry("world", "anyone", ALL & ~ZnodePerms.READ),), 0))
     with pytest.raises(RegistryIOError, match="cannot be followed"), nncache.connect(**place):
         pass
-    asyncio.run(set_acl(OPEN, 1))
+    asyncio.run(set_acl(OPEN_ACL, 1))
 
 
 def record_of(path: str) -> bytes:

@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from nncache.client.portal import Entered, Portal
+from nncache.client.portal import BlockingPortal, Entered
 from nncache.clock import boottime
 
 
 def test_results_and_errors_come_back() -> None:
     """The loop runs in a thread with the portal's name, which ends with the portal."""
-    portal = Portal("a-portal")
+    portal = BlockingPortal("a-portal")
 
     async def name() -> str:
         return threading.current_thread().name
@@ -32,7 +32,7 @@ def test_results_and_errors_come_back() -> None:
 
 def test_what_interrupts_the_caller_cancels_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C is an example."""
-    portal, cancelled = Portal("a-portal"), threading.Event()
+    portal, cancelled = BlockingPortal("a-portal"), threading.Event()
 
     async def hang() -> None:
         try:
@@ -53,7 +53,7 @@ def test_what_interrupts_the_caller_cancels_the_work(monkeypatch: pytest.MonkeyP
 
 def test_its_end_leaves_nothing_under_way() -> None:
     """Pending tasks and unfinished generators are closed, and release their resources."""
-    portal, released = Portal("a-portal"), list[str]()
+    portal, released = BlockingPortal("a-portal"), list[str]()
 
     async def hang() -> None:
         try:

@@ -17,7 +17,7 @@ import pytest
 
 from nncache.bench.servers.running import server
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.docs.pages import DOCS, blocks
 from tests.patience import HANG_S, until
 from tests.real.stand import SPARING, proxied
@@ -89,7 +89,7 @@ class Way:
     """
 
     name: str
-    proxy: Proxy
+    proxy: ProxyDaemon
     address: str
     logs: Path
 
@@ -121,7 +121,7 @@ def ways_to(cluster: Cluster, *globs: str, logs: Path, calls: int) -> Iterator[W
     with ExitStack() as running:
 
         @cache
-        def proxy_that_reads(header: str) -> Proxy:
+        def proxy_that_reads(header: str) -> ProxyDaemon:
             place = logs / header
             place.mkdir()
             simulation = proxied(
@@ -153,7 +153,7 @@ def ways_to(cluster: Cluster, *globs: str, logs: Path, calls: int) -> Iterator[W
         yield way
 
 
-def _use_up_calls(proxy: Proxy, header: str) -> None:
+def _use_up_calls(proxy: ProxyDaemon, header: str) -> None:
     def ask(_: int) -> int:
         with connected(proxy.address, BALANCER) as balancer:
             if header == "proxy_protocol":
@@ -167,7 +167,7 @@ def _use_up_calls(proxy: Proxy, header: str) -> None:
         assert set(threads.map(ask, range(AT_ONCE))) == {http.client.TOO_MANY_REQUESTS}
 
 
-def _command(program: str, name: str, proxy: Proxy, place: Path, address: str) -> tuple[str, ...]:
+def _command(program: str, name: str, proxy: ProxyDaemon, place: Path, address: str) -> tuple[str, ...]:
     """Return the command of a balancer with only this proxy as backend, configured by the example of the page."""
     lines = [line for line in _EXAMPLES[name].splitlines(keepends=True) if "proxy2" not in line]
     text = "".join(lines).replace("proxy1.example.com:9871", proxy.address)
@@ -213,6 +213,6 @@ def asked(
     return reply.status, reply.getheader("Cache-Status", "")
 
 
-def hits(proxy: Proxy) -> float:
+def hits(proxy: ProxyDaemon) -> float:
     """Return the number of hits since start."""
     return proxy.metrics()['nncache_requests_total{result="hit"}']

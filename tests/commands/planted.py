@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import nncache
 from nncache.commands.group import nncache as command
-from nncache.coordination.zookeeper import SetData
+from nncache.coordination.zookeeper import SetDataOp
 from nncache.registry.access import READABLE
 from nncache.registry.daemon_record import PLACE, PROXY, RegisteredDaemon
 from nncache.registry.record import ServiceRecord
@@ -22,7 +22,7 @@ from nncache.testbed import Cluster
 from tests.coordination.simulations import connected
 from tests.processes import free_address
 from tests.registry.samples import place_of_its_own
-from tests.service import Service
+from tests.service import InotifyService
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def planted_registry(cluster: Cluster, stranger: str) -> Iterator[dict[str, str]
         async def meddle() -> None:
             async with connected(place["zookeeper"]) as session:
                 await session.commit(
-                    [SetData(place["registry_root"] + _daemon_at(broken).path, b'{"JSONServiceRecord')]
+                    [SetDataOp(place["registry_root"] + _daemon_at(broken).path, b'{"JSONServiceRecord')]
                 )
                 await session.ensure(closed["registry_root"], (READABLE,))
 
@@ -150,7 +150,7 @@ class Simulation:
 
     cluster: Cluster
     pair: Cluster
-    service: Service
+    service: InotifyService
     addresses: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> str:

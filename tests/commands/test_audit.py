@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from nncache.auditing.audit_judge import AuditOutcome
 from nncache.commands.admin_client import AdminPort
 from nncache.commands.audit import HttpSides, audit, is_hit, lines, proxy_of, report_as_json
-from nncache.commands.audit_questions import AuditReport, Questions, StatusReply
+from nncache.commands.audit_questions import AuditQuestions, AuditReport, StatusReply
 from nncache.commands.group import nncache
 from nncache.errors import NotAuditedError
 from nncache.net.endpoint import ListenAddress, parse_endpoint
@@ -112,13 +112,13 @@ def test_a_proxy_that_goes_away_leaves_a_report(
     simulation: Simulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C ends the audit with a report, too."""
-    asked = Questions.ask
+    asked = AuditQuestions.ask
 
-    def ask(self: Questions, path: str) -> None:
+    def ask(self: AuditQuestions, path: str) -> None:
         asked(self, path)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Questions, "ask", ask)
+    monkeypatch.setattr(AuditQuestions, "ask", ask)
     result = run(simulation)
     assert result.exit_code == 0
     assert "right: 1 answers" in result.output

@@ -10,8 +10,8 @@ from nncache.auditing.audit_judge import COVERED_WITHIN_S, AuditOutcome
 from nncache.commands.audit_questions import (
     IDLE_S,
     WRONG_SHOWN,
+    AuditQuestions,
     AuditReport,
-    Questions,
     StatusReply,
     paced,
 )
@@ -69,7 +69,7 @@ class FakeSides:
 
 def asked(sides: FakeSides) -> AuditReport:
     """Ask about one path once; return the report."""
-    questions = Questions(sides, max_staleness_s=BOUND_S, pause=sides.pause)
+    questions = AuditQuestions(sides, max_staleness_s=BOUND_S, pause=sides.pause)
     questions.ask("/w/f")
     return questions.report
 
@@ -172,7 +172,7 @@ def test_what_exit_codes_mean() -> None:
 def test_few_wrong_paths_are_named() -> None:
     """The list is limited; the count is not."""
     sides = FakeSides()
-    questions = Questions(sides, max_staleness_s=BOUND_S, pause=sides.pause)
+    questions = AuditQuestions(sides, max_staleness_s=BOUND_S, pause=sides.pause)
     for number in range(WRONG_SHOWN + 5):
         sides.steps = [{"seen_as_of": sides.now + 1}]
         questions.ask(f"/w/{number}")

@@ -26,7 +26,7 @@ from nncache.registry.tree_watch import Present
 from nncache.settings.commands import PROXY, PUBLISHER
 from nncache.settings.forms import Form
 from nncache.testbed import Cluster, ClusterSpec
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import HADOOP, webhdfs
 from tests.commands.planted import Simulation, checked, greeting, planted_registry, silent, socket_server, tls
 from tests.commands.plants import (
@@ -43,7 +43,7 @@ from tests.http_server import http_server
 from tests.patience import SLACK_S
 from tests.processes import free_address
 from tests.registry.samples import place_of_its_own
-from tests.service import Service
+from tests.service import InotifyService
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -62,7 +62,7 @@ def simulation(cluster: Cluster) -> Iterator[Simulation]:
     )
     assert cluster.datanode is not None
     # The message names only the first few other roots, and other tests publish in the same ZooKeeper.
-    service = replace(Service.of(cluster), root=f"/a-{uuid.uuid4().hex[:12]}")
+    service = replace(InotifyService.of(cluster), root=f"/a-{uuid.uuid4().hex[:12]}")
     service.add("jobs", "/user/*/_SUCCESS")
     odd = replace(service, root=f"/odd-{uuid.uuid4().hex[:8]}", filters_path=f"{service.filters_path}-odd")
     odd.add("deep", "/user/**/_SUCCESS")
@@ -216,7 +216,7 @@ def test_a_daemon_that_may_register(simulation: Simulation) -> None:
     words = simulation.filled(REGISTERS)
     with place_of_its_own(simulation.cluster) as place:
         where = ("--registry-root", place["registry_root"])
-        proxying = Proxy(
+        proxying = ProxyDaemon(
             *(
                 "--namenode-http",
                 simulation["http"],

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nncache.commands.event_lines import Away, Happened, Missing, WatchItem, json_line, text_line
+from nncache.commands.event_lines import EventItem, GapItem, OutageItem, WatchItem, json_line, text_line
 from nncache.hadoop.event_json import decode_event
 from nncache.hadoop.events import (
     AclKind,
@@ -20,7 +20,7 @@ from nncache.hadoop.events import (
     Unlink,
 )
 from nncache.hadoop.filestatus import FileType
-from nncache.invalidation.subscriber.events import Position
+from nncache.invalidation.subscriber.events import SubscriptionStart
 
 NOW = datetime(2026, 11, 21, 9, 8, 7, 6_999, tzinfo=UTC)
 TIME = "2026-11-21T09:08:07.006Z "
@@ -30,18 +30,18 @@ ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]
 @pytest.mark.parametrize(
     ("reported", "line"),
     [
-        (Position(41), "-- following joe after transaction 41"),
-        (Missing("transactions 1 to 2 are missing", 1, 2), "-- gap: transactions 1 to 2 are missing"),
-        (Away("no publisher"), "-- outage: no publisher"),
+        (SubscriptionStart(41), "-- following joe after transaction 41"),
+        (GapItem("transactions 1 to 2 are missing", 1, 2), "-- gap: transactions 1 to 2 are missing"),
+        (OutageItem("no publisher"), "-- outage: no publisher"),
         (
-            Happened(42, Create(kind=FileType.FILE, path="/joe/a", owner="joe", permission="644")),
+            EventItem(42, Create(kind=FileType.FILE, path="/joe/a", owner="joe", permission="644")),
             "        42 CREATE   /joe/a  iNodeType=FILE  ownerName=joe  perms=644",
         ),
-        (Happened(43, Close("/joe/a", 7)), "        43 CLOSE    /joe/a  fileSize=7"),
-        (Happened(44, Append("/joe/a", new_block=True)), "        44 APPEND   /joe/a  newBlock=true"),
-        (Happened(45, Rename("/joe/a", "/joe/b")), "        45 RENAME   /joe/a -> /joe/b"),
+        (EventItem(43, Close("/joe/a", 7)), "        43 CLOSE    /joe/a  fileSize=7"),
+        (EventItem(44, Append("/joe/a", new_block=True)), "        44 APPEND   /joe/a  newBlock=true"),
+        (EventItem(45, Rename("/joe/a", "/joe/b")), "        45 RENAME   /joe/a -> /joe/b"),
         (
-            Happened(
+            EventItem(
                 12345678901,
                 MetadataUpdate(
                     path="/joe/b",
@@ -53,7 +53,7 @@ ACL = '[{"scope": "ACCESS", "type": "USER", "name": "ann", "permission": "r--"}]
             ),
             "12345678901 METADATA /joe/b  metadataType=ACLS  acls=" + ACL,
         ),
-        (Happened(46, Unlink("/joe/\n\x1b[2Jb")), "        46 UNLINK   /joe/\\n\\x1b[2Jb"),
+        (EventItem(46, Unlink("/joe/\n\x1b[2Jb")), "        46 UNLINK   /joe/\\n\\x1b[2Jb"),
     ],
 )
 def test_people_get_aligned_lines(reported: WatchItem, line: str) -> None:
@@ -64,11 +64,11 @@ def test_people_get_aligned_lines(reported: WatchItem, line: str) -> None:
 @pytest.mark.parametrize(
     ("reported", "fields"),
     [
-        (Position(41), {"after": 41}),
-        (Missing("gone"), {"gap": "gone"}),
-        (Missing("gone", 1, 2), {"gap": "gone", "firstTxid": 1, "lastTxid": 2}),
-        (Away("no publisher"), {"outage": "no publisher"}),
-        (Happened(46, Unlink("/joe/\nb")), {"txid": 46, "type": "UNLINK", "path": "/joe/\nb"}),
+        (SubscriptionStart(41), {"after": 41}),
+        (GapItem("gone"), {"gap": "gone"}),
+        (GapItem("gone", 1, 2), {"gap": "gone", "firstTxid": 1, "lastTxid": 2}),
+        (OutageItem("no publisher"), {"outage": "no publisher"}),
+        (EventItem(46, Unlink("/joe/\nb")), {"txid": 46, "type": "UNLINK", "path": "/joe/\nb"}),
     ],
 )
 def test_programs_get_an_object_a_line(reported: WatchItem, fields: dict[str, object]) -> None:
@@ -76,5 +76,5 @@ def test_programs_get_an_object_a_line(reported: WatchItem, fields: dict[str, ob
     line = json_line("joe", reported)
     assert "\n" not in line
     assert json.loads(line) == {"filter": "joe", **fields}
-    if isinstance(reported, Happened):
+    if isinstance(reported, EventItem):
         assert decode_event(json.loads(line)) == reported.event

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from nncache.cache.decisions import Reason
+from nncache.cache.decisions import MissReason
 from nncache.cache.explanation import EntryView, Explanation, LastForgotten
 from nncache.commands.explain import explain, readable
 from nncache.errors import ConfigurationError
@@ -132,8 +132,8 @@ def test_both_namespaces_are_named_where_they_differ(
     )
 
 
-@pytest.mark.parametrize("reason", [reason for reason in Reason if reason is not Reason.REQUEST])
-def test_each_reason_of_the_cache_has_words(reason: Reason) -> None:
+@pytest.mark.parametrize("reason", [reason for reason in MissReason if reason is not MissReason.REQUEST])
+def test_each_reason_of_the_cache_has_words(reason: MissReason) -> None:
     """Only `request` needs no words: the request itself is the reason."""
     assert reason.value in MEANINGS
 

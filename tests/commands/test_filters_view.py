@@ -28,8 +28,8 @@ from nncache.errors import ConfigurationError, FiltersError
 from nncache.hadoop.namenode_settings import WebHdfsSettings
 from nncache.invalidation.errors import FilterError, FilterExistsError
 from nncache.invalidation.filters.definition import Filter
-from nncache.invalidation.filters.file_plan import Change, FilePlan
-from nncache.invalidation.filters.filter_file import BadFilterFileError, Fault
+from nncache.invalidation.filters.file_plan import FilePlan, FilterUpdate
+from nncache.invalidation.filters.filter_file import BadFilterFileError, FilterFileFault
 from nncache.invalidation.filters.hdfs_bulk import Done
 from nncache.invalidation.filters.hdfs_reader import StoredFilter
 from nncache.invalidation.filters.stored_filters import StoredFilters
@@ -127,7 +127,7 @@ def test_each_filter_has_a_line_that_steers_no_terminal() -> None:
     """As in diff(1): added, changed, removed."""
     plan = FilePlan(
         added=(PLANNED, Filter("n", "/n", "joe")),
-        changed=(Change(PLANNED, OTHER),),
+        changed=(FilterUpdate(PLANNED, OTHER),),
         removed=("old",),
         broken={},
     )
@@ -142,7 +142,7 @@ def test_each_filter_has_a_line_that_steers_no_terminal() -> None:
 
 def test_only_what_differs_is_printed() -> None:
     """The unchanged fields of a changed filter are omitted."""
-    change = Change(OTHER, Filter("joe", "/x", "joe", OTHER.allowed_subscribers))
+    change = FilterUpdate(OTHER, Filter("joe", "/x", "joe", OTHER.allowed_subscribers))
     assert list(plan_lines(FilePlan(changed=(change,), broken={}))) == ["~ joe  owner ann -> joe"]
 
 
@@ -167,7 +167,7 @@ def test_json_says_what_was_done_only_where_something_was() -> None:
 
 def test_errors_of_a_file_look_as_a_compiler_s() -> None:
     """The line is "file:line: reason"."""
-    error = BadFilterFileError([Fault(None, "is not TOML"), Fault(3, "filter 'a': x\ny")])
+    error = BadFilterFileError([FilterFileFault(None, "is not TOML"), FilterFileFault(3, "filter 'a': x\ny")])
     assert list(fault_lines("f.toml", error)) == ["f.toml: is not TOML", "f.toml:3: filter 'a': x\\ny"]
 
 

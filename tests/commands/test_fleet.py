@@ -17,16 +17,16 @@ from rich.console import Console
 from nncache.commands.fleet import follow
 from nncache.commands.fleet_client import (
     MAX_ANSWER_BYTES,
-    Answer,
     Fleet,
-    Member,
+    FleetMember,
+    MemberAnswer,
     read_members,
     require_all,
     shown,
 )
 from nncache.commands.fleet_view import answers_as_json, screen, seen, status_row
 from nncache.commands.group import nncache
-from nncache.coordination.zookeeper import SetData
+from nncache.coordination.zookeeper import SetDataOp
 from nncache.daemons.proxy_status import status_of
 from nncache.errors import ConfigurationError, FleetError
 from nncache.registry.daemon_record import ADMIN_API, KIND, PLACE, PROXY, PUBLISHER, RegisteredDaemon
@@ -58,10 +58,12 @@ def token_file(directory: Path) -> str:
     return str(file)
 
 
-def asked(of: SettingsOfFleet, members: Iterable[Member], within_s: float = HANG_S) -> list[Answer]:
+def asked(
+    of: SettingsOfFleet, members: Iterable[FleetMember], within_s: float = HANG_S
+) -> list[MemberAnswer]:
     """Return each member's answer for /status."""
 
-    async def ask() -> list[Answer]:
+    async def ask() -> list[MemberAnswer]:
         async with Fleet(of, within_s) as fleet:
             return await fleet.ask_all([*members], "/status")
 
@@ -81,9 +83,12 @@ def test_one_that_hangs_delays_no_other() -> None:
         return 200, {}, b'{"a": 1}'
 
     with serving(hangs) as hanging, serving(answers) as good:
-        members = [*(Member(f"h{n}", f"http://{hanging}") for n in range(8)), Member("z", f"http://{good}")]
+        members = [
+            *(FleetMember(f"h{n}", f"http://{hanging}") for n in range(8)),
+            FleetMember("z", f"http://{good}"),
+        ]
         found = asked(settings(), members)
-    assert found[-1] == Answer("z", {"a": 1})
+    assert found[-1] == MemberAnswer("z", {"a": 1})
     assert {each.why for each in found} == {""}
 
 
@@ -109,10 +114,10 @@ def test_what_is_silent_gone_or_no_proxy_costs_only_itself() -> None:
 
     names = ("deep", "good", "large", "moved", "refused")
     with serving(answer) as address:
-        members = [Member(name, f"http://{address}/{name}") for name in names]
-        members += [Member("unread", "", "no URL"), Member("void", f"http://{free_address()}")]
+        members = [FleetMember(name, f"http://{address}/{name}") for name in names]
+        members += [FleetMember("unread", "", "no URL"), FleetMember("void", f"http://{free_address()}")]
         answers = asked(settings(), members)
-        answers += asked(settings(), [Member("silent", f"http://{address}/silent")], within_s=0.2)
+        answers += asked(settings(), [FleetMember("silent", f"http://{address}/silent")], within_s=0.2)
         silent.set()
     found = {each.name: each for each in answers}
     assert found["good"].document == STATUS
@@ -146,13 +151,13 @@ def test_the_token_goes_to_certificates_of_the_authority_alone(tmp_path: Path) -
         answering(200, b"{}", tokens) as (plain, _),
     ):
         members = [
-            Member("good", f"https://{good.replace('127.0.0.1', 'localhost')}"),
-            Member("foreign", f"https://{foreign.replace('127.0.0.1', 'localhost')}"),
-            Member("plain", f"http://{plain}"),
+            FleetMember("good", f"https://{good.replace('127.0.0.1', 'localhost')}"),
+            FleetMember("foreign", f"https://{foreign.replace('127.0.0.1', 'localhost')}"),
+            FleetMember("plain", f"http://{plain}"),
         ]
         found = asked(settings(admin_token_file=file, admin_ca=str(ours.ca)), members)
     assert tokens == [f"Bearer {TOKEN}"]
-    assert found[0] == Answer("good", {})
+    assert found[0] == MemberAnswer("good", {})
     assert "certificate is not trusted" in found[1].why
     assert "is plain HTTP, over which no token is sent" in found[2].why
 
@@ -176,7 +181,7 @@ async def test_entries_that_name_no_admin_port_are_members_that_failed() -> None
     await registry.bind(f"{PLACE}/other", ServiceRecord())
     for name in ("d", "publisher-q-1"):
         await registry.mknode(f"{PLACE}/{name}")
-        await session.commit([SetData(registry.znode(f"{PLACE}/{name}"), b'{"type": "JSONServiceRecord"')])
+        await session.commit([SetDataOp(registry.znode(f"{PLACE}/{name}"), b'{"type": "JSONServiceRecord"')])
     found = await read_members(registry)
     assert [(each.name, each.admin) for each in found] == [
         ("a", ""),
@@ -188,18 +193,18 @@ async def test_entries_that_name_no_admin_port_are_members_that_failed() -> None
     assert found[2].fault.startswith("its entry in the registry cannot be read: ")
 
 
-def some_answers() -> list[Answer]:
+def some_answers() -> list[MemberAnswer]:
     """Return the answers of two serving proxies, a hanging one, another daemon and an incomplete one."""
     return [
-        Answer("a", STATUS),
-        Answer("b", STATUS | {"is_ready": False, "reason": "stopping"}),
-        Answer("c", None, "no answer within 5 s"),
-        Answer("d", STATUS | {"daemon": "publisher"}),
-        Answer("e", {"daemon": "proxy"}),
+        MemberAnswer("a", STATUS),
+        MemberAnswer("b", STATUS | {"is_ready": False, "reason": "stopping"}),
+        MemberAnswer("c", None, "no answer within 5 s"),
+        MemberAnswer("d", STATUS | {"daemon": "publisher"}),
+        MemberAnswer("e", {"daemon": "proxy"}),
     ]
 
 
-def printed(found: list[Answer]) -> str:
+def printed(found: list[MemberAnswer]) -> str:
     """Return the screen of `nncache fleet top` as text."""
     console = Console(file=io.StringIO(), width=120, force_terminal=False)
     console.print(screen(shown(found, seen), 10))
@@ -242,10 +247,10 @@ def test_a_figure_beyond_all_numbers_costs_only_itself() -> None:
     """JSON allows 1e999, which Python reads as infinity."""
     since_start = STATUS["saved"]["since_start"] | {"failed": json.loads("1e999")}
     infinite = STATUS | {"saved": STATUS["saved"] | {"since_start": since_start}}
-    (_, none), (_, row) = shown([Answer("a", infinite), Answer("b", STATUS)], seen)
+    (_, none), (_, row) = shown([MemberAnswer("a", infinite), MemberAnswer("b", STATUS)], seen)
     assert none is None
     assert row is not None
-    assert "a: its answer is not a proxy's: OverflowError" in printed([Answer("a", infinite)])
+    assert "a: its answer is not a proxy's: OverflowError" in printed([MemberAnswer("a", infinite)])
 
 
 @pytest.mark.parametrize(
@@ -261,7 +266,7 @@ def test_bytes_that_are_no_utf_8_reach_each_proxy(
     """The bytes are sent as the shell passed them."""
     targets: list[str] = []
 
-    def ask(_settings: object, _within_s: float, target: str, _method: str = "GET") -> list[Answer]:
+    def ask(_settings: object, _within_s: float, target: str, _method: str = "GET") -> list[MemberAnswer]:
         targets.append(target)
         return []
 
@@ -281,7 +286,7 @@ async def test_live_each_is_asked_apart() -> None:
 
     console = Console(file=io.StringIO(), width=120, force_terminal=True)
     with serving(hangs) as hanging, answering(200, json.dumps(STATUS).encode()) as (good, asks):
-        members = [Member("a", f"http://{good}"), Member("b", f"http://{hanging}")]
+        members = [FleetMember("a", f"http://{good}"), FleetMember("b", f"http://{hanging}")]
         async with asyncio.TaskGroup() as tasks:
             following = tasks.create_task(follow(Fleet(settings(), HANG_S), members, 3, console))
             assert isinstance(console.file, io.StringIO)

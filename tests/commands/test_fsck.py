@@ -7,12 +7,12 @@ from nncache.commands import namenode
 from nncache.commands.group import nncache
 from nncache.coordination.errors import ConnectionLostError
 from nncache.errors import StartError
-from nncache.namenode.namespace.audit import Finding, Kind
+from nncache.namenode.namespace.audit import Inconsistency, Kind
 from nncache.namenode.node.fsck import Audited
 from nncache.namenode.on_zookeeper import Place
 
-LOST = Finding(Kind.MISSING, "blk_1 of /i/5 (a\x1b[2J\n3 inodes, 1 blocks: 0 findings, 0 left)")
-STRAY = Finding(Kind.LOST, "/i/7")
+LOST = Inconsistency(Kind.MISSING, "blk_1 of /i/5 (a\x1b[2J\n3 inodes, 1 blocks: 0 findings, 0 left)")
+STRAY = Inconsistency(Kind.LOST, "/i/7")
 
 
 def run(monkeypatch: pytest.MonkeyPatch, found: Audited | Exception) -> Result:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import nncache
 from nncache.commands.group import nncache as command
 from nncache.commands.proxies import MAX_ANSWER_BYTES
-from nncache.coordination.zookeeper import Create
+from nncache.coordination.zookeeper import CreateOp
 from nncache.errors import RegistryCommandError
 from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, RegisteredDaemon
 from nncache.testbed import Cluster
@@ -146,7 +146,7 @@ def test_what_cannot_be_read_is_named(place: dict[str, str], pages: str) -> None
 
     async def write() -> None:
         async with connected(place["zookeeper"]) as session:
-            await session.commit([Create(path, b'{"type":"JSONServiceRecord"')])
+            await session.commit([CreateOp(path, b'{"type":"JSONServiceRecord"')])
 
     asyncio.run(write())
     own = ("--zookeeper", place["zookeeper"], "--registry-root", place["registry_root"])

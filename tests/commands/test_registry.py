@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nncache.commands.group import nncache
-from nncache.coordination.zookeeper import Create
+from nncache.coordination.zookeeper import CreateOp
 from nncache.errors import ConfigurationError, RegistryCommandError, RegistryNotReadError
 from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
@@ -57,7 +57,9 @@ class Command:
 
         async def work() -> None:
             async with connected(self.zookeeper) as session:
-                await session.commit([Create(Registry(session, self.root, AccessPolicy()).znode(path), data)])
+                await session.commit(
+                    [CreateOp(Registry(session, self.root, AccessPolicy()).znode(path), data)]
+                )
 
         asyncio.run(work())
 

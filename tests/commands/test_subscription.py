@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from nncache.commands.event_lines import Away, Happened, Missing, WatchItem
+from nncache.commands.event_lines import EventItem, GapItem, OutageItem, WatchItem
 from nncache.commands.watch import Telling
-from nncache.coordination.zookeeper import Delete
+from nncache.coordination.zookeeper import DeleteOp
 from nncache.errors import WatchError
 from nncache.hadoop.events import Unlink
-from nncache.invalidation.subscriber.events import Position
+from nncache.invalidation.subscriber.events import SubscriptionStart
 from nncache.invalidation.subscriber.subscription import Subscription
 from tests.invalidation.channel.fake_cluster import FakeCluster, play
 from tests.invalidation.channel.press import ZNODES
@@ -47,9 +47,9 @@ def watching(
     return watched
 
 
-def unlinked(txid: int, path: str) -> Happened:
+def unlinked(txid: int, path: str) -> EventItem:
     """Return the report of a deleted path."""
-    return Happened(txid, Unlink(path))
+    return EventItem(txid, Unlink(path))
 
 
 def test_gaps_in_a_row_are_left_behind() -> None:
@@ -67,16 +67,16 @@ def test_gaps_in_a_row_are_left_behind() -> None:
         covered = [10]
         for reported in news:
             match reported:
-                case Missing(_, first, last) if first is not None and last is not None:
+                case GapItem(_, first, last) if first is not None and last is not None:
                     assert first == covered[-1] + 1
                     covered.append(last)
-                case Position(txid):
+                case SubscriptionStart(txid):
                     assert txid == covered[-1]
-                case Happened(txid):
+                case EventItem(txid):
                     assert txid == covered[-1] + 1
                     covered.append(txid)
         assert covered[-1] == 310
-        assert len([reported for reported in news if isinstance(reported, Missing)]) < 40
+        assert len([reported for reported in news if isinstance(reported, GapItem)]) < 40
         fake_cluster.unlink("/joe/b")
         await asyncio.sleep(0.1)
         assert watcher.news() == [unlinked(311, "/joe/b")]
@@ -97,10 +97,10 @@ def test_a_filter_made_anew_goes_on_behind_what_is_missing() -> None:
         fake_cluster.server.connect()
         await asyncio.sleep(3)
         reported = watcher.news()
-        assert [type(item) for item in reported] == [Missing, Missing, Position, Happened]
+        assert [type(item) for item in reported] == [GapItem, GapItem, SubscriptionStart, EventItem]
         assert reported[1:3] == [
-            Missing("filter joe is matched from transaction 12 on only", 11, 11),
-            Position(11),
+            GapItem("filter joe is matched from transaction 12 on only", 11, 11),
+            SubscriptionStart(11),
         ]
 
     play(watching(story))
@@ -117,8 +117,8 @@ def test_an_outage_is_reported_once_and_so_is_its_end() -> None:
         fake_cluster.server.connect()
         await asyncio.sleep(3)
         reported = watcher.news()
-        assert isinstance(reported[0], Away)
-        assert reported[1:] == [Position(10), unlinked(11, "/joe/a")]
+        assert isinstance(reported[0], OutageItem)
+        assert reported[1:] == [SubscriptionStart(10), unlinked(11, "/joe/a")]
 
     play(watching(story))
 
@@ -134,10 +134,10 @@ def test_a_publisher_away_is_reported_once_and_so_is_its_return() -> None:
         await asyncio.sleep(30)
         fake_cluster.server.connect()
         await asyncio.sleep(30)
-        assert watcher.news() == [Away("no publisher has been there for 10 s")]
+        assert watcher.news() == [OutageItem("no publisher has been there for 10 s")]
         fake_cluster.press.appear()
         await asyncio.sleep(0.1)
-        assert watcher.news() == [Position(10)]
+        assert watcher.news() == [SubscriptionStart(10)]
         fake_cluster.unlink("/joe/a")
         await asyncio.sleep(0.1)
         assert watcher.news() == [unlinked(11, "/joe/a")]
@@ -153,14 +153,14 @@ def test_a_wiped_zookeeper_is_waited_for() -> None:
         fake_cluster.server.wipe()
         await asyncio.sleep(30)
         gap, away = watcher.news()
-        assert isinstance(gap, Missing)
-        assert isinstance(away, Away)
+        assert isinstance(gap, GapItem)
+        assert isinstance(away, OutageItem)
         fake_cluster.namenode.unlink("/joe/lost")
         fake_cluster.press.begin()
         await asyncio.sleep(3)
         assert watcher.news() == [
-            Missing("filter joe is matched from transaction 12 on only", 11, 11),
-            Position(11),
+            GapItem("filter joe is matched from transaction 12 on only", 11, 11),
+            SubscriptionStart(11),
         ]
 
     play(watching(story))
@@ -185,7 +185,7 @@ def test_a_filter_that_is_removed_ends_it() -> None:
         asyncio.get_running_loop().call_later(1, fake_cluster.press.change_filters, {"ann": "/ann/*"})
         with pytest.raises(WatchError, match=r"there are: ann$"):
             await watcher.telling.run()
-        assert [type(reported) for reported in watcher.reported] == [Position, Missing]
+        assert [type(reported) for reported in watcher.reported] == [SubscriptionStart, GapItem]
 
     play(story)
 
@@ -197,7 +197,7 @@ def test_what_is_away_at_the_beginning_is_an_error() -> None:
         fake_cluster.server.tree.forbidden.add(ZNODES.definition("joe"))
         with pytest.raises(WatchError, match="ACL"):
             await Watcher(fake_cluster).telling.run()
-        fake_cluster.press.commit(Delete(ZNODES.stream("joe")))
+        fake_cluster.press.commit(DeleteOp(ZNODES.stream("joe")))
         fake_cluster.server.wipe()
         with pytest.raises(WatchError, match="is a publisher running"):
             await Watcher(fake_cluster).telling.run()

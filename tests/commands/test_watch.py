@@ -14,14 +14,14 @@ from click.testing import CliRunner
 
 from nncache.clock import boottime
 from nncache.commands.group import nncache
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.zookeeper import Create, SetData
+from nncache.coordination.zookeeper import CreateOp, SetDataOp
 from nncache.errors import ConfigurationError
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.invalidation.channel.published_filters import PublishedFilter, encode_published_filter
-from nncache.invalidation.channel.records import Events, FilterRecord, Link, encode_filter_record
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.records import FilterRecord, MatchedEvents, RecordLink, encode_filter_record
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.testbed import Cluster
 
 PROGRAM = Path(sys.executable).with_name("nncache")
@@ -31,9 +31,9 @@ ENDS_S = 15.0
 class Published:
     """A nameservice with one filter, joe, under a separate root."""
 
-    def __init__(self, session: Session, address: str) -> None:
+    def __init__(self, session: KazooSession, address: str) -> None:
         self.session = session
-        self.znodes = Znodes(f"/watch-{uuid.uuid4().hex[:12]}", "ns1")
+        self.znodes = ZnodePaths(f"/watch-{uuid.uuid4().hex[:12]}", "ns1")
         self.flags = ("--zookeeper", address, "--zookeeper-root", self.znodes.root, "--nameservice", "ns1")
         self.txid = 10
 
@@ -45,24 +45,24 @@ class Published:
         await self.session.wait_connected(10)
         await self.session.commit(
             [
-                Create(self.znodes.root, b""),
-                Create(self.znodes.namespace, b"BP-1"),
-                Create(self.znodes.publisher, b"{}", ephemeral=True),
-                Create(self.znodes.filters, b"1"),
-                Create(self.znodes.definition("joe"), encode_published_filter(joe)),
-                Create(self.znodes.cache, b"10"),
-                Create(self.znodes.stream("joe"), b"10"),
+                CreateOp(self.znodes.root, b""),
+                CreateOp(self.znodes.namespace, b"BP-1"),
+                CreateOp(self.znodes.publisher, b"{}", ephemeral=True),
+                CreateOp(self.znodes.filters, b"1"),
+                CreateOp(self.znodes.definition("joe"), encode_published_filter(joe)),
+                CreateOp(self.znodes.cache, b"10"),
+                CreateOp(self.znodes.stream("joe"), b"10"),
             ]
         )
 
     async def unlink(self, path: str) -> None:
         """Publish the deletion of a path."""
         before, self.txid = self.txid, self.txid + 1
-        events = Events((EventBatch(self.txid, (Unlink(path),)),))
+        events = MatchedEvents((EventBatch(self.txid, (Unlink(path),)),))
         stream = self.znodes.stream("joe")
-        record = encode_filter_record(FilterRecord(Link("a", before, self.txid), events))
+        record = encode_filter_record(FilterRecord(RecordLink("a", before, self.txid), events))
         await self.session.commit(
-            [Create(self.znodes.record(stream, self.txid), record), SetData(stream, b"%d" % self.txid)]
+            [CreateOp(self.znodes.record(stream, self.txid), record), SetDataOp(stream, b"%d" % self.txid)]
         )
 
 
@@ -70,7 +70,7 @@ class Published:
 async def published(cluster: Cluster) -> AsyncIterator[Published]:
     """Yield the nameservice."""
     address = cluster.zookeeper.address
-    async with Session(ZooKeeperSettings(zookeeper=(address,)), boottime) as session:
+    async with KazooSession(ZooKeeperSettings(zookeeper=(address,)), boottime) as session:
         published = Published(session, address)
         await published.begin()
         yield published

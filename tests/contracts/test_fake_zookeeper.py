@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from nncache.coordination.errors import BadVersionError, ConnectionLostError
-from nncache.coordination.zookeeper import Create, SetData
+from nncache.coordination.zookeeper import CreateOp, SetDataOp
 from tests.coordination.fake_zookeeper import SESSION_TIMEOUT_S, FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.virtual_time import clock
@@ -17,15 +17,15 @@ def test_a_lost_commit_is_carried_out_or_not() -> None:
     async def story() -> None:
         zookeeper = FakeZooKeeper(clock)
         async with zookeeper.session() as session:
-            await session.commit([Create("/a", b"0")])
+            await session.commit([CreateOp("/a", b"0")])
             for after, version in ((False, 0), (True, 1)):
                 before = session.session_id, session.connection_id
                 zookeeper.lose_next_commit(after=after)
                 with pytest.raises(ConnectionLostError):
-                    await session.commit([SetData("/a", b"1")])
+                    await session.commit([SetDataOp("/a", b"1")])
                 assert (session.session_id, session.connection_id) == (before[0], before[1] + 1)
                 assert (await session.get("/a")).version == version
-            await session.commit([SetData("/a", b"2", 1)])
+            await session.commit([SetDataOp("/a", b"2", 1)])
             assert zookeeper.writes == 3
 
     virtual_time.run(story())
@@ -37,7 +37,7 @@ def test_what_takes_long_takes_no_time() -> None:
     async def story() -> None:
         zookeeper = FakeZooKeeper(clock)
         async with zookeeper.session() as victim, zookeeper.session() as other:
-            await victim.commit([Create("/e", b"", ephemeral=True)])
+            await victim.commit([CreateOp("/e", b"", ephemeral=True)])
             look = other.watch("/e")
             await look.read()
             began = clock()
@@ -62,14 +62,14 @@ def test_calls_take_their_time_in_order() -> None:
     async def story() -> None:
         zookeeper = FakeZooKeeper(clock, latency_s=0.01)
         async with zookeeper.session() as session:
-            await session.commit([Create("/a", b"")])
+            await session.commit([CreateOp("/a", b"")])
             began = clock()
             async with asyncio.TaskGroup() as tasks:
                 for version in range(100):
-                    tasks.create_task(session.commit([SetData("/a", b"", version)]))
+                    tasks.create_task(session.commit([SetDataOp("/a", b"", version)]))
             assert clock() - began == pytest.approx(0.01, abs=0.001)
             with pytest.raises(BadVersionError):
-                await session.commit([SetData("/a", b"", 99)])
+                await session.commit([SetDataOp("/a", b"", 99)])
             assert zookeeper.writes == 101
 
     virtual_time.run(story())
@@ -86,7 +86,7 @@ def test_its_watches_are_counted() -> None:
             assert zookeeper.watches == 2
             zookeeper.expire(one)
             assert zookeeper.watches == 1
-            await one.commit([Create("/a", b"")])
+            await one.commit([CreateOp("/a", b"")])
             assert zookeeper.watches == 0
 
     virtual_time.run(story())

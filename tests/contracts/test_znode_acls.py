@@ -5,18 +5,18 @@ from functools import partial
 
 import pytest
 
-from nncache.coordination.acl import OF_ITS_MAKER, OPEN, AclEntry, Right
+from nncache.coordination.acl import CREATOR_ALL_ACL, OPEN_ACL, ZnodeAclEntry, ZnodePerms
 from nncache.coordination.errors import BadVersionError, NoNodeError, NotAllowedError, ZnodeError
-from nncache.coordination.zookeeper import Check, Create, Delete, SetData, ZnodeAcl
+from nncache.coordination.zookeeper import CheckOp, CreateOp, DeleteOp, SetDataOp, ZnodeAcl
 from tests.contracts.test_zookeeper import real_simulation
 from tests.coordination.simulations import FakeServer, Simulation
 
 ALLOWED = {
-    Right.READ: {"get", "children", "check"},
-    Right.WRITE: {"set"},
-    Right.CREATE: {"create"},
-    Right.DELETE: {"delete"},
-    Right.ADMIN: set(),
+    ZnodePerms.READ: {"get", "children", "check"},
+    ZnodePerms.WRITE: {"set"},
+    ZnodePerms.CREATE: {"create"},
+    ZnodePerms.DELETE: {"delete"},
+    ZnodePerms.ADMIN: set(),
 }
 """The operations on a znode and its children that each permission allows."""
 
@@ -44,25 +44,27 @@ async def simulation(request: pytest.FixtureRequest) -> AsyncIterator[Simulation
 
 async def test_each_right_allows_what_it_is_for(simulation: Simulation) -> None:
     """CREATE and DELETE concern children. Only a client that may read or administer a znode sees its ACL."""
-    for right in Right:
+    for right in ZnodePerms:
         path = f"{simulation.root}/{right.name}"
         await simulation.zookeeper.commit(
-            [Create(path, b""), Create(f"{path}/x", b""), Create(f"{path}/y", b"")]
+            [CreateOp(path, b""), CreateOp(f"{path}/x", b""), CreateOp(f"{path}/y", b"")]
         )
-        await simulation.zookeeper.set_acl(path, (AclEntry("world", "anyone", right | Right.ADMIN),), 0)
+        await simulation.zookeeper.set_acl(
+            path, (ZnodeAclEntry("world", "anyone", right | ZnodePerms.ADMIN),), 0
+        )
         deeds: dict[str, Callable[[], Awaitable[object]]] = {
             "get": partial(simulation.zookeeper.get, path),
             "children": partial(simulation.zookeeper.children, path),
-            "check": partial(simulation.zookeeper.commit, [Check(path, 0)]),
-            "set": partial(simulation.zookeeper.commit, [SetData(path, b"")]),
-            "create": partial(simulation.zookeeper.commit, [Create(f"{path}/z", b"")]),
-            "delete": partial(simulation.zookeeper.commit, [Delete(f"{path}/x")]),
+            "check": partial(simulation.zookeeper.commit, [CheckOp(path, 0)]),
+            "set": partial(simulation.zookeeper.commit, [SetDataOp(path, b"")]),
+            "create": partial(simulation.zookeeper.commit, [CreateOp(f"{path}/z", b"")]),
+            "delete": partial(simulation.zookeeper.commit, [DeleteOp(f"{path}/x")]),
         }
         assert {deed for deed, attempt in deeds.items() if await is_allowed(attempt)} == ALLOWED[right]
         assert (await simulation.zookeeper.acl(path)).acl == (
-            AclEntry("world", "anyone", right | Right.ADMIN),
+            ZnodeAclEntry("world", "anyone", right | ZnodePerms.ADMIN),
         )
-        await simulation.zookeeper.set_acl(path, OPEN, 1)
+        await simulation.zookeeper.set_acl(path, OPEN_ACL, 1)
 
 
 async def test_an_acl_has_a_version_of_its_own(simulation: Simulation) -> None:
@@ -71,29 +73,32 @@ async def test_an_acl_has_a_version_of_its_own(simulation: Simulation) -> None:
     with pytest.raises(NoNodeError):
         await simulation.zookeeper.acl(path)
     with pytest.raises(NoNodeError):
-        await simulation.zookeeper.set_acl(path, OPEN, 0)
-    await simulation.zookeeper.commit([Create(path, b"")])
-    await simulation.zookeeper.commit([SetData(path, b"")])
+        await simulation.zookeeper.set_acl(path, OPEN_ACL, 0)
+    await simulation.zookeeper.commit([CreateOp(path, b"")])
+    await simulation.zookeeper.commit([SetDataOp(path, b"")])
     found = await simulation.zookeeper.acl(path)
-    assert (found.acl, found.version) == (OPEN, 0)
-    read = (AclEntry("world", "anyone", Right.READ | Right.ADMIN),)
+    assert (found.acl, found.version) == (OPEN_ACL, 0)
+    read = (ZnodeAclEntry("world", "anyone", ZnodePerms.READ | ZnodePerms.ADMIN),)
     await simulation.zookeeper.set_acl(path, read, 0)
     for version in (0, 2):
         with pytest.raises(BadVersionError):
-            await simulation.zookeeper.set_acl(path, OPEN, version)
+            await simulation.zookeeper.set_acl(path, OPEN_ACL, version)
     assert await simulation.zookeeper.acl(path) == ZnodeAcl(read, 1)
     assert (await simulation.zookeeper.get(path)).version == 1
-    await simulation.zookeeper.set_acl(path, (AclEntry("world", "anyone", Right.READ),), 1)
+    await simulation.zookeeper.set_acl(path, (ZnodeAclEntry("world", "anyone", ZnodePerms.READ),), 1)
     with pytest.raises(NotAllowedError):
-        await simulation.zookeeper.set_acl(path, OPEN, 2)
+        await simulation.zookeeper.set_acl(path, OPEN_ACL, 2)
 
 
 async def test_a_session_without_an_identity_makes_nothing_its_own(simulation: Simulation) -> None:
     """ZooKeeper refuses the scheme `auth`, and the whole transaction with it."""
     with pytest.raises(ZnodeError, match=r"must have authenticated this client|refuses its ACL"):
         await simulation.zookeeper.commit(
-            [Create(f"{simulation.root}/a", b""), Create(f"{simulation.root}/b", b"", acl=OF_ITS_MAKER)]
+            [
+                CreateOp(f"{simulation.root}/a", b""),
+                CreateOp(f"{simulation.root}/b", b"", acl=CREATOR_ALL_ACL),
+            ]
         )
     with pytest.raises(ZnodeError):
-        await simulation.zookeeper.ensure(f"{simulation.root}/c", OF_ITS_MAKER)
+        await simulation.zookeeper.ensure(f"{simulation.root}/c", CREATOR_ALL_ACL)
     assert await simulation.zookeeper.children(simulation.root) == ()

@@ -23,11 +23,11 @@ from nncache.coordination.errors import (
 from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.coordination.zookeeper import (
     ANY_VERSION,
-    Check,
-    Create,
-    Delete,
-    Operation,
-    SetData,
+    CheckOp,
+    CreateOp,
+    DeleteOp,
+    SetDataOp,
+    ZnodeOp,
     Znodes,
     sequential_name,
 )
@@ -42,41 +42,42 @@ LARGE = 900 * 1024
 
 # Refused commits on a tree in which A (version 1) has a child and B is empty (version 0): "$" is the
 # root, and the error names the second path.
-REFUSALS: Sequence[tuple[str, Sequence[Operation], type[ZnodeError], str]] = (
-    ("set what is not there", [SetData("$/X", b"")], NoNodeError, "$/X"),
-    ("delete what is not there", [Delete("$/X")], NoNodeError, "$/X"),
-    ("check what is not there", [Check("$/X", 0)], NoNodeError, "$/X"),
-    ("check what is not there at any version", [Check("$/X", ANY_VERSION)], NoNodeError, "$/X"),
-    ("create without a parent", [Create("$/X/y", b"")], NoNodeError, "$/X/y"),
-    ("create what is there", [Create("$/B", b"")], NodeExistsError, "$/B"),
-    ("set an older version", [SetData("$/A", b"", 0)], BadVersionError, "$/A"),
-    ("set a newer version", [SetData("$/B", b"", 1)], BadVersionError, "$/B"),
-    ("delete another version", [Delete("$/B", 1)], BadVersionError, "$/B"),
-    ("delete another version with children", [Delete("$/A", 0)], BadVersionError, "$/A"),
-    ("delete with children", [Delete("$/A", 1)], NotEmptyError, "$/A"),
-    ("check another version", [Check("$/A", 0)], BadVersionError, "$/A"),
-    ("the second of three", [SetData("$/B", b"new"), Delete("$/A"), Create("$/Y", b"")], NotEmptyError, "$/A"),
-    ("the first of two", [Create("$/B", b""), Delete("$/X")], NodeExistsError, "$/B"),
-    ("the last of all kinds", [Create("$/Y", b""), SetData("$/B", b"new"), Delete("$/A/child"), Check("$/A", 0)],
+REFUSALS: Sequence[tuple[str, Sequence[ZnodeOp], type[ZnodeError], str]] = (
+    ("set what is not there", [SetDataOp("$/X", b"")], NoNodeError, "$/X"),
+    ("delete what is not there", [DeleteOp("$/X")], NoNodeError, "$/X"),
+    ("check what is not there", [CheckOp("$/X", 0)], NoNodeError, "$/X"),
+    ("check what is not there at any version", [CheckOp("$/X", ANY_VERSION)], NoNodeError, "$/X"),
+    ("create without a parent", [CreateOp("$/X/y", b"")], NoNodeError, "$/X/y"),
+    ("create what is there", [CreateOp("$/B", b"")], NodeExistsError, "$/B"),
+    ("set an older version", [SetDataOp("$/A", b"", 0)], BadVersionError, "$/A"),
+    ("set a newer version", [SetDataOp("$/B", b"", 1)], BadVersionError, "$/B"),
+    ("delete another version", [DeleteOp("$/B", 1)], BadVersionError, "$/B"),
+    ("delete another version with children", [DeleteOp("$/A", 0)], BadVersionError, "$/A"),
+    ("delete with children", [DeleteOp("$/A", 1)], NotEmptyError, "$/A"),
+    ("check another version", [CheckOp("$/A", 0)], BadVersionError, "$/A"),
+    ("the second of three", [SetDataOp("$/B", b"new"), DeleteOp("$/A"), CreateOp("$/Y", b"")], NotEmptyError, "$/A"),
+    ("the first of two", [CreateOp("$/B", b""), DeleteOp("$/X")], NodeExistsError, "$/B"),
+    ("the last of all kinds",
+     [CreateOp("$/Y", b""), SetDataOp("$/B", b"new"), DeleteOp("$/A/child"), CheckOp("$/A", 0)],
      BadVersionError, "$/A"),
-    ("a version that the commit itself has made", [SetData("$/B", b"new"), SetData("$/B", b"newer", 0)],
+    ("a version that the commit itself has made", [SetDataOp("$/B", b"new"), SetDataOp("$/B", b"newer", 0)],
      BadVersionError, "$/B"),
-    ("what the commit itself has deleted", [Delete("$/B"), SetData("$/B", b"")], NoNodeError, "$/B"),
+    ("what the commit itself has deleted", [DeleteOp("$/B"), SetDataOp("$/B", b"")], NoNodeError, "$/B"),
 )  # fmt: skip
 
 
-def placed(root: str, operation: Operation) -> Operation:
+def placed(root: str, operation: ZnodeOp) -> ZnodeOp:
     """Return the operation with "$" replaced by the root."""
     path = operation.path.replace("$", root)
     match operation:
-        case Create(_, data, ephemeral, acl, sequential):
-            return Create(path, data, ephemeral, acl, sequential)
-        case SetData(_, data, version):
-            return SetData(path, data, version)
-        case Delete(_, version):
-            return Delete(path, version)
-        case Check(_, version):
-            return Check(path, version)
+        case CreateOp(_, data, ephemeral, acl, sequential):
+            return CreateOp(path, data, ephemeral, acl, sequential)
+        case SetDataOp(_, data, version):
+            return SetDataOp(path, data, version)
+        case DeleteOp(_, version):
+            return DeleteOp(path, version)
+        case CheckOp(_, version):
+            return CheckOp(path, version)
 
 
 @dataclass(frozen=True)
@@ -93,19 +94,19 @@ class ZnodesContract:
     async def test_a_znode_is_read_as_it_was_written(self, simulation: Embedded | Simulation) -> None:
         """Data, version and children are current; created_zxid tells a new znode from an old one of the same path."""
         path = f"{simulation.root}/a"
-        await simulation.zookeeper.commit([Create(path, b"\0first")])
+        await simulation.zookeeper.commit([CreateOp(path, b"\0first")])
         first = await simulation.zookeeper.get(path)
         assert (first.path, first.data, first.version, first.children, first.owner_session) == (
             path, b"\0first", 0, 0, 0,
         )  # fmt: skip
         await simulation.zookeeper.commit(
-            [SetData(path, b""), Create(f"{path}/x", b""), Create(f"{path}/y", b"")]
+            [SetDataOp(path, b""), CreateOp(f"{path}/x", b""), CreateOp(f"{path}/y", b"")]
         )
         second = await simulation.zookeeper.get(path)
         assert (second.data, second.version, second.children) == (b"", 1, 2)
         assert second.created_zxid == first.created_zxid
         await simulation.zookeeper.commit(
-            [Delete(f"{path}/x"), Delete(f"{path}/y"), Delete(path), Create(path, b"")]
+            [DeleteOp(f"{path}/x"), DeleteOp(f"{path}/y"), DeleteOp(path), CreateOp(path, b"")]
         )
         third = await simulation.zookeeper.get(path)
         assert (third.version, third.children) == (0, 0)
@@ -121,7 +122,7 @@ class ZnodesContract:
     async def test_many_are_read_in_the_order_asked_for(self, simulation: Embedded | Simulation) -> None:
         """There is a result per path, None for a missing znode, also for more paths than may be in flight at a time."""
         await simulation.zookeeper.commit(
-            [Create(f"{simulation.root}/{n}", str(n).encode()) for n in range(150)]
+            [CreateOp(f"{simulation.root}/{n}", str(n).encode()) for n in range(150)]
         )
         paths = [f"{simulation.root}/{n}" for n in range(299, -1, -1)]
         found = await simulation.zookeeper.get_many(paths)
@@ -135,10 +136,10 @@ class ZnodesContract:
         """The names are in no particular order."""
         assert await simulation.zookeeper.children(simulation.root) == ()
         await simulation.zookeeper.commit(
-            [Create(f"{simulation.root}/a", b""), Create(f"{simulation.root}/a/b", b"")]
+            [CreateOp(f"{simulation.root}/a", b""), CreateOp(f"{simulation.root}/a/b", b"")]
         )
         assert await simulation.zookeeper.children(simulation.root) == ("a",)
-        await simulation.zookeeper.commit([Create(f"{simulation.root}/{n}", b"") for n in range(20)])
+        await simulation.zookeeper.commit([CreateOp(f"{simulation.root}/{n}", b"") for n in range(20)])
         assert sorted(await simulation.zookeeper.children(simulation.root)) == sorted(
             ["a", *map(str, range(20))]
         )
@@ -149,14 +150,14 @@ class ZnodesContract:
     async def test_a_refused_commit_changes_nothing(
         self,
         simulation: Embedded | Simulation,
-        operations: Sequence[Operation],
+        operations: Sequence[ZnodeOp],
         error: type[ZnodeError],
         path: str,
     ) -> None:
         """The error is that of the first failing operation; no other operation is applied."""
         names = ("A", "A/child", "B")
-        await simulation.zookeeper.commit([Create(f"{simulation.root}/{name}", b"old") for name in names])
-        await simulation.zookeeper.commit([SetData(f"{simulation.root}/A", b"new")])
+        await simulation.zookeeper.commit([CreateOp(f"{simulation.root}/{name}", b"old") for name in names])
+        await simulation.zookeeper.commit([SetDataOp(f"{simulation.root}/A", b"new")])
         paths = [simulation.root, *(f"{simulation.root}/{name}" for name in (*names, "Y"))]
         before = await simulation.zookeeper.get_many(paths)
         with pytest.raises(ZnodeError) as raised:
@@ -172,16 +173,16 @@ class ZnodesContract:
         a, b = f"{simulation.root}/a", f"{simulation.root}/b"
         await simulation.zookeeper.commit(
             [
-                Create(a, b"1"),
-                Create(f"{a}/x", b""),
-                Check(a, 0),
-                SetData(a, b"2", 0),
-                SetData(a, b"3", 1),
-                Check(a, 2),
-                Check(a, ANY_VERSION),
-                Delete(f"{a}/x"),
-                Delete(a, 2),
-                Create(b, b""),
+                CreateOp(a, b"1"),
+                CreateOp(f"{a}/x", b""),
+                CheckOp(a, 0),
+                SetDataOp(a, b"2", 0),
+                SetDataOp(a, b"3", 1),
+                CheckOp(a, 2),
+                CheckOp(a, ANY_VERSION),
+                DeleteOp(f"{a}/x"),
+                DeleteOp(a, 2),
+                CreateOp(b, b""),
             ]
         )
         assert await simulation.zookeeper.children(simulation.root) == ("b",)
@@ -191,12 +192,12 @@ class ZnodesContract:
     ) -> None:
         """The number counts the children ever created, including deleted ones, but not those of a refused commit."""
         top, zookeeper = f"{simulation.root}/q", simulation.zookeeper
-        one = Create(f"{top}/e-", b"x", sequential=True)
-        await zookeeper.commit([Create(top, b""), one, one, Create(f"{top}/named", b"")])
+        one = CreateOp(f"{top}/e-", b"x", sequential=True)
+        await zookeeper.commit([CreateOp(top, b""), one, one, CreateOp(f"{top}/named", b"")])
         with pytest.raises(NoNodeError):
-            await zookeeper.commit([one, Delete(f"{top}/missing")])
-        await zookeeper.commit([Delete(sequential_name(f"{top}/e-", 1)), one])
-        await zookeeper.commit([SetData(top, b""), one])
+            await zookeeper.commit([one, DeleteOp(f"{top}/missing")])
+        await zookeeper.commit([DeleteOp(sequential_name(f"{top}/e-", 1)), one])
+        await zookeeper.commit([SetDataOp(top, b""), one])
         found = await zookeeper.children(top)
         assert sorted(found) == ["e-0000000000", "e-0000000003", "e-0000000004", "named"]
         assert (await zookeeper.get(sequential_name(f"{top}/e-", 4))).data == b"x"
@@ -206,20 +207,24 @@ class ZnodesContract:
     ) -> None:
         """Its children_zxid increases when a child is created or deleted, and only then."""
         top, zookeeper = f"{simulation.root}/t", simulation.zookeeper
-        await zookeeper.commit([Create(top, b"")])
+        await zookeeper.commit([CreateOp(top, b"")])
         seen = [(await zookeeper.get(top)).children_zxid]
-        steps: Sequence[Sequence[Operation]] = (
-            [Create(f"{top}/a", b"")],
-            [Delete(f"{top}/a"), Create(f"{top}/a", b"")],
+        steps: Sequence[Sequence[ZnodeOp]] = (
+            [CreateOp(f"{top}/a", b"")],
+            [DeleteOp(f"{top}/a"), CreateOp(f"{top}/a", b"")],
         )
         for operations in steps:
             await zookeeper.commit(operations)
             seen.append((await zookeeper.get(top)).children_zxid)
-        await zookeeper.commit([SetData(top, b"x"), SetData(f"{top}/a", b"x"), Create(f"{top}/a/b", b"")])
+        await zookeeper.commit(
+            [SetDataOp(top, b"x"), SetDataOp(f"{top}/a", b"x"), CreateOp(f"{top}/a/b", b"")]
+        )
         with pytest.raises(NoNodeError):
-            await zookeeper.commit([Delete(f"{top}/a/b"), Create(f"{top}/c", b""), Delete(f"{top}/missing")])
+            await zookeeper.commit(
+                [DeleteOp(f"{top}/a/b"), CreateOp(f"{top}/c", b""), DeleteOp(f"{top}/missing")]
+            )
         assert (await zookeeper.get(top)).children_zxid == seen[-1]
-        await zookeeper.commit([Delete(f"{top}/a/b"), Delete(f"{top}/a")])
+        await zookeeper.commit([DeleteOp(f"{top}/a/b"), DeleteOp(f"{top}/a")])
         seen.append((await zookeeper.get(top)).children_zxid)
         assert seen == sorted(set(seen))
 
@@ -229,9 +234,9 @@ class ZnodesContract:
 
     async def test_a_commit_may_be_large(self, simulation: Embedded | Simulation) -> None:
         """It may have LARGE bytes in total, and thousands of operations."""
-        await simulation.zookeeper.commit([Create(f"{simulation.root}/large", b"x" * LARGE)])
+        await simulation.zookeeper.commit([CreateOp(f"{simulation.root}/large", b"x" * LARGE)])
         assert len((await simulation.zookeeper.get(f"{simulation.root}/large")).data) == LARGE
-        await simulation.zookeeper.commit([Create(f"{simulation.root}/{n}", b"") for n in range(2000)])
+        await simulation.zookeeper.commit([CreateOp(f"{simulation.root}/{n}", b"") for n in range(2000)])
         assert (await simulation.zookeeper.get(simulation.root)).children == 2001
 
 
@@ -249,10 +254,10 @@ class Contract(ZnodesContract):
     async def test_a_snapshot_is_of_one_moment(self, simulation: Simulation) -> None:
         """A transaction on two znodes is read from both or neither. After a sync, all earlier writes are visible."""
         paths = [f"{simulation.root}/{name}" for name in ("a", "b", "missing")]
-        await simulation.zookeeper.commit([Create(path, b"0") for path in paths[:2]])
+        await simulation.zookeeper.commit([CreateOp(path, b"0") for path in paths[:2]])
         async with simulation.session() as other:
             for number in range(1, 30):
-                write = [SetData(path, str(number).encode()) for path in paths[:2]]
+                write = [SetDataOp(path, str(number).encode()) for path in paths[:2]]
                 async with asyncio.TaskGroup() as both:
                     both.create_task(other.commit(write))
                     reading = both.create_task(simulation.zookeeper.snapshot(paths))
@@ -268,9 +273,9 @@ class Contract(ZnodesContract):
     async def test_nothing_is_created_below_an_ephemeral(self, simulation: Simulation) -> None:
         """The commit is refused and changes nothing."""
         path = f"{simulation.root}/e"
-        await simulation.zookeeper.commit([Create(path, b"", ephemeral=True)])
+        await simulation.zookeeper.commit([CreateOp(path, b"", ephemeral=True)])
         with pytest.raises(ZnodeError) as raised:
-            await simulation.zookeeper.commit([Create(f"{path}/x", b"")])
+            await simulation.zookeeper.commit([CreateOp(f"{path}/x", b"")])
         assert type(raised.value) is ZnodeError
         assert raised.value.path == f"{path}/x"
 
@@ -278,7 +283,7 @@ class Contract(ZnodesContract):
         """It has the id of its session, and is deleted when that ends."""
         path = f"{simulation.root}/e"
         async with simulation.session() as other:
-            await other.commit([Create(path, b"mine", ephemeral=True)])
+            await other.commit([CreateOp(path, b"mine", ephemeral=True)])
             assert (await simulation.zookeeper.get(path)).owner_session == other.session_id
             look = simulation.zookeeper.watch(path)
             await look.read()
@@ -294,7 +299,7 @@ class Contract(ZnodesContract):
             )
         made = await simulation.zookeeper.get(path)
         assert (made.data, made.version, made.owner_session) == (b"", 0, 0)
-        await simulation.zookeeper.commit([SetData(path, b"kept")])
+        await simulation.zookeeper.commit([SetDataOp(path, b"kept")])
         await simulation.zookeeper.ensure(path)
         assert (await simulation.zookeeper.get(path)).data == b"kept"
         await simulation.zookeeper.ensure("/")
@@ -302,15 +307,15 @@ class Contract(ZnodesContract):
     async def test_what_an_acl_forbids_is_not_allowed(self, simulation: Simulation) -> None:
         """A forbidden call raises NotAllowedError; `ensure` only needs the znode to exist."""
         path = f"{simulation.root}/a"
-        await simulation.zookeeper.commit([Create(path, b"")])
+        await simulation.zookeeper.commit([CreateOp(path, b"")])
         async with simulation.forbidden(path):
             for refused in (
                 simulation.zookeeper.get(path),
                 simulation.zookeeper.get_many([simulation.root, path]),
                 simulation.zookeeper.children(path),
                 simulation.zookeeper.watch(path).read(),
-                simulation.zookeeper.commit([SetData(path, b"")]),
-                simulation.zookeeper.commit([Create(f"{path}/x", b"")]),
+                simulation.zookeeper.commit([SetDataOp(path, b"")]),
+                simulation.zookeeper.commit([CreateOp(f"{path}/x", b"")]),
             ):
                 with pytest.raises(NotAllowedError, match=path):
                     await refused
@@ -319,7 +324,7 @@ class Contract(ZnodesContract):
     async def test_a_session_that_ends_is_followed_by_another(self, simulation: Simulation) -> None:
         """It has another id and connection. Its ephemeral znodes are gone, and watches report a possible change."""
         path = f"{simulation.root}/e"
-        await simulation.zookeeper.commit([Create(path, b"", ephemeral=True)])
+        await simulation.zookeeper.commit([CreateOp(path, b"", ephemeral=True)])
         look = simulation.zookeeper.watch(simulation.root)
         await look.read()
         session_id, connection_id = simulation.zookeeper.session_id, simulation.zookeeper.connection_id
@@ -331,13 +336,13 @@ class Contract(ZnodesContract):
             await simulation.zookeeper.get(path)
         await look.read()
         async with simulation.session() as other:
-            await other.commit([SetData(simulation.root, b"")])
+            await other.commit([SetDataOp(simulation.root, b"")])
         assert await look.changed(LONG_S)
 
     async def test_a_cancelled_call_harms_no_other(self, simulation: Simulation) -> None:
         """Later calls get their own answers, in order."""
         await simulation.zookeeper.commit(
-            [Create(f"{simulation.root}/{n}", str(n).encode()) for n in range(100)]
+            [CreateOp(f"{simulation.root}/{n}", str(n).encode()) for n in range(100)]
         )
         for number in range(100):
             with pytest.raises(TimeoutError):
@@ -353,13 +358,13 @@ class Contract(ZnodesContract):
     async def test_what_does_not_change_is_no_news(self, simulation: Simulation) -> None:
         """Children, other znodes and refused commits fire no watch. Before its first read, a watch reports a change."""
         path = f"{simulation.root}/a"
-        await simulation.zookeeper.commit([Create(path, b"")])
+        await simulation.zookeeper.commit([CreateOp(path, b"")])
         look = simulation.zookeeper.watch(path)
         assert await look.changed(0.0)
         assert await look.read() == await simulation.zookeeper.get(path)
-        await simulation.zookeeper.commit([Create(f"{path}/x", b""), SetData(simulation.root, b"new")])
+        await simulation.zookeeper.commit([CreateOp(f"{path}/x", b""), SetDataOp(simulation.root, b"new")])
         with pytest.raises(BadVersionError):
-            await simulation.zookeeper.commit([SetData(path, b""), Check(path, 7)])
+            await simulation.zookeeper.commit([SetDataOp(path, b""), CheckOp(path, 7)])
         assert not await look.changed(MOMENT_S)
 
     async def test_each_change_is_news(self, simulation: Simulation) -> None:
@@ -369,11 +374,11 @@ class Contract(ZnodesContract):
         assert await look.read() is None
         async with simulation.session() as other:
             for operation, data in (
-                (Create(path, b"1"), b"1"),
-                (SetData(path, b"1"), b"1"),
-                (SetData(path, b"2"), b"2"),
-                (Delete(path), None),
-                (Create(path, b"3"), b"3"),
+                (CreateOp(path, b"1"), b"1"),
+                (SetDataOp(path, b"1"), b"1"),
+                (SetDataOp(path, b"2"), b"2"),
+                (DeleteOp(path), None),
+                (CreateOp(path, b"3"), b"3"),
             ):
                 assert not await look.changed(0.0)
                 await other.commit([operation])
@@ -385,12 +390,12 @@ class Contract(ZnodesContract):
     async def test_a_change_between_two_reads_is_not_missed(self, simulation: Simulation) -> None:
         """A concurrent write is either read or reported."""
         path = f"{simulation.root}/a"
-        await simulation.zookeeper.commit([Create(path, b"0")])
+        await simulation.zookeeper.commit([CreateOp(path, b"0")])
         look = simulation.zookeeper.watch(path)
         async with simulation.session() as other:
             for number in range(1, 50):
                 async with asyncio.TaskGroup() as both:
-                    both.create_task(other.commit([SetData(path, str(number).encode())]))
+                    both.create_task(other.commit([SetDataOp(path, str(number).encode())]))
                     reading = both.create_task(look.read())
                 znode = reading.result()
                 if znode is not None and int(znode.data) < number:
@@ -402,7 +407,7 @@ class Contract(ZnodesContract):
         first, second = simulation.zookeeper.watch(path), simulation.zookeeper.watch(path)
         await first.read()
         await second.read()
-        await simulation.zookeeper.commit([Create(path, b"")])
+        await simulation.zookeeper.commit([CreateOp(path, b"")])
         assert await first.changed(LONG_S)
         await first.read()
         assert await second.changed(0.0)
@@ -427,17 +432,19 @@ class TestEmbedded(ZnodesContract):
     async def simulation(self, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Embedded]:
         """Yield embedded znodes."""
         znodes = EmbeddedZnodes(tmp_path / "znodes" if request.param == "file" else None)
-        await znodes.commit([Create("/world", b"")])
+        await znodes.commit([CreateOp("/world", b"")])
         yield Embedded("/world", znodes)
         znodes.close()
 
     async def test_what_was_committed_is_there_after_a_restart(self, tmp_path: Path) -> None:
         """Data, versions, children and creation order persist. A refused transaction leaves no trace."""
         first = EmbeddedZnodes(tmp_path / "znodes")
-        await first.commit([Create("/a", b"1"), Create("/a/b", b""), Create("/c", b""), SetData("/a", b"2")])
-        await first.commit([Delete("/c"), Create("/a/d", b"\0")])
+        await first.commit(
+            [CreateOp("/a", b"1"), CreateOp("/a/b", b""), CreateOp("/c", b""), SetDataOp("/a", b"2")]
+        )
+        await first.commit([DeleteOp("/c"), CreateOp("/a/d", b"\0")])
         with pytest.raises(NodeExistsError):
-            await first.commit([SetData("/a", b"3"), Create("/a/d", b"")])
+            await first.commit([SetDataOp("/a", b"3"), CreateOp("/a/d", b"")])
         paths = ("/", "/a", "/a/b", "/a/d", "/c")
         before = await first.get_many(paths)
         first.close()
@@ -446,8 +453,8 @@ class TestEmbedded(ZnodesContract):
             None if znode is None else replace(znode, children_zxid=znode.created_zxid) for znode in before
         )
         assert sorted(await second.children("/a")) == ["b", "d"]
-        await second.commit([Create("/a/", b"", sequential=True), Delete("/a/0000000002")])
-        await second.commit([Create("/c", b"")])
+        await second.commit([CreateOp("/a/", b"", sequential=True), DeleteOp("/a/0000000002")])
+        await second.commit([CreateOp("/c", b"")])
         newest = await second.get("/c")
         assert newest.created_zxid > max(znode.created_zxid for znode in before if znode is not None)
         second.close()
@@ -455,7 +462,7 @@ class TestEmbedded(ZnodesContract):
     async def test_nothing_ephemeral_is_taken(self) -> None:
         """There is no session to delete it with."""
         with pytest.raises(ValueError, match="ephemeral"):
-            await EmbeddedZnodes().commit([Create("/e", b"", ephemeral=True)])
+            await EmbeddedZnodes().commit([CreateOp("/e", b"", ephemeral=True)])
 
 
 class TestLinearizable(ZnodesContract):
@@ -476,7 +483,7 @@ class TestLinearizable(ZnodesContract):
             )
             znodes = LinearizableZnodes(session, below.root, "me", LONG_S)
             await znodes.begin()
-            await znodes.commit([Create("/world", b"")])
+            await znodes.commit([CreateOp("/world", b"")])
             yield Embedded("/world", znodes)
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable
 import pytest
 
 from nncache.coordination.errors import ConnectionLostError, NoNodeError
-from nncache.coordination.zookeeper import Create, SetData, ZooKeeper
+from nncache.coordination.zookeeper import CreateOp, SetDataOp, ZooKeeper
 from nncache.testbed.relay import Relay
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.fake_zookeeper import FakeZooKeeper
@@ -90,7 +90,7 @@ class Contract:
     async def test_a_short_cut_costs_the_connection_alone(self, simulation: Simulation) -> None:
         """In the cut, calls fail immediately. The session and its ephemeral znodes stay; watches report a change."""
         session_id, connection_id = simulation.victim.session_id, simulation.victim.connection_id
-        await simulation.victim.commit([Create(f"{ROOT}/e", b"", ephemeral=True)])
+        await simulation.victim.commit([CreateOp(f"{ROOT}/e", b"", ephemeral=True)])
         look = simulation.victim.watch(ROOT)
         await look.read()
         await simulation.cut()
@@ -110,13 +110,13 @@ class Contract:
         assert await look.changed(0.0)
         await look.read()
         assert not await look.changed(0.0)
-        await simulation.other.commit([SetData(ROOT, b"new")])
+        await simulation.other.commit([SetDataOp(ROOT, b"new")])
         assert await look.changed(LONG_S), "the watch was set again"
 
     async def test_a_long_cut_costs_the_session(self, simulation: Simulation) -> None:
         """Its ephemeral znodes expire during the cut, which others see. Then it has a new session."""
         session_id, connection_id = simulation.victim.session_id, simulation.victim.connection_id
-        await simulation.victim.commit([Create(f"{ROOT}/e", b"", ephemeral=True)])
+        await simulation.victim.commit([CreateOp(f"{ROOT}/e", b"", ephemeral=True)])
         look = simulation.other.watch(f"{ROOT}/e")
         await look.read()
         await simulation.cut()
@@ -151,14 +151,14 @@ class Contract:
 
     async def test_wiped_data_cost_the_session(self, simulation: Simulation) -> None:
         """Every client gets a new session with an empty tree, and watches report a change."""
-        await simulation.victim.commit([Create(f"{ROOT}/a", b"old")])
+        await simulation.victim.commit([CreateOp(f"{ROOT}/a", b"old")])
         look = simulation.victim.watch(f"{ROOT}/a")
         await look.read()
         await simulation.wipe()
         assert await look.changed(0.0)
         assert await look.read() is None
         assert await simulation.victim.get_many([ROOT]) == (None,)
-        await simulation.victim.commit([Create(ROOT, b"anew"), Create(f"{ROOT}/a", b"new")])
+        await simulation.victim.commit([CreateOp(ROOT, b"anew"), CreateOp(f"{ROOT}/a", b"new")])
         assert await look.changed(LONG_S)
         assert (await simulation.other.get(f"{ROOT}/a")).data == b"new"
 

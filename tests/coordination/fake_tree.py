@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, assert_never
 
-from nncache.coordination.acl import OPEN, Acl, AclEntry, Right
+from nncache.coordination.acl import OPEN_ACL, Acl, ZnodeAclEntry, ZnodePerms
 from nncache.coordination.errors import (
     BadVersionError,
     NodeExistsError,
@@ -19,13 +19,13 @@ from nncache.coordination.errors import (
 )
 from nncache.coordination.zookeeper import (
     ANY_VERSION,
-    Check,
-    Create,
-    Delete,
-    Operation,
-    SetData,
+    CheckOp,
+    CreateOp,
+    DeleteOp,
+    SetDataOp,
     Znode,
     ZnodeAcl,
+    ZnodeOp,
     sequential_name,
 )
 
@@ -44,7 +44,7 @@ class Node:
     created_zxid: int
     owner_session: int = 0
     version: int = 0
-    acl: Acl = OPEN
+    acl: Acl = OPEN_ACL
     acl_version: int = 0
     children: set[str] = field(default_factory=set)
     made: int = 0  # children created so far, deleted ones included
@@ -73,7 +73,7 @@ class FakeTree:
     def read(self, path: str, who: Identities = SUPERUSER) -> Znode:
         """Return a znode."""
         node = self._node(path)
-        self._allow(path, Right.READ, who)
+        self._allow(path, ZnodePerms.READ, who)
         return Znode(
             path=path,
             data=node.data,
@@ -91,32 +91,32 @@ class FakeTree:
     def exists(self, path: str, who: Identities = SUPERUSER) -> bool:
         """Return whether the znode exists. This too needs the right to read it (since 3.8.4, ZOOKEEPER-2590)."""
         if path in self._nodes:
-            self._allow(path, Right.READ, who)
+            self._allow(path, ZnodePerms.READ, who)
         return path in self._nodes
 
     def children(self, path: str, who: Identities = SUPERUSER) -> tuple[str, ...]:
         """Return the names of the children."""
         node = self._node(path)
-        self._allow(path, Right.READ, who)
+        self._allow(path, ZnodePerms.READ, who)
         return tuple(node.children)
 
     def acl(self, path: str, who: Identities = SUPERUSER) -> ZnodeAcl:
         """Return a znode's ACL."""
         node = self._node(path)
-        self._allow(path, Right.READ | Right.ADMIN, who)
+        self._allow(path, ZnodePerms.READ | ZnodePerms.ADMIN, who)
         return ZnodeAcl(node.acl, node.acl_version)
 
     def set_acl(self, path: str, acl: Acl, version: int, who: Identities = SUPERUSER) -> None:
         """Set a znode's ACL."""
         node = self._node(path)
-        self._allow(path, Right.ADMIN, who)
+        self._allow(path, ZnodePerms.ADMIN, who)
         acl = _written(path, acl, who)
         if version not in (ANY_VERSION, node.acl_version):
             raise BadVersionError(path)
         node.acl, node.acl_version = acl, node.acl_version + 1
 
     def commit(
-        self, operations: Sequence[Operation], session: int, who: Identities = SUPERUSER
+        self, operations: Sequence[ZnodeOp], session: int, who: Identities = SUPERUSER
     ) -> tuple[str, ...]:
         """Carry out all operations or none; return the paths whose data watches fire."""
         undo: list[Callable[[], object]] = []
@@ -139,15 +139,15 @@ class FakeTree:
         return gone
 
     def _carry_out(
-        self, operation: Operation, session: int, undo: list[Callable[[], object]], who: Identities
+        self, operation: ZnodeOp, session: int, undo: list[Callable[[], object]], who: Identities
     ) -> str:
         """Carry out one operation. Return the path if its data watches fire, otherwise ""."""
         path = operation.path
         match operation:
-            case Create(_, data, ephemeral, acl, sequential):
+            case CreateOp(_, data, ephemeral, acl, sequential):
                 acl = _written(path, acl, who)
                 parent = self._node(parent_of(path), path)
-                self._allow(parent_of(path), Right.CREATE, who, path)
+                self._allow(parent_of(path), ZnodePerms.CREATE, who, path)
                 if sequential:
                     path = sequential_name(path, parent.made)
                 if path in self._nodes:
@@ -158,24 +158,24 @@ class FakeTree:
                 undo.append(self._add(path, made))
                 parent.made += 1
                 undo.append(lambda: self._unmake(path))
-            case SetData(_, data, version):
+            case SetDataOp(_, data, version):
                 node = self._node(path)
-                self._allow(path, Right.WRITE, who)
+                self._allow(path, ZnodePerms.WRITE, who)
                 _see_version(path, node, version)
                 before = node.data
                 node.data, node.version = data, node.version + 1
                 undo.append(lambda: self._put_back(node, before))
-            case Delete(_, version):
+            case DeleteOp(_, version):
                 node = self._node(path)
-                self._allow(parent_of(path), Right.DELETE, who, path)
+                self._allow(parent_of(path), ZnodePerms.DELETE, who, path)
                 _see_version(path, node, version)
                 if node.children:
                     raise NotEmptyError(path)
                 undo.append(self._remove(path))
                 undo.append(lambda: self._put(path, node))
-            case Check(_, version):
+            case CheckOp(_, version):
                 node = self._node(path)
-                self._allow(path, Right.READ, who)
+                self._allow(path, ZnodePerms.READ, who)
                 _see_version(path, node, version)
                 return ""
             case _:
@@ -188,7 +188,7 @@ class FakeTree:
             raise NoNodeError(blamed or path)
         return node
 
-    def _allow(self, path: str, rights: Right, who: Identities, blamed: str = "") -> None:
+    def _allow(self, path: str, rights: ZnodePerms, who: Identities, blamed: str = "") -> None:
         """Raise NotAllowedError for `blamed` or the path, unless the ACL grants one of these rights."""
         acl = self._nodes[path].acl
         is_allowed = who == SUPERUSER or any(
@@ -234,9 +234,9 @@ def _see_version(path: str, node: Node, version: int) -> None:
 
 def _written(path: str, acl: Acl, who: Identities) -> Acl:
     """Return an ACL as the server stores it: `auth` becomes the authenticated identities of the session (fixupACL)."""
-    found: list[AclEntry] = []
+    found: list[ZnodeAclEntry] = []
     for entry in acl:
-        own = [AclEntry(scheme, id_, entry.rights) for scheme, id_ in sorted(who - ANYONE - SUPERUSER)]
+        own = [ZnodeAclEntry(scheme, id_, entry.rights) for scheme, id_ in sorted(who - ANYONE - SUPERUSER)]
         found += own if entry.scheme == "auth" else [entry]
         if entry.scheme == "auth" and not own:
             raise ZnodeError(path, "ZooKeeper refuses its ACL")

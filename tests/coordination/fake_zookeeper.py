@@ -11,7 +11,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from nncache.coordination.acl import OPEN, Acl
+from nncache.coordination.acl import OPEN_ACL, Acl
 from nncache.coordination.errors import (
     ConnectionLostError,
     CoordinationError,
@@ -20,7 +20,7 @@ from nncache.coordination.errors import (
     NotAllowedError,
 )
 from nncache.coordination.watches import Watcher, WatchHandle, ZnodeWatches
-from nncache.coordination.zookeeper import Create, Operation, SessionStats, Znode, ZnodeAcl
+from nncache.coordination.zookeeper import CreateOp, SessionStats, Znode, ZnodeAcl, ZnodeOp
 from tests.coordination.fake_tree import ANYONE, FakeTree, Identities
 from tests.coordination.fake_wire import SPACING_S, FakeWire, WireReply
 
@@ -112,7 +112,7 @@ class FakeZooKeeper:
 
     # ---- calls of sessions ---------------------------------------------------------------------------------------
 
-    def commit(self, session: "FakeSession", operations: Sequence[Operation]) -> None:
+    def commit(self, session: "FakeSession", operations: Sequence[ZnodeOp]) -> None:
         """Carry out a commit that has arrived from a session."""
         loses, self._loses_next_commit = self._loses_next_commit, None
         if loses is not False:
@@ -253,7 +253,7 @@ class FakeSession:
         names: tuple[str, ...] = await self._call(lambda: self._server.tree.children(path, self.who))
         return names
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Carry out a transaction."""
         if not operations:
             return
@@ -273,14 +273,14 @@ class FakeSession:
         """Set a znode's ACL."""
         await self._call(lambda: self._server.tree.set_acl(path, acl, version, self.who))
 
-    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
+    async def ensure(self, path: str, acl: Acl = OPEN_ACL) -> None:
         """Create a path with its ancestors."""
         parts = path.strip("/").split("/")
         for depth in range(1, len(parts) + 1):
             above = "/" + "/".join(parts[:depth])
             with contextlib.suppress(NodeExistsError, NotAllowedError):
                 if not await self.exists(above, None):
-                    await self.commit([Create(above, b"", acl=acl)])
+                    await self.commit([CreateOp(above, b"", acl=acl)])
 
     def watch(self, path: str) -> WatchHandle:
         """Return a watch on a path."""

@@ -10,9 +10,9 @@ from contextlib import AbstractAsyncContextManager
 from kazoo.client import KazooClient
 from kazoo.security import ACL, OPEN_ACL_UNSAFE, Id
 
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.zookeeper import Delete, ZooKeeper
+from nncache.coordination.zookeeper import DeleteOp, ZooKeeper
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 
 DEADLINE_S = 10.0
@@ -23,7 +23,7 @@ ADMIN_ONLY = ACL(16, Id("world", "anyone"))
 class Simulation(ABC):
     """A ZooKeeper, a session with it, and an existing path for this test only."""
 
-    def __init__(self, root: str, zookeeper: Session | FakeSession) -> None:
+    def __init__(self, root: str, zookeeper: KazooSession | FakeSession) -> None:
         self.root = root
         self.zookeeper = zookeeper
 
@@ -67,7 +67,7 @@ class FakeServer(Simulation):
 class RealServer(Simulation):
     """The server at an address."""
 
-    def __init__(self, address: str, root: str, session: Session) -> None:
+    def __init__(self, address: str, root: str, session: KazooSession) -> None:
         super().__init__(root, session)
         self._address = address
         self._session = session
@@ -96,15 +96,15 @@ class RealServer(Simulation):
 
 
 @contextlib.asynccontextmanager
-async def connected(address: str, timeout_s: float = 6.0) -> AsyncIterator[Session]:
+async def connected(address: str, timeout_s: float = 6.0) -> AsyncIterator[KazooSession]:
     """Yield a connected session."""
     settings = ZooKeeperSettings(zookeeper=tuple(address.split(",")), zookeeper_session_timeout_s=timeout_s)
-    async with Session(settings, time.monotonic) as session:
+    async with KazooSession(settings, time.monotonic) as session:
         await session.wait_connected(DEADLINE_S)
         yield session
 
 
-async def expire(address: str, session: Session) -> None:
+async def expire(address: str, session: KazooSession) -> None:
     """Have the server at this address end a session, and wait until its owner is connected again."""
     client_id = session._connection._client_id  # noqa: SLF001 - ending a session needs its password
     ended = session.session_id
@@ -128,4 +128,4 @@ async def remove(zookeeper: ZooKeeper, path: str) -> None:
         if child is not None and child.children:
             await remove(zookeeper, child.path)
             below.remove(child.path)
-    await zookeeper.commit([*map(Delete, below), Delete(path)])
+    await zookeeper.commit([*map(DeleteOp, below), DeleteOp(path)])

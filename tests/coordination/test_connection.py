@@ -15,7 +15,7 @@ import pytest
 from nncache.coordination import connection as connection_module
 from nncache.coordination.connection import ZooKeeperConnection
 from nncache.coordination.errors import ConnectionLostError
-from nncache.coordination.kazoo_client import Client
+from nncache.coordination.kazoo_client import StartedKazoo
 from nncache.coordination.loop_handler import LoopHandler
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.testbed.ports import PortLease
@@ -183,9 +183,9 @@ def fail_to_make_clients(patch: pytest.MonkeyPatch, *times: int) -> None:
         number += 1
         if number in times:
             raise RuntimeError("can't start new thread")
-        return Client(*args, **how)
+        return StartedKazoo(*args, **how)
 
-    patch.setattr(connection_module, "Client", make)
+    patch.setattr(connection_module, "StartedKazoo", make)
 
 
 async def test_a_client_that_cannot_be_made_is_tried_again(
@@ -239,7 +239,7 @@ async def test_of_a_client_half_made_nothing_stays_open(
     monkeypatch.setattr(socket, "socketpair", note)
     monkeypatch.setattr(LoopHandler, wanting, fail)
     with pytest.raises(OSError, match="Too many open files"):
-        Client("127.0.0.1:1", TIMEOUT_S, lambda *_: None)
+        StartedKazoo("127.0.0.1:1", TIMEOUT_S, lambda *_: None)
     assert [each.fileno() for each in made] == [-1] * (2 if wanting == "create_socket_pair" else 4)
 
 

@@ -17,14 +17,14 @@ from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.kazoo_client import (
     GRACE_S,
     MAX_IN_FLIGHT,
-    Client,
-    ClientEvent,
     ClientId,
-    Closed,
-    Connected,
-    Expired,
+    KazooClosed,
+    KazooConnected,
+    KazooEvent,
+    KazooExpired,
     KazooLog,
-    Suspended,
+    KazooSuspended,
+    StartedKazoo,
 )
 from nncache.testbed.relay import Relay
 from nncache.testbed.zookeepers import ZooKeeperServer
@@ -40,28 +40,28 @@ class Fixture:
 
     server: ZooKeeperServer
     relay: Relay
-    reported: list[ClientEvent] = field(default_factory=list)
+    reported: list[KazooEvent] = field(default_factory=list)
     path: str = field(default_factory=lambda: f"/{uuid.uuid4().hex[:12]}")
 
-    def start(self, resume: ClientId | None = None) -> Client:
+    def start(self, resume: ClientId | None = None) -> StartedKazoo:
         """Start a client."""
-        return Client(
+        return StartedKazoo(
             self.relay.address, TIMEOUT_S, lambda _, event: self.reported.append(event), resume=resume
         )
 
-    async def heard(self, kind: type[ClientEvent]) -> None:
+    async def heard(self, kind: type[KazooEvent]) -> None:
         """Wait until it reports an event of this kind once more."""
         had = self.count(kind)
         await until_so(lambda: self.count(kind) > had)
 
-    def count(self, kind: type[ClientEvent]) -> int:
+    def count(self, kind: type[KazooEvent]) -> int:
         """Return the number of reported events of a kind."""
         return sum(isinstance(event, kind) for event in self.reported)
 
     @property
     def client_id(self) -> ClientId:
         """The session's id and password."""
-        return [event.client_id for event in self.reported if isinstance(event, Connected)][-1]
+        return [event.client_id for event in self.reported if isinstance(event, KazooConnected)][-1]
 
 
 @pytest.fixture
@@ -74,22 +74,22 @@ def fixture(zookeeper_server: ZooKeeperServer) -> Iterator[Fixture]:
 
 
 @pytest.fixture
-async def client(fixture: Fixture) -> AsyncIterator[Client]:
+async def client(fixture: Fixture) -> AsyncIterator[StartedKazoo]:
     """Yield a connected client, with a znode at `fixture.path`."""
     client = fixture.start()
-    await fixture.heard(Connected)
+    await fixture.heard(KazooConnected)
     await call(client, lambda kazoo: kazoo.create_async(fixture.path, b"first"))
     yield client
     client.retire()
     await client.wait_closed()
 
 
-async def call(client: Client, send: Callable[[KazooClient], IAsyncResult]) -> IAsyncResult | None:
+async def call(client: StartedKazoo, send: Callable[[KazooClient], IAsyncResult]) -> IAsyncResult | None:
     """Make a call, and return its reply."""
     return await (await client.begin(send))
 
 
-async def data(client: Client, path: str) -> bytes:
+async def data(client: StartedKazoo, path: str) -> bytes:
     """Return the data of a znode."""
     reply = await call(client, lambda kazoo: kazoo.get_async(path))
     assert reply is not None
@@ -97,20 +97,20 @@ async def data(client: Client, path: str) -> bytes:
     return value
 
 
-async def test_what_was_given_up_is_never_sent(fixture: Fixture, client: Client) -> None:
+async def test_what_was_given_up_is_never_sent(fixture: Fixture, client: StartedKazoo) -> None:
     """A call that enters kazoo's queue after the loss and before we learn of it fails, and never takes effect."""
     fixture.relay.cut()
-    await fixture.heard(Suspended)
+    await fixture.heard(KazooSuspended)
     with pytest.raises(ConnectionLostError):
         await client.begin(lambda kazoo: kazoo.set_async(fixture.path, b"late"))
     client._kazoo.set_async(fixture.path, b"late")  # noqa: SLF001 - as if it had slipped in
     fixture.relay.restore()
-    await fixture.heard(Connected)
+    await fixture.heard(KazooConnected)
     await call(client, lambda kazoo: kazoo.create_async(f"{fixture.path}/x"))
     assert await data(client, fixture.path) == b"first"
 
 
-async def test_no_more_calls_are_under_way_than_is_good(fixture: Fixture, client: Client) -> None:
+async def test_no_more_calls_are_under_way_than_is_good(fixture: Fixture, client: StartedKazoo) -> None:
     """Further calls wait without blocking the event loop; in the end all are answered, in order."""
     fixture.relay.hold()
     order: list[int] = []
@@ -129,7 +129,7 @@ async def test_no_more_calls_are_under_way_than_is_good(fixture: Fixture, client
     assert order == list(range(1000))
 
 
-async def test_a_lost_connection_frees_all_who_wait(fixture: Fixture, client: Client) -> None:
+async def test_a_lost_connection_frees_all_who_wait(fixture: Fixture, client: StartedKazoo) -> None:
     """Calls in flight get no reply, waiting calls were never sent, and later calls find all places free."""
     fixture.relay.black_hole()
     async with asyncio.TaskGroup() as tasks:
@@ -138,13 +138,13 @@ async def test_a_lost_connection_frees_all_who_wait(fixture: Fixture, client: Cl
         fixture.relay.cut()
     assert [task.result() for task in calls] == ["lost"] * MAX_IN_FLIGHT + ["not sent"] * 2 * MAX_IN_FLIGHT
     fixture.relay.restore()
-    await fixture.heard(Connected)
+    await fixture.heard(KazooConnected)
     async with asyncio.TaskGroup() as tasks:
         calls = [tasks.create_task(outcome(client, fixture.path)) for _ in range(3 * MAX_IN_FLIGHT)]
     assert {task.result() for task in calls} == {"answered"}
 
 
-async def outcome(client: Client, path: str) -> str:
+async def outcome(client: StartedKazoo, path: str) -> str:
     """Return the outcome of a call."""
     try:
         reply = await call(client, lambda kazoo: kazoo.get_async(path))
@@ -153,7 +153,7 @@ async def outcome(client: Client, path: str) -> str:
     return "lost" if reply is None or isinstance(reply.exception, ConnectionLoss) else "answered"
 
 
-async def test_a_late_reply_is_dropped(fixture: Fixture, client: Client) -> None:
+async def test_a_late_reply_is_dropped(fixture: Fixture, client: StartedKazoo) -> None:
     """It belongs to a cancelled call; the next call gets its own reply."""
     fixture.relay.hold()
     for _ in range(MAX_IN_FLIGHT - 1):
@@ -164,7 +164,7 @@ async def test_a_late_reply_is_dropped(fixture: Fixture, client: Client) -> None
     assert await data(client, fixture.path) == b"first"
 
 
-async def test_a_bad_argument_costs_no_place(fixture: Fixture, client: Client) -> None:
+async def test_a_bad_argument_costs_no_place(fixture: Fixture, client: StartedKazoo) -> None:
     """The caller's bug raises an error in the caller, and its place in the queue is free again."""
     for _ in range(2 * MAX_IN_FLIGHT):
         with pytest.raises(TypeError):
@@ -176,13 +176,13 @@ async def test_to_retire_closes_the_session(fixture: Fixture) -> None:
     """The server has forgotten the session when the client is closed. Retiring it again changes nothing."""
     sessions = fixture.server.monitored("zk_global_sessions")
     client = fixture.start()
-    await fixture.heard(Connected)
+    await fixture.heard(KazooConnected)
     assert fixture.server.monitored("zk_global_sessions") == sessions + 1
     client.retire()
     client.retire()
     await client.wait_closed()
     assert fixture.server.monitored("zk_global_sessions") == sessions
-    assert fixture.reported[-1] == Closed()
+    assert fixture.reported[-1] == KazooClosed()
 
 
 @pytest.mark.parametrize("fault", [Relay.black_hole, Relay.cut])
@@ -194,13 +194,13 @@ async def test_to_retire_takes_no_longer_than_its_grace(
         fixture.relay.restore()
         client = fixture.start()
         if is_connected:
-            await fixture.heard(Connected)
+            await fixture.heard(KazooConnected)
         fault(fixture.relay)
         began = time.monotonic()
         client.retire()
         await client.wait_closed()
         assert time.monotonic() - began < GRACE_S + SLACK_S
-        assert fixture.reported[-1] == Closed()
+        assert fixture.reported[-1] == KazooClosed()
 
 
 async def test_to_retire_at_once_is_quick(fixture: Fixture) -> None:
@@ -212,18 +212,18 @@ async def test_to_retire_at_once_is_quick(fixture: Fixture) -> None:
     assert time.monotonic() - began < GRACE_S + SLACK_S
 
 
-async def test_a_session_can_be_taken_up(fixture: Fixture, client: Client) -> None:
+async def test_a_session_can_be_taken_up(fixture: Fixture, client: StartedKazoo) -> None:
     """Another client resumes it with its id and password, but only before it ends."""
     session = fixture.client_id
     thief = fixture.start(resume=session)
-    await fixture.heard(Connected)
+    await fixture.heard(KazooConnected)
     assert fixture.client_id == session
     thief.retire()
     await thief.wait_closed()
-    await fixture.heard(Expired)
-    await fixture.heard(Connected)
+    await fixture.heard(KazooExpired)
+    await fixture.heard(KazooConnected)
     late = fixture.start(resume=session)
-    await fixture.heard(Connected)
+    await fixture.heard(KazooConnected)
     assert fixture.client_id != session
     late.retire()
     await late.wait_closed()

@@ -17,7 +17,7 @@ from nncache.coordination.errors import (
     TooLargeError,
 )
 from nncache.coordination.linearizable import MARKS, MOST_BYTES, LinearizableZnodes, check_snapshots
-from nncache.coordination.zookeeper import Check, Create, Delete, SetData, Znode
+from nncache.coordination.zookeeper import CheckOp, CreateOp, DeleteOp, SetDataOp, Znode
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 
 ROOT = "/nn"
@@ -144,9 +144,9 @@ async def test_who_led_a_sync_may_be_cancelled(server: FakeZooKeeper) -> None:
 async def test_a_lost_reply_is_settled(server: FakeZooKeeper, after: bool) -> None:
     """It may be lost before or after it takes effect: it is carried out once, and the caller notices nothing."""
     znodes = await znodes_of(server.session())
-    await znodes.commit([Create("/q", b"")])
+    await znodes.commit([CreateOp("/q", b"")])
     server.lose_next_commit(after=after)
-    await znodes.commit([Create("/q/e-", b"x", sequential=True)])
+    await znodes.commit([CreateOp("/q/e-", b"x", sequential=True)])
     assert await znodes.children("/q") == ("e-0000000000",)
 
 
@@ -154,10 +154,10 @@ async def test_a_lost_reply_is_settled(server: FakeZooKeeper, after: bool) -> No
 async def test_a_lost_refusal_is_a_refusal(server: FakeZooKeeper, after: bool) -> None:
     """It changes nothing, and its error names a path below the root."""
     znodes = await znodes_of(server.session())
-    await znodes.commit([Create("/a", b"")])
+    await znodes.commit([CreateOp("/a", b"")])
     server.lose_next_commit(after=after)
     with pytest.raises(NodeExistsError) as raised:
-        await znodes.commit([Create("/b", b""), Create("/a", b"")])
+        await znodes.commit([CreateOp("/b", b""), CreateOp("/a", b"")])
     assert raised.value.path == "/a"
     assert await znodes.get_many(["/b"]) == (None,)
 
@@ -170,7 +170,7 @@ async def raced(
     session = server.session()
     znodes = make(session)
     await znodes.begin()
-    await znodes.commit([Create("/q", b"")])
+    await znodes.commit([CreateOp("/q", b"")])
     answered = 0
 
     async def append() -> None:
@@ -179,7 +179,7 @@ async def raced(
             if rng.random() < 0.5:
                 server.lose_next_commit(after=rng.random() < 0.5)
             try:
-                await znodes.commit([Create("/q/e-", b"", sequential=True)])
+                await znodes.commit([CreateOp("/q/e-", b"", sequential=True)])
             except ConnectionLostError:
                 continue
             answered += 1
@@ -229,29 +229,29 @@ async def test_without_zookeeper_the_outcome_is_unknown(server: FakeZooKeeper) -
     session = server.session()
     znodes = LinearizableZnodes(session, ROOT, "me", 0.2)
     await znodes.begin()
-    await znodes.commit([Create("/a", b"")])
+    await znodes.commit([CreateOp("/a", b"")])
     loop = asyncio.get_running_loop()
     loop.call_soon(lambda: loop.call_soon(server.disconnect))
     with pytest.raises(OutcomeUnknownError):
-        await znodes.commit([SetData("/a", b"1")])
-    for call in (znodes.commit([SetData("/a", b"2")]), znodes.get("/a"), znodes.children("/")):
+        await znodes.commit([SetDataOp("/a", b"1")])
+    for call in (znodes.commit([SetDataOp("/a", b"2")]), znodes.get("/a"), znodes.children("/")):
         with pytest.raises(ConnectionLostError):
             await call
     server.connect()
     assert (await znodes.get("/a")).data != b"2"
-    await znodes.commit([SetData("/a", b"3")])
+    await znodes.commit([SetDataOp("/a", b"3")])
     assert (await znodes.get("/a")).data == b"3"
 
 
 async def test_a_commit_that_is_cancelled_leaves_its_mark_in_order(server: FakeZooKeeper) -> None:
     """The next transaction with the mark is carried out once, whether or not the cancelled one took effect."""
     znodes = await znodes_of(server.session())
-    await znodes.commit([Create("/q", b"")])
+    await znodes.commit([CreateOp("/q", b"")])
     for number in range(5):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.0005 * number):
-                await znodes.commit([Create(f"/q/{number}", b"")])
-        await znodes.commit([Create("/q/e-", b"", sequential=True)])
+                await znodes.commit([CreateOp(f"/q/{number}", b"")])
+        await znodes.commit([CreateOp("/q/e-", b"", sequential=True)])
     names = await znodes.children("/q")
     assert sum(name.startswith("e-") for name in names) == 5
 
@@ -259,10 +259,10 @@ async def test_a_commit_that_is_cancelled_leaves_its_mark_in_order(server: FakeZ
 async def test_marks_that_were_swept_are_made_again(server: FakeZooKeeper) -> None:
     """A process that others took for dead recreates its marks and continues."""
     znodes = await znodes_of(server.session())
-    await znodes.commit([Create("/a", b"")])
+    await znodes.commit([CreateOp("/a", b"")])
     other = await znodes_of(server.session(), "other")
-    await other.commit([Delete(f"{MARKS}/me/0"), Delete(f"{MARKS}/me")])
-    await znodes.commit([SetData("/a", b"1", 0)])
+    await other.commit([DeleteOp(f"{MARKS}/me/0"), DeleteOp(f"{MARKS}/me")])
+    await znodes.commit([SetDataOp("/a", b"1", 0)])
     assert (await other.get("/a")).data == b"1"
 
 
@@ -270,9 +270,9 @@ async def test_too_large_a_transaction_is_not_sent(server: FakeZooKeeper) -> Non
     """The server would close the connection."""
     znodes = await znodes_of(server.session())
     with pytest.raises(TooLargeError):
-        await znodes.commit([Create("/a", bytes(MOST_BYTES // 2)), Create("/b", bytes(MOST_BYTES // 2))])
+        await znodes.commit([CreateOp("/a", bytes(MOST_BYTES // 2)), CreateOp("/b", bytes(MOST_BYTES // 2))])
     with pytest.raises(BadVersionError):
-        await znodes.commit([Check(MARKS, 7)])
+        await znodes.commit([CheckOp(MARKS, 7)])
     await znodes.commit([])
 
 

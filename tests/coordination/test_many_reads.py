@@ -11,9 +11,9 @@ from kazoo.exceptions import NoNodeError
 from kazoo.protocol.serialization import MultiHeader, multiheader_struct
 
 from nncache.coordination.many_reads import AT_ONCE, MultiRead
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.zookeeper import Create
+from nncache.coordination.zookeeper import CreateOp
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.coordination.simulations import connected
 
@@ -35,7 +35,7 @@ def path() -> str:
 async def test_so_many_take_one_call(zookeeper_server: ZooKeeperServer, path: str) -> None:
     """One more path takes a second call; no path takes no call."""
     async with connected(zookeeper_server.address) as session:
-        await session.commit([Create(path, b"\xff" * 1000)])
+        await session.commit([CreateOp(path, b"\xff" * 1000)])
         for count, calls in ((0, 0), (1, 1), (AT_ONCE, 1), (AT_ONCE + 1, 2)):
             before = session.stats().calls
             found = await session.get_many([path] * count)
@@ -54,9 +54,9 @@ async def test_a_server_without_the_call_is_asked_for_each(
     """
     async with _older(zookeeper_server.address) as address:
         settings = ZooKeeperSettings(zookeeper=(address,))
-        async with Session(settings, time.monotonic) as session:
+        async with KazooSession(settings, time.monotonic) as session:
             await session.wait_connected(LONG_S)
-            await session.commit([Create(path, b"1")])
+            await session.commit([CreateOp(path, b"1")])
             (znode,) = await session.get_many([path])
             assert (znode and znode.data, session.stats().connections) == (b"1", 2)
             before = session.stats().calls

@@ -12,7 +12,7 @@ import pytest
 from nncache.coordination import connection
 from nncache.coordination.errors import CoordinationError
 from nncache.coordination.sasl import DigestLogin, KerberosLogin, login_of
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.hadoop.kerberos.identity import KerberosIdentity, identity_of
 from nncache.hadoop.kerberos.settings import KerberosSettings
@@ -73,18 +73,22 @@ def identity(kdc: KdcServer, name: str = "alice") -> KerberosIdentity:
 
 
 @asynccontextmanager
-async def session(settings: ZooKeeperSettings, by: KerberosIdentity | None = None) -> AsyncIterator[Session]:
+async def session(
+    settings: ZooKeeperSettings, by: KerberosIdentity | None = None
+) -> AsyncIterator[KazooSession]:
     """Enter a session with the login of these settings."""
-    async with Session(settings, time.monotonic, log_name="test", login=login_of(settings, by)) as entered:
+    async with KazooSession(
+        settings, time.monotonic, log_name="test", login=login_of(settings, by)
+    ) as entered:
         yield entered
 
 
-def client_of(entered: Session) -> object:
+def client_of(entered: KazooSession) -> object:
     """Return the client in use; a failed login replaces it."""
     return entered._connection._client  # noqa: SLF001 - not visible otherwise
 
 
-async def refused(entered: Session, caplog: pytest.LogCaptureFixture) -> str:
+async def refused(entered: KazooSession, caplog: pytest.LogCaptureFixture) -> str:
     """Wait until the log has a failed login, and return the line."""
     async with asyncio.timeout(HANG_S):
         while True:

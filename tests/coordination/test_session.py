@@ -12,9 +12,9 @@ import pytest
 
 from nncache.coordination.connection import CLOSE_S
 from nncache.coordination.errors import ConnectionLostError, NoNodeError
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.zookeeper import Create, SetData
+from nncache.coordination.zookeeper import CreateOp, SetDataOp
 from nncache.testbed.ports import PortLease
 from nncache.testbed.relay import Relay
 from nncache.testbed.zookeepers import ZooKeeperServer
@@ -52,16 +52,16 @@ def relay(zookeeper_server: ZooKeeperServer) -> Iterator[Relay]:
 
 
 @pytest.fixture
-async def session(zookeeper_server: ZooKeeperServer) -> AsyncIterator[Session]:
+async def session(zookeeper_server: ZooKeeperServer) -> AsyncIterator[KazooSession]:
     """Yield a connected session."""
     async with connected(zookeeper_server.address) as session:
         yield session
 
 
-def new_session(address: str, timeout_s: float = 6.0) -> Session:
+def new_session(address: str, timeout_s: float = 6.0) -> KazooSession:
     """Return a session that has not been entered."""
     settings = ZooKeeperSettings(zookeeper=(address,), zookeeper_session_timeout_s=timeout_s)
-    return Session(settings, time.monotonic)
+    return KazooSession(settings, time.monotonic)
 
 
 def sockets() -> int:
@@ -71,14 +71,14 @@ def sockets() -> int:
     return sum(link.readlink().name.startswith("socket:") for link in links)
 
 
-async def write_again(session: Session, path: str) -> float:
+async def write_again(session: KazooSession, path: str) -> float:
     """Write until a write succeeds; return the seconds that this took."""
     began = time.monotonic()
     async with asyncio.timeout(LONG_S):
         while True:
             try:
                 await session.ensure(path)
-                await session.commit([SetData(path, b"again")])
+                await session.commit([SetDataOp(path, b"again")])
                 return time.monotonic() - began
             except ConnectionLostError:
                 await asyncio.sleep(0.01)
@@ -86,10 +86,10 @@ async def write_again(session: Session, path: str) -> float:
 
 @ON_BOTH_LOOPS
 async def test_a_server_that_crashes_is_found_again(
-    session: Session, zookeeper_server: ZooKeeperServer, path: str
+    session: KazooSession, zookeeper_server: ZooKeeperServer, path: str
 ) -> None:
     """Soon after it serves, with the same session and ephemeral znodes; an open watch reports a change."""
-    await session.commit([Create(path, b"", ephemeral=True)])
+    await session.commit([CreateOp(path, b"", ephemeral=True)])
     look = session.watch(path)
     await look.read()
     before = session.session_id
@@ -123,7 +123,7 @@ async def test_ephemerals_of_a_session_given_up_go_at_once(
     timeout_s = 6.0
     async with connected(zookeeper_server.address, timeout_s) as session:
         before = session.session_id
-        await session.commit([Create(path, b"", ephemeral=True)])
+        await session.commit([CreateOp(path, b"", ephemeral=True)])
         zookeeper_server.process.kill()
         await asyncio.sleep(timeout_s + 0.4)
         assert session.session_id == 0
@@ -179,7 +179,7 @@ async def test_leaving_takes_a_moment_whatever_the_server_does(
     assert time.monotonic() - began < CLOSE_S + SLACK_S
 
 
-async def failure(session: Session) -> BaseException | None:
+async def failure(session: KazooSession) -> BaseException | None:
     """Return the error of a call; None: it succeeded."""
     try:
         await session.get("/")
@@ -221,13 +221,13 @@ async def test_one_task_may_enter_and_another_leave(zookeeper_server: ZooKeeperS
     assert session.stats().sessions == 2
 
 
-async def enter(session: Session) -> None:
+async def enter(session: KazooSession) -> None:
     """Enter the session."""
     await session.__aenter__()
 
 
 async def test_the_server_holds_one_watch_for_a_path(
-    session: Session, zookeeper_server: ZooKeeperServer, path: str
+    session: KazooSession, zookeeper_server: ZooKeeperServer, path: str
 ) -> None:
     """This holds for any number of watches and reads, with or without the znode, after changes and reconnects."""
     await session.ensure(path)
@@ -237,7 +237,7 @@ async def test_the_server_holds_one_watch_for_a_path(
         for look in looks * 3:
             await look.read()
         assert zookeeper_server.monitored("zk_watch_count") == before + 2
-        await session.commit([SetData(path, str(number).encode())])
+        await session.commit([SetDataOp(path, str(number).encode())])
     await expire(zookeeper_server.address, session)
     for look in looks * 3:
         await look.read()
@@ -245,12 +245,12 @@ async def test_the_server_holds_one_watch_for_a_path(
 
 
 async def test_reconnects_lose_no_change(
-    session: Session, zookeeper_server: ZooKeeperServer, relay: Relay, path: str
+    session: KazooSession, zookeeper_server: ZooKeeperServer, relay: Relay, path: str
 ) -> None:
     """A client that reads after each change event sees the last of many changes, although connections are lost."""
     last = 60
 
-    async def follow(follower: Session) -> None:
+    async def follow(follower: KazooSession) -> None:
         look = follower.watch(path)
         while True:
             try:
@@ -268,11 +268,11 @@ async def test_reconnects_lose_no_change(
         asyncio.TaskGroup() as tasks,
     ):
         tasks.create_task(follow(follower))
-        await session.commit([Create(path, b"0")])
+        await session.commit([CreateOp(path, b"0")])
         for number in range(1, last + 1):
             if number % 10 == 0:
                 relay.reset_connections()
-            await session.commit([SetData(path, str(number).encode())])
+            await session.commit([SetDataOp(path, str(number).encode())])
             await asyncio.sleep(0.01)
         relay.reset_connections()
     assert follower.stats().connections > 1
@@ -283,21 +283,21 @@ async def test_the_first_server_that_answers_is_taken(zookeeper_server: ZooKeepe
     with PortLease() as lease:
         nowhere = tuple(f"127.0.0.1:{lease.take()}" for _ in range(2))
     settings = ZooKeeperSettings(zookeeper=(*nowhere, zookeeper_server.address))
-    async with Session(settings, time.monotonic) as session:
+    async with KazooSession(settings, time.monotonic) as session:
         await session.wait_connected(LONG_S)
         await session.get("/")
 
 
 async def test_its_figures_say_what_it_did(
-    session: Session, zookeeper_server: ZooKeeperServer, path: str
+    session: KazooSession, zookeeper_server: ZooKeeperServer, path: str
 ) -> None:
     """Calls, writes, watches and connections are counted, and so are failures and refusals."""
     look = session.watch(path)
     await look.read()  # get, exists: one watch
-    await session.commit([Create(path, b"")])
+    await session.commit([CreateOp(path, b"")])
     assert await look.changed(LONG_S)
     with pytest.raises(NoNodeError):
-        await session.commit([SetData(f"{path}/x", b"")])
+        await session.commit([SetDataOp(f"{path}/x", b"")])
     await session.get_many([path] * 5)
     await expire(zookeeper_server.address, session)
     stats = session.stats()

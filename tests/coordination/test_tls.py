@@ -11,10 +11,10 @@ import pytest
 
 from nncache.coordination.errors import ConnectionLostError
 from nncache.coordination.sasl import login_of
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.tls import ZooKeeperTls, tls_of
-from nncache.coordination.zookeeper import Create, SetData
+from nncache.coordination.zookeeper import CreateOp, SetDataOp
 from nncache.net.setting_error import SettingError
 from nncache.testbed.certificates import Authority
 from nncache.testbed.https import SERVER
@@ -58,9 +58,9 @@ def settings(authority: Authority, address: str, **others: object) -> ZooKeeperS
 
 
 @asynccontextmanager
-async def session(of: ZooKeeperSettings) -> AsyncIterator[Session]:
+async def session(of: ZooKeeperSettings) -> AsyncIterator[KazooSession]:
     """Enter a session with these settings."""
-    async with Session(of, time.monotonic, log_name="test", login=login_of(of, None)) as entered:
+    async with KazooSession(of, time.monotonic, log_name="test", login=login_of(of, None)) as entered:
         yield entered
 
 
@@ -97,15 +97,15 @@ async def test_a_tls_session_has_a_certificate_or_a_password(
         top = f"/over-tls-{number}"
         async with session(of) as zookeeper:
             await zookeeper.wait_connected(HANG_S)
-            await zookeeper.commit([Create(top, LARGE)])
+            await zookeeper.commit([CreateOp(top, LARGE)])
             assert (await zookeeper.get(top)).data == LARGE
             paths = [f"{top}/{child}" for child in range(500)]
-            await zookeeper.commit([Create(path, b"c" * 300) for path in paths])
+            await zookeeper.commit([CreateOp(path, b"c" * 300) for path in paths])
             found = await zookeeper.get_many(paths)
             assert all(each is not None and each.data == b"c" * 300 for each in found)
             watch = zookeeper.watch(top)
             await watch.read()
-            await zookeeper.commit([SetData(top, b"")])
+            await zookeeper.commit([SetDataOp(top, b"")])
             assert await watch.changed(HANG_S)
 
 
@@ -190,7 +190,7 @@ async def test_a_session_survives_the_leader_of_an_ensemble_over_tls(
     ) as ensemble:
         async with session(settings(authority, ensemble.secure_address)) as zookeeper:
             await zookeeper.wait_connected(HANG_S)
-            await zookeeper.commit([Create("/kept", b"x"), Create("/ours", b"", ephemeral=True)])
+            await zookeeper.commit([CreateOp("/kept", b"x"), CreateOp("/ours", b"", ephemeral=True)])
             before = zookeeper.session_id
             for _ in range(2):  # the client may not have been connected to the first leader
                 leader = ensemble.leader()
@@ -200,7 +200,7 @@ async def test_a_session_survives_the_leader_of_an_ensemble_over_tls(
                     while True:
                         try:
                             assert (await zookeeper.get("/ours")).owner_session == before
-                            await zookeeper.commit([SetData("/kept", b"y")])
+                            await zookeeper.commit([SetDataOp("/kept", b"y")])
                             break
                         except ConnectionLostError:
                             await asyncio.sleep(0.05)

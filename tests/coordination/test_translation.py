@@ -12,7 +12,7 @@ from kazoo.protocol.serialization import SetData as KazooSetData
 from kazoo.protocol.states import ZnodeStat
 from kazoo.security import ACL, OPEN_ACL_UNSAFE, Id
 
-from nncache.coordination.acl import OPEN, AclEntry, Right
+from nncache.coordination.acl import OPEN_ACL, ZnodeAclEntry, ZnodePerms
 from nncache.coordination.errors import (
     BadVersionError,
     ConnectionLostError,
@@ -27,13 +27,13 @@ from nncache.coordination.errors import (
 from nncache.coordination.translation import begin_transaction, failure, kazoo_acl, refusal, znode, znode_acl
 from nncache.coordination.zookeeper import (
     ANY_VERSION,
-    Check,
-    Create,
-    Delete,
-    Operation,
-    SetData,
+    CheckOp,
+    CreateOp,
+    DeleteOp,
+    SetDataOp,
     Znode,
     ZnodeAcl,
+    ZnodeOp,
 )
 
 STAT = ZnodeStat(
@@ -102,13 +102,13 @@ def test_operations_are_sent_as_they_are() -> None:
     reply = begin_transaction(
         client,
         [
-            Create("/a", b"1"),
-            Create("/b", b"2", ephemeral=True),
-            Create("/s-", b"", sequential=True),
-            Create("/f", b"", acl=(AclEntry("sasl", "a", Right.READ | Right.WRITE),)),
-            SetData("/c", b"3", 4),
-            Delete("/d"),
-            Check("/e", 5),
+            CreateOp("/a", b"1"),
+            CreateOp("/b", b"2", ephemeral=True),
+            CreateOp("/s-", b"", sequential=True),
+            CreateOp("/f", b"", acl=(ZnodeAclEntry("sasl", "a", ZnodePerms.READ | ZnodePerms.WRITE),)),
+            SetDataOp("/c", b"3", 4),
+            DeleteOp("/d"),
+            CheckOp("/e", 5),
         ],
     )
     assert client.last.operations == [
@@ -133,13 +133,13 @@ def test_operations_are_sent_as_they_are() -> None:
 )
 def test_the_operation_that_failed_is_named(results: Sequence[object], path: str | None) -> None:
     """ZooKeeper reports the others as rolled back or not reached."""
-    operations: list[Operation] = [Create("/a", b""), Check("/b", 1)]
+    operations: list[ZnodeOp] = [CreateOp("/a", b""), CheckOp("/b", 1)]
     refused = refusal(operations, results)
     assert (refused and str(refused)) == (path and str(BadVersionError(path)))
 
 
 def test_an_acl_is_the_same_there_and_back() -> None:
     """The version is that of the ACL, not of the data; an id may be missing."""
-    acl = (*OPEN, AclEntry("sasl", "a", Right.READ))
+    acl = (*OPEN_ACL, ZnodeAclEntry("sasl", "a", ZnodePerms.READ))
     assert znode_acl((kazoo_acl(acl), STAT)) == ZnodeAcl(acl, 5)
-    assert znode_acl(([ACL(1, Id("auth", None))], STAT)).acl == (AclEntry("auth", "", Right.READ),)
+    assert znode_acl(([ACL(1, Id("auth", None))], STAT)).acl == (ZnodeAclEntry("auth", "", ZnodePerms.READ),)

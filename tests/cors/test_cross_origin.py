@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from nncache.cache.replies import Reply
-from nncache.cache.store import Store
+from nncache.cache.replies import StoredReply
+from nncache.cache.store import CacheStore
 from nncache.cors.cross_origin import CrossOrigin
 from nncache.cors.settings import CorsSettings
 from nncache.net.setting_error import SettingError
@@ -28,7 +28,7 @@ class Site:
     """A server behind CORS that answers with the names of the fields; it can stream, fail, and remember heads."""
 
     def __init__(self) -> None:
-        store = Store(max_bytes=1 << 20, max_items=1_000)
+        store = CacheStore(max_bytes=1 << 20, max_items=1_000)
         self._store = store
         self.fast_path = FastPath(good, store, lambda: 3.0, LimitSettings())
         self.traffic = Traffic(lambda: 3.0)
@@ -39,7 +39,7 @@ class Site:
         if "fails" in request.target:
             raise NotServedError("not here")
         if request.whole is not None and request.method == "GET":
-            hit = kept_hit(self._store, "/x", Reply(status=200, headers=(), body=b""), replied_at=1.0)
+            hit = kept_hit(self._store, "/x", StoredReply(status=200, headers=(), body=b""), replied_at=1.0)
             self.fast_path.remember(request.whole, hit, b"kept")
         body = b",".join(name for name, _ in request.fields)
         if "streams" not in request.target:

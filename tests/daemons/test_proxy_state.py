@@ -7,7 +7,7 @@ import pytest
 
 from nncache.coordination.zookeeper import SessionStats
 from nncache.daemons.proxy_state import Gate, ProxyState, gate_text, lines
-from nncache.daemons.state_change import StateChange
+from nncache.daemons.state_change import StateLine
 from nncache.hadoop.election_view import Active, NameNode, Probe
 
 ACTIVE = Active(namenode=NameNode("nn1:9870", "nn1:8020"), started_ms=1, transition_ms=1, term=3)
@@ -73,8 +73,8 @@ def test_a_closed_gate_says_what_closes_it(gate: Gate, changed: dict[str, Any], 
 def test_the_first_look_says_both() -> None:
     """At the start, the NameNode and the gate are both news."""
     assert lines(None, CLOSED) == (
-        StateChange("NameNode nn1:9870 is active (term 3)"),
-        StateChange(
+        StateLine("NameNode nn1:9870 is active (term 3)"),
+        StateLine(
             "the gate is closed: <why>; every call goes to the NameNode; nncache explain PATH says what it waits for",
             is_bad=True,
         ),
@@ -84,7 +84,7 @@ def test_the_first_look_says_both() -> None:
 def test_only_what_changed_is_logged() -> None:
     """An opening gate repeats nothing about the NameNode. A new reason for a closed gate is not logged."""
     assert lines(CLOSED, OPENED) == (
-        StateChange("the gate is open: what is cached may be answered from memory"),
+        StateLine("the gate is open: what is cached may be answered from memory"),
     )
     assert lines(OPENED, OPENED) == ()
     assert lines(CLOSED, replace(CLOSED, gate="closed: behind by 7")) == ()
@@ -93,7 +93,7 @@ def test_only_what_changed_is_logged() -> None:
 def test_a_lost_namenode_is_news() -> None:
     """The line says what callers get. `tests/proxy/upstream/test_failover.py` checks that it is true."""
     assert lines(CLOSED, replace(CLOSED, active=None, namenodes="nn1:9870 cannot be asked (refused)")) == (
-        StateChange(
+        StateLine(
             "no active NameNode is known: nn1:9870 cannot be asked (refused); each NameNode is tried all the same: "
             "calls get 503 where none takes them for 15 s, 504 where one takes them and is silent for 60 s; "
             "see that one NameNode is active and that namenode_http names them all",

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from nncache.cache.decisions import Reason
+from nncache.cache.decisions import MissReason
 from nncache.cache.stats import CacheStats
 from nncache.cache.store import Forgotten
 from nncache.daemons.history import History, Totals
@@ -223,7 +223,7 @@ def test_totals_are_those_of_the_metrics() -> None:
     figures = made_up("proxy")
     front_end = replace(
         cast("FrontEndStats", figures["front_end"]),
-        forwarded=Counter({Reason.MISS: 4, Bypass.OPERATION: 2}),
+        forwarded=Counter({MissReason.MISS: 4, Bypass.OPERATION: 2}),
         closed_queries=1_000,
     )
     pool = replace(cast("PoolStats", figures["pool"]), probes={"nn1:9870": 100})

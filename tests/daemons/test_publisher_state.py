@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nncache.daemons.publisher_state import PublisherState, lines
-from nncache.daemons.state_change import StateChange
+from nncache.daemons.state_change import StateLine
 from nncache.hadoop.election_view import Active, NameNode
 
 ACTIVE = Active(namenode=NameNode("nn1:9870", "nn1:8020"), started_ms=1, transition_ms=1, term=3)
@@ -40,7 +40,7 @@ def test_the_first_thing_that_is_out_of_order_is_reported(changed: dict[str, Any
 
 FOLLOWS = "proxies forward calls to the NameNode, and watchers get no events"
 LOOK_AT_ZOOKEEPER = "see that the servers of zookeeper run and that this host reaches them"
-ACTIVE_LINE = StateChange("NameNode nn1:9870 is active (term 3)")
+ACTIVE_LINE = StateLine("NameNode nn1:9870 is active (term 3)")
 
 
 def test_whether_it_publishes_is_logged_when_that_changes() -> None:
@@ -50,9 +50,9 @@ def test_whether_it_publishes_is_logged_when_that_changes() -> None:
         f"changes are not published: the edits have not been read for 6 s; {FOLLOWS}; "
         "the warnings of nncache.invalidation say more"
     )
-    assert lines(None, stuck) == (ACTIVE_LINE, StateChange(text, is_bad=True))
+    assert lines(None, stuck) == (ACTIVE_LINE, StateLine(text, is_bad=True))
     assert lines(stuck, replace(stuck, trouble="the edits have not been read for 7 s")) == ()
-    assert lines(stuck, PUBLISHING) == (StateChange("changes are published"),)
+    assert lines(stuck, PUBLISHING) == (StateLine("changes are published"),)
     assert lines(PUBLISHING, PUBLISHING) == ()
 
 
@@ -60,7 +60,7 @@ def test_a_standby_is_no_bad_state() -> None:
     """Another publisher is active. When that one ends and this one does not take over, the log says so."""
     trouble = "another publisher leads: process 7 on b"
     standby = replace(PUBLISHING, trouble=trouble, is_standby=True)
-    assert lines(None, standby) == (ACTIVE_LINE, StateChange(f"standing by: {trouble}"))
+    assert lines(None, standby) == (ACTIVE_LINE, StateLine(f"standing by: {trouble}"))
     (news,) = lines(standby, replace(standby, trouble="x", is_standby=False))
     assert news.is_bad
 
@@ -78,7 +78,7 @@ def test_a_standby_is_no_bad_state() -> None:
 def test_what_is_bad_says_what_to_do(changed: dict[str, Any], end: str) -> None:
     """The advice belongs to the first fault."""
     assert lines(PUBLISHING, replace(PUBLISHING, **changed)) == (
-        StateChange(f"changes are not published: {end}", is_bad=True),
+        StateLine(f"changes are not published: {end}", is_bad=True),
     )
 
 
@@ -89,7 +89,7 @@ def test_a_lost_namenode_is_news() -> None:
     assert first.text.startswith(
         "no active NameNode is known: nn1:9870 is standby; its edits are read as soon as "
     )
-    assert second == StateChange(
+    assert second == StateLine(
         f"changes are not published: no active NameNode is known; {FOLLOWS}; see that one NameNode is active",
         is_bad=True,
     )

@@ -23,8 +23,8 @@ from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.election_view import Active, NameNode, Probe
 from nncache.hadoop.namenode_settings import NameNodeSettings
 from nncache.hadoop.namenodes.pool import NameNodePool
-from nncache.invalidation.channel.records import Events, Stale
-from nncache.invalidation.publisher.filter_journal import FilterJournal
+from nncache.invalidation.channel.records import MatchedEvents, StaleChanges
+from nncache.invalidation.publisher.filter_journal import FilterHistory
 from nncache.invalidation.publisher.output_stream import FilterChange, Publication
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import OutputStats, PublisherStats
@@ -67,12 +67,14 @@ PUBLISHING = PublisherState(
 )
 
 
-def journal() -> FilterJournal:
+def journal() -> FilterHistory:
     """Return a journal in which joe's filter was added and then had three events in two records."""
-    made = FilterJournal()
+    made = FilterHistory()
     made.changed(FilterChange(added=(FILTERS["joe"].filter,)), {}, FILTERS, 110.0)
     for at, found in ((400.0, batch(116, "/user/joe/a", "/user/joe/b")), (450.0, batch(117, "/user/joe/a"))):
-        published = Publication(txid=found.txid, content=Stale(()), filters={"joe": Events((found,))})
+        published = Publication(
+            txid=found.txid, content=StaleChanges(()), filters={"joe": MatchedEvents((found,))}
+        )
         made.published(published, FILTERS, at)
     return made
 

@@ -6,7 +6,7 @@ import pytest
 
 from nncache.admin.proxy_pages import RefusedQueryError
 from nncache.cache import Conclusion, Fetch, MetadataCache
-from nncache.daemons.purging import Purged, Purger, globs_named, held_paths
+from nncache.daemons.purging import Purger, PurgeResult, globs_named, held_paths
 from tests.cache.cases import ALICE, BOB, fetch, fill, is_hit, make_cache, missing
 
 PEER = "10.0.0.1"
@@ -30,7 +30,7 @@ def test_a_path_is_forgotten_and_nothing_else() -> None:
     """The caller's right to the parent directory stays."""
     cache = filled("/w/a", "/w/b", "/w/a/below")
     assert purger(cache).path("/w/a", is_subtree=False, peer=PEER) == (
-        Purged(path="/w/a", is_subtree=False, was_held=True),
+        PurgeResult(path="/w/a", is_subtree=False, was_held=True),
     )
     assert [is_hit(cache, path) for path in ("/w/a", "/w/b", "/w/a/below")] == [False, True, True]
     cache.check()
@@ -41,7 +41,7 @@ def test_a_subtree_is_forgotten_with_its_rights() -> None:
     cache = filled("/w/d/a", "/w/d/e/f", "/v/a")
     under_way = fetch(cache, "/w/d/new")
     assert purger(cache).path("/w/d", is_subtree=True, peer=PEER) == (
-        Purged(path="/w/d", is_subtree=True, was_held=True),
+        PurgeResult(path="/w/d", is_subtree=True, was_held=True),
     )
     assert cache.conclude(under_way, missing(0.5)) is Conclusion.SPOILED
     assert [is_hit(cache, path) for path in ("/w/d/a", "/w/d/e/f", "/v/a")] == [False, False, True]
@@ -82,7 +82,7 @@ def test_a_filter_is_given_by_its_name_or_glob(name: str) -> None:
     for path in ("/w/a", "/v/a"):
         fill(cache, path)
     purged = purger(cache, {"f1": "ours", "f2": "others"}).filter(name, peer=PEER)
-    assert purged == (Purged(path="/w", is_subtree=True, was_held=True),)
+    assert purged == (PurgeResult(path="/w", is_subtree=True, was_held=True),)
     assert not is_hit(cache, "/w/a")
     assert is_hit(cache, "/v/a")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nncache.coordination.acl import ALL, AclEntry
-from nncache.coordination.zookeeper import Create
+from nncache.coordination.acl import ALL, ZnodeAclEntry
+from nncache.coordination.zookeeper import CreateOp
 from nncache.daemons import registry_source
 from nncache.daemons.registry_source import ZooKeeperRegistry
 from nncache.proxy.errors import ClientError, EntryNotFoundError, RegistryUnavailableError
@@ -108,7 +108,7 @@ async def test_what_cannot_be_answered(
     registry: Registry, target: str, kind: type[Exception], part: str
 ) -> None:
     """The error has the path and the reason."""
-    await registry.zookeeper.commit([Create("/registry/services/broken", b'{"type":"JSONServiceRecord"')])
+    await registry.zookeeper.commit([CreateOp("/registry/services/broken", b'{"type":"JSONServiceRecord"')])
     with pytest.raises(kind) as caught:
         await page(registry, target)
     assert part in str(caught.value)
@@ -128,7 +128,7 @@ async def test_without_a_connection_the_registry_is_unavailable() -> None:
 
 async def test_a_browser_gets_pages(registry: Registry) -> None:
     """Entry pages and result pages each have their Content-Security-Policy."""
-    await registry.zookeeper.commit([Create("/registry/services/broken", b'{"type":"JSONServiceRecord"')])
+    await registry.zookeeper.commit([CreateOp("/registry/services/broken", b'{"type":"JSONServiceRecord"')])
     for target, part in (
         ("", b"registry/services/"),
         ("/services?limit=2", b"after=%2Fservices%2Fb"),
@@ -167,7 +167,7 @@ async def test_what_a_browser_cannot_be_shown_is_a_page_as_well(
 
 async def test_a_page_with_a_refused_entry_leads_to_the_others(registry: Registry) -> None:
     """The entry that an ACL refuses is left out, and those behind the page are still linked."""
-    await registry.zookeeper.set_acl("/registry/services/b", (AclEntry("sasl", "bob", ALL),), 0)
+    await registry.zookeeper.set_acl("/registry/services/b", (ZnodeAclEntry("sasl", "bob", ALL),), 0)
     found = (await html(registry, "/services?limit=2")).body
     assert b"services/a" in found
     assert b"services/b" not in found

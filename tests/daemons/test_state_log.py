@@ -8,14 +8,14 @@ from itertools import chain, repeat
 import pytest
 
 from nncache.daemons.namespace_log import name_lines, named, naming, run_named
-from nncache.daemons.state_change import StateChange
+from nncache.daemons.state_change import StateLine
 from nncache.daemons.state_log import BURST, log_changes
 from tests.patience import HANG_S
 
 
-def about(before: str | None, now: str) -> tuple[StateChange, ...]:
+def about(before: str | None, now: str) -> tuple[StateLine, ...]:
     """Return a line for each change."""
-    return () if before == now else (StateChange(now, is_bad=now.startswith("closed")),)
+    return () if before == now else (StateLine(now, is_bad=now.startswith("closed")),)
 
 
 async def announced(situations: Iterator[str], looks: int, starts_within_s: float = 0.0) -> None:

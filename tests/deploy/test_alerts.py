@@ -14,12 +14,12 @@ import pytest
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.certificates import Authority
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import HADOOP
 from tests.deploy.test_prometheus import ALERTS, RULES
 from tests.processes import fetched, free_address
 from tests.real.faults import paused
-from tests.service import Service
+from tests.service import InotifyService
 from tools.prometheus import Prometheus
 
 needs_prometheus = pytest.mark.skipif(shutil.which("prometheus") is None, reason="apt-get install prometheus")
@@ -73,7 +73,7 @@ def until(is_so: Callable[[], bool], ask: Callable[[], None] = lambda: None) -> 
         time.sleep(0.2)
 
 
-def poll(proxy: Proxy, paths: int, run: str = "same") -> None:
+def poll(proxy: ProxyDaemon, paths: int, run: str = "same") -> None:
     """Read some missing paths; another run reads other paths."""
     for number in range(paths):
         fetched(proxy.address, f"/webhdfs/v1/watched/{run}-{number}?op=GETFILESTATUS&user.name=joe")
@@ -105,7 +105,7 @@ def test_each_alert_fires_and_clears(tmp_path: Path) -> None:
     """The faults are those that operators meet."""
     authority = Authority(tmp_path / "authority")
     with Cluster.start(ClusterSpec(hadoop_version=HADOOP, with_zookeeper=True)) as cluster:
-        service, namenode = Service.of(cluster), cluster.namenodes[0]
+        service, namenode = InotifyService.of(cluster), cluster.namenodes[0]
         service.add("watched", "/watched/*")
         on_zookeeper = (*service.namenode_flags, *service.zookeeper_flags)
         faulty = (sys.executable, "-c", WITH_FAULTS)
@@ -114,10 +114,10 @@ def test_each_alert_fires_and_clears(tmp_path: Path) -> None:
         with (
             service.publisher(user=cluster.superuser) as publisher,
             service.proxy(failover_wait_s=0.5, upstream_timeout_s=1) as proxy,
-            Proxy(*on_zookeeper, "--audit-share", "1", program=faulty) as wrong,
+            ProxyDaemon(*on_zookeeper, "--audit-share", "1", program=faulty) as wrong,
             service.proxy(max_cache_entries=20) as small,
-            Proxy(*on_zookeeper, *tls_flags(authority)) as encrypted,
-            Proxy(
+            ProxyDaemon(*on_zookeeper, *tls_flags(authority)) as encrypted,
+            ProxyDaemon(
                 *direct, *nowhere, "--poll-budget-share", "0.00001", "--poll-budget-burst-s", "0.001"
             ) as poor,
         ):
@@ -178,7 +178,7 @@ def test_alerts_about_journalnodes_fire_and_clear() -> None:
         flags = ("--namenode-http", http, "--namenode-rpc", rpc, "--channel", "direct", "--glob", "/no/*")
         journal = ("--edits-source", "journalnodes", "--shared-edits-dir", pair.shared_edits_dir)
         none = ("--edits-source", "auto", "--shared-edits-dir", pair.shared_edits_dir.replace("/ns1", "/ns2"))
-        with Proxy(*flags, *journal) as reading, Proxy(*flags, *none) as polling:
+        with ProxyDaemon(*flags, *journal) as reading, ProxyDaemon(*flags, *none) as polling:
             prometheus = Prometheus([reading.admin, polling.admin], quick_rules(), interval="500ms")
             with prometheus:
                 for each in (reading, polling):

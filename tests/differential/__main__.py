@@ -17,7 +17,7 @@ from dataclasses import replace
 import click
 
 from nncache.invalidation.settings import INOTIFY, JOURNALNODES
-from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser
+from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUserSpec
 from nncache.testbed.spec import FULL_SPEED_JVM
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.auth_methods import USER_NAME, AuthMethod
@@ -39,7 +39,7 @@ AT_ONCE = {Channel.DIRECT: 1, Channel.ZOOKEEPER: 2, OwnChannel.FEED: 1}
 exceed what polling and publishing may do, so that changes are seen later."""
 
 SECURED = Kerberos(
-    proxy_users=(ProxyUser(name="proxy", users="alice,bob"), ProxyUser(name="nncache", users="*"))
+    proxy_users=(ProxyUserSpec(name="proxy", users="alice,bob"), ProxyUserSpec(name="nncache", users="*"))
 )
 """A cluster with Kerberos: one proxy user for two users, and the service's own for the users that it authenticates."""
 

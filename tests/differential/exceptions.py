@@ -14,7 +14,7 @@ from typing import Final
 from nncache.testbed.asker import RawReply
 from tests.differential import operation as kinds
 from tests.differential.operation import Operation, file_id
-from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
+from tests.real.proxied_cluster import MAX_STALENESS_S, CallTarget, ProxiedCluster
 
 MAX_ENTRY_AGE_S: Final = 10.0
 """The proxy's `max_entry_age_s` where only events are read: changes without an event must be seen after this time."""
@@ -113,7 +113,7 @@ class Excuses:
         path = operation.paths[0]
         if operation.kind == "TRUNCATE" and done.body == _RECOVERS:
             self._cut.add(file_id(proxied_cluster, path))
-        if self._reads_log or operation.where is not Where.NAMENODE:
+        if self._reads_log or operation.where is not CallTarget.NAMENODE:
             return
         if operation.kind in _POLICY_CALLS:
             self._policies[path] = done.ended_at

@@ -11,7 +11,7 @@ from typing import Final
 
 from nncache.testbed.asker import Asker, RawReply
 from tests.real.datanode import begin, has_replied, led_to
-from tests.real.proxied_cluster import USERS, ProxiedCluster, Where
+from tests.real.proxied_cluster import USERS, CallTarget, ProxiedCluster
 
 METHODS: Final = {
     "DELETE": "DELETE",
@@ -46,7 +46,7 @@ class Operation:
     """
 
     kind: str
-    where: Where
+    where: CallTarget
     user: str | None
     paths: tuple[str, ...]
     parameters: tuple[tuple[str, str], ...] = ()
@@ -57,8 +57,8 @@ class Operation:
         if self.kind in _TWO_STEP:
             return self._write(proxied_cluster, self.kind)
         if self.kind == REMADE:
-            proxied_cluster.call(Where.NAMENODE, "DELETE", "DELETE", self.paths[1], recursive="true")
-            return proxied_cluster.call(Where.PROXY, "PUT", "MKDIRS", self.paths[0], permission="777")
+            proxied_cluster.call(CallTarget.NAMENODE, "DELETE", "DELETE", self.paths[1], recursive="true")
+            return proxied_cluster.call(CallTarget.PROXY, "PUT", "MKDIRS", self.paths[0], permission="777")
         if self.kind == RACED:
             return self._race(proxied_cluster)
         if self.kind == ALIASED:
@@ -84,10 +84,12 @@ class Operation:
         """Have another client write the path behind the proxy's back, between the two steps."""
 
         def between() -> None:
-            proxied_cluster.write(Where.NAMENODE, self.paths[0], b"other", parameters={"overwrite": "true"})
+            proxied_cluster.write(
+                CallTarget.NAMENODE, self.paths[0], b"other", parameters={"overwrite": "true"}
+            )
 
         return proxied_cluster.write(
-            Where.PROXY,
+            CallTarget.PROXY,
             self.paths[0],
             self.data,
             self.user,
@@ -97,7 +99,7 @@ class Operation:
 
     def _append_by_alias(self, proxied_cluster: ProxiedCluster) -> RawReply:
         alias = f"/.reserved/.inodes/{file_id(proxied_cluster, self.paths[0]) or 0}"
-        return proxied_cluster.write(Where.PROXY, alias, self.data, self.user, op="APPEND")
+        return proxied_cluster.write(CallTarget.PROXY, alias, self.data, self.user, op="APPEND")
 
     def begin(self, proxied_cluster: ProxiedCluster) -> "Unfinished | RawReply":
         """Make the first step of a two-step write; for HELD, also the part of the second step that opens the file.
@@ -171,7 +173,7 @@ def _end(connection: http.client.HTTPConnection, began_at: float) -> RawReply:
 
 def file_id(proxied_cluster: ProxiedCluster, path: str) -> int | None:
     """Return the NameNode's id of the file or directory at a path; None: the path does not exist."""
-    status = proxied_cluster.call(Where.NAMENODE, "GET", "GETFILESTATUS", path)
+    status = proxied_cluster.call(CallTarget.NAMENODE, "GET", "GETFILESTATUS", path)
     return int(json.loads(status.body)["FileStatus"]["fileId"]) if status.status == http.client.OK else None
 
 
@@ -271,9 +273,9 @@ class Generator:
 
     # -- parts of operations
 
-    def where(self) -> Where:
+    def where(self) -> CallTarget:
         """Draw with equal chance: through the proxy, or behind its back."""
-        return self._random.choice(tuple(Where))
+        return self._random.choice(tuple(CallTarget))
 
     def user(self, path: str) -> str | None:
         """Draw a user: mostly the owner of that part of the tree, sometimes another or the superuser (None)."""
@@ -343,12 +345,12 @@ def _data(g: Generator, path: str, most: int) -> bytes:
 
 def _append_by_alias(g: Generator, kind: str) -> Operation:
     path = g.file()
-    return Operation(kind, Where.PROXY, g.user(path), (path,), data=b"z" * g.number(1, 2000))
+    return Operation(kind, CallTarget.PROXY, g.user(path), (path,), data=b"z" * g.number(1, 2000))
 
 
 def _create_raced(g: Generator, kind: str) -> Operation:
     path = g.file()
-    return Operation(kind, Where.PROXY, g.user(path), (path,), _OVERWRITE, _data(g, path, 3000))
+    return Operation(kind, CallTarget.PROXY, g.user(path), (path,), _OVERWRITE, _data(g, path, 3000))
 
 
 def _create_held(g: Generator, kind: str) -> Operation:
@@ -359,7 +361,7 @@ def _create_held(g: Generator, kind: str) -> Operation:
 
 def _create_flushed(g: Generator, kind: str) -> Operation:
     path = g.file()
-    return Operation(kind, Where.NAMENODE, None, (path,), data=_data(g, path, 3000))
+    return Operation(kind, CallTarget.NAMENODE, None, (path,), data=_data(g, path, 3000))
 
 
 def _concat(g: Generator, kind: str) -> Operation:
@@ -392,7 +394,7 @@ def _rename(g: Generator, kind: str) -> Operation:
 
 def _remake(g: Generator, kind: str) -> Operation:
     above = g.directory()
-    return Operation(kind, Where.PROXY, None, (f"{above}/x", above))
+    return Operation(kind, CallTarget.PROXY, None, (f"{above}/x", above))
 
 
 def _owner(g: Generator, kind: str) -> Operation:

@@ -21,8 +21,8 @@ from tests.differential.operation import FLUSHED, HELD, LATE, Generator, Operati
 from tests.real.proxied_cluster import (
     MAX_STALENESS_S,
     USERS,
+    CallTarget,
     ProxiedCluster,
-    Where,
     differences,
     was_forwarded,
 )
@@ -115,7 +115,7 @@ class Differential:
 
     def _do(self, operation: Operation) -> None:
         self.figures.operations += 1
-        self.figures.behind += operation.where is Where.NAMENODE
+        self.figures.behind += operation.where is CallTarget.NAMENODE
         if operation.kind in {HELD, LATE, FLUSHED}:
             self._judge(operation, lambda: self._begin(operation))
         else:
@@ -151,7 +151,7 @@ class Differential:
         pairs = [Pair(path, user) for path in self._interesting(operation) for user in self._readers]
         keepable = [pair for pair in pairs if _SNAPSHOT not in pair.path]
         before = dict(zip(keepable, self._proxy.ask(keepable), strict=True))
-        timed = self._hits_of(operation, before) if operation.where is Where.NAMENODE else {}
+        timed = self._hits_of(operation, before) if operation.where is CallTarget.NAMENODE else {}
         done = carry_out()
         self._namenode.send(list(timed))
         if done.status < 300:
@@ -288,7 +288,7 @@ class Differential:
             return True  # it is the NameNode's own answer, so the status has changed in between
         if reply.started_at - since > MAX_STALENESS_S:
             return False
-        if operation.where is Where.NAMENODE:
+        if operation.where is CallTarget.NAMENODE:
             return True
         excuse = self._excuses.of_delay(operation, pair.path, reported)
         if excuse is None:
@@ -300,7 +300,7 @@ class Differential:
         self.figures.wrong.append(
             f"seed {self._seed}, step {self._step}, {operation}: {pair.path} for {pair.user}: {wrong}"
         )
-        self.figures.stale_after_write += operation.where is Where.PROXY
+        self.figures.stale_after_write += operation.where is CallTarget.PROXY
 
     def _count(
         self, pairs: Sequence[Pair], seen: Sequence[RawReply], truth: Sequence[RawReply], open_files: set[str]

@@ -16,7 +16,7 @@ from tests.differential.operation import FLUSHED
 from tests.differential.run import GLOBS, SETTINGS, SETTINGS_ON_LOG, TWO_STEP_WINDOW_S, run_for
 from tests.real.beside import beside
 from tests.real.stand import Channel, proxied
-from tests.service import Service
+from tests.service import InotifyService
 
 OPERATIONS = 150
 
@@ -73,7 +73,7 @@ def test_answers_equal_the_namenodes_while_filters_change(cluster: Cluster) -> N
     assert len(changes) > CHANGING_OPERATIONS / 20, "too few changes of filters to prove anything"
 
 
-def come_and_go(service: Service, done: list[str], ending: threading.Event) -> None:
+def come_and_go(service: InotifyService, done: list[str], ending: threading.Event) -> None:
     """Add and remove filters at random, and record the name of each."""
     there = {f"f{number}" for number in range(len(GLOBS))}
     chance = random.Random(7)

@@ -8,7 +8,7 @@ import pytest
 from nncache.testbed.asker import RawReply
 from tests.differential.exceptions import Excuse, Excuses
 from tests.differential.operation import Operation
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 
 UNASKED = cast("ProxiedCluster", None)
 DONE = RawReply(200, (), b"", 1.0, 1.0)
@@ -33,6 +33,6 @@ def test_only_events_leave_anything_out(
 ) -> None:
     """The edit log has changes of policies and of snapshottable directories."""
     excuses = Excuses(reads_log=reads_log)
-    excuses.learn(Operation(kind, Where.NAMENODE, None, ("/d",)), DONE, UNASKED)
+    excuses.learn(Operation(kind, CallTarget.NAMENODE, None, ("/d",)), DONE, UNASKED)
     assert excuses.of_fields("/d", status(), status(**now)) == (() if reads_log else (excuse,))
     assert excuses.of_fields("/d", status(), status(length=1)) == ()

@@ -15,7 +15,7 @@ import nncache
 from nncache.net.endpoint import parse_endpoint
 from nncache.registry.daemon_record import PLACE
 from nncache.registry.paths import name_of
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.patience import HANG_S
 from tests.processes import free_address, running
 from tools.prometheus import Prometheus
@@ -35,7 +35,7 @@ class Finder:
 
     name: str  # as printed
     look: Callable[[], Collection[str]]  # returns the proxies found now
-    shows: Callable[[Proxy], str]  # how a proxy appears among them
+    shows: Callable[[ProxyDaemon], str]  # how a proxy appears among them
     within_s: float = WITHIN_S  # by when a drained proxy must be gone
     every_s: float = 0.01  # an address may send 20 requests a second, and a subtree counts as ten
 
@@ -45,7 +45,7 @@ class Place:
     """The registry to search, and a proxy that serves it."""
 
     registry: dict[str, str]  # the registry's settings
-    staying: Proxy  # a proxy that serves the registry throughout
+    staying: ProxyDaemon  # a proxy that serves the registry throughout
 
     def get(self, target: str, own_address: str) -> object:
         """Return a document of the staying proxy, requested from `own_address`, which has a rate limit of its own."""
@@ -82,7 +82,7 @@ def over_rest(place: Place) -> Iterator[Finder]:
         assert isinstance(found, dict)
         return [name_of(each["path"]) for each in found["entries"]]
 
-    def shows(proxy: Proxy) -> str:
+    def shows(proxy: ProxyDaemon) -> str:
         host, _, port = proxy.address.rpartition(":")
         return f"proxy-{host.replace('.', '-')}-{port}"
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import nncache
 from nncache.client.connecting import Proxies
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.discovery.finders import Finder, MakesFinder, Place
 from tests.patience import HANG_S, until
 from tests.real.beside import beside
@@ -100,7 +100,7 @@ class Watcher:
         self.gone_at: float | None = None
         self._what: str | None = None
 
-    def expect(self, proxy: Proxy) -> None:
+    def expect(self, proxy: ProxyDaemon) -> None:
         """Watch for this proxy."""
         self._what = self.finder.shows(proxy)
 

@@ -7,17 +7,17 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from nncache.events.feed import Feed
+from nncache.events.feed import FilterFeed
 from nncache.events.source import (
-    After,
-    Away,
-    Begun,
-    Gap,
-    Gone,
+    AfterTxid,
+    EventsGap,
+    EventsOutage,
+    FilterGone,
+    FilterRedefined,
     Item,
-    Modified,
+    NextEvents,
     SourceUnavailableError,
-    StateChange,
+    StreamBegun,
 )
 from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
 from nncache.hadoop.events import EventBatch, Unlink
@@ -41,7 +41,7 @@ class FilterLog:
         self.is_silent = False
         self.modified_after: int | None = None
         self.has_bug = False  # a reader of the events gets an exception
-        self.followings: list[After | None] = []  # the position of each `follow`
+        self.followings: list[AfterTxid | None] = []  # the position of each `follow`
         self.rights_read = 0
         self.closed = 0
         self._news = asyncio.Event()
@@ -73,7 +73,7 @@ class FilterLog:
             return False
         return True
 
-    def follow(self, filter_name: str, after: After | None) -> "_Following":
+    def follow(self, filter_name: str, after: AfterTxid | None) -> "_Following":
         """Return the filter's events."""
         self.followings.append(after)
         return _Following(self, after)
@@ -92,7 +92,7 @@ class FilterLog:
 
 
 class _Following:
-    def __init__(self, log: FilterLog, after: After | None) -> None:
+    def __init__(self, log: FilterLog, after: AfterTxid | None) -> None:
         self._log = log
         self._after = after
         self._has_begun = False
@@ -110,11 +110,11 @@ class _Following:
                 raise RuntimeError("a bug")
             if log.subscribers is None:
                 await asyncio.sleep(1)
-                return Gone()
+                return FilterGone()
             if log.away:
                 if log.away != self._reported_away:
                     self._reported_away, self._has_begun = log.away, False
-                    return Away(log.away)
+                    return EventsOutage(log.away)
                 await log.wait(60)
                 continue
             self._reported_away = ""
@@ -124,30 +124,30 @@ class _Following:
 
     def _step(self) -> Item | None:
         log = self._log
-        after = self._after or After(log.end)
+        after = self._after or AfterTxid(log.end)
         if not self._has_begun:
             self._has_begun = True
             if after.chain not in {None, log.chain}:
-                self._after = After(log.end, log.chain)
-                return Gap("made again", None, None, self._after)
-            self._after = After(after.txid, log.chain)
-            return Begun(self._after)
+                self._after = AfterTxid(log.end, log.chain)
+                return EventsGap("made again", None, None, self._after)
+            self._after = AfterTxid(after.txid, log.chain)
+            return StreamBegun(self._after)
         if after.txid < log.floor:
-            self._after, self._has_begun = After(log.floor, log.chain), False
-            return Gap("gone", after.txid + 1, log.floor, self._after)
+            self._after, self._has_begun = AfterTxid(log.floor, log.chain), False
+            return EventsGap("gone", after.txid + 1, log.floor, self._after)
         modified = log.modified_after
         limit = log.end
         if modified is not None and modified >= after.txid and modified != self._reported_modified:
             if not [txid for txid in log.kept if after.txid < txid <= modified]:
                 self._reported_modified = modified
-                self._after = After(modified, log.chain)
-                return Modified(self._after, "/a", "joe", "/b", "joe")
+                self._after = AfterTxid(modified, log.chain)
+                return FilterRedefined(self._after, "/a", "joe", "/b", "joe")
             limit = modified
         behind = sorted(txid for txid in log.kept if after.txid < txid <= limit)[:3]
         if not behind:
             return None
-        self._after = After(behind[-1], log.chain)
-        return StateChange(tuple(log.batch(txid) for txid in behind), self._after)
+        self._after = AfterTxid(behind[-1], log.chain)
+        return NextEvents(tuple(log.batch(txid) for txid in behind), self._after)
 
 
 class _Readers:
@@ -219,17 +219,17 @@ class FakeCluster:
 
     def __init__(self, tasks: asyncio.TaskGroup) -> None:
         self.log = FilterLog()
-        self.feed = Feed("f", self.log, self.log.subscribers)
+        self.feed = FilterFeed("f", self.log, self.log.subscribers)
         self.tasks = tasks
         self.running = tasks.create_task(self.feed.run())
         self.slots = Shares(MAX_CATCHING_UP)
 
     def stream(
-        self, after: int | After | None = None, user: str = "alice", sink: FakeSink | None = None
+        self, after: int | AfterTxid | None = None, user: str = "alice", sink: FakeSink | None = None
     ) -> "Streamed":
         """Start a stream."""
         sink = sink or FakeSink()
-        position = After(after) if isinstance(after, int) else after
+        position = AfterTxid(after) if isinstance(after, int) else after
         stream = EventStream(sink, self.feed, self.log, user, position, self.slots, "peer")
         return Streamed(stream, sink, self.tasks.create_task(stream.run()))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nncache.events.callers import Caller, Identify, by_credential, by_user_name, identify_by, refused
+from nncache.events.callers import IdentifiedUser, Identify, by_credential, by_user_name, identify_by, refused
 from nncache.events.events_request import read_events_request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.errors import CallerNotVerifiedError, ClientError
@@ -16,7 +16,7 @@ from tests.spnego.test_terminator import Fixture, cookie, ticket
 TARGET = "/v1/events?filter=f"
 
 
-async def asked(identify: Identify, query: str = "", *headers: Header) -> Caller | RawResponse:
+async def asked(identify: Identify, query: str = "", *headers: Header) -> IdentifiedUser | RawResponse:
     """Identify the caller of a request with this query and these fields."""
     target = f"{TARGET}{query}"
     request: Any = ClientRequest("GET", target, headers)
@@ -25,7 +25,7 @@ async def asked(identify: Identify, query: str = "", *headers: Header) -> Caller
 
 async def test_user_name_says_who_asks() -> None:
     """No other part of the request counts."""
-    assert await asked(by_user_name, "&user.name=joe") == Caller("joe")
+    assert await asked(by_user_name, "&user.name=joe") == IdentifiedUser("joe")
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ async def test_a_ticket_or_the_proxys_cookie_says_it() -> None:
     """`user.name` does not count; a ticket yields the cookie."""
     callers = by_credential(Fixture().terminator.admit)
     by_ticket = await asked(callers, "&user.name=bob", ticket("alice@EXAMPLE.COM"))
-    assert isinstance(by_ticket, Caller)
+    assert isinstance(by_ticket, IdentifiedUser)
     assert by_ticket.user == "alice"
     assert [name for name, _ in by_ticket.adds] == [b"WWW-Authenticate", b"Set-Cookie"]
     by_cookie = await asked(callers, "&user.name=bob", cookie("alice"))
-    assert by_cookie == Caller("alice")
+    assert by_cookie == IdentifiedUser("alice")
     for caller in (by_ticket, by_cookie):
-        assert isinstance(caller, Caller)
+        assert isinstance(caller, IdentifiedUser)
         assert caller.lease is not None
         assert caller.lease.is_good()
 

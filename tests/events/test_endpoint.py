@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from nncache.events.callers import Caller, Identify, by_user_name
+from nncache.events.callers import IdentifiedUser, Identify, by_user_name
 from nncache.events.endpoint import BURST, EventsEndpoint
 from nncache.events.events_request import EventsRequest
 from nncache.events.stream import StreamEnd
@@ -191,9 +191,9 @@ class Session:
         """Whether its key is still in use."""
         return not self.is_retired
 
-    async def known(self, request: Request, events_request: EventsRequest) -> Caller:
+    async def known(self, request: Request, events_request: EventsRequest) -> IdentifiedUser:
         """Return alice as the caller."""
-        return Caller("alice", lease=self)
+        return IdentifiedUser("alice", lease=self)
 
 
 async def test_a_stream_ends_with_the_key_of_its_cookie() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.events.events_request import EventsRequest, is_events, read_events_request
-from nncache.events.source import After
+from nncache.events.source import AfterTxid
 from nncache.proxy.errors import ClientError
 from nncache.proxy.messages import Header
 
@@ -34,17 +34,17 @@ def test_which_targets_it_has(target: str, expected: bool) -> None:
     ("query", "headers", "expected"),
     [
         ("filter=f", (), EventsRequest("f", None, None, "")),
-        ("filter=f&user.name=joe&from=0", (), EventsRequest("f", After(0), "joe", "")),
-        ("&from=12&&filter=a%2db&", (), EventsRequest("a-b", After(12), None, "")),
-        ("filter=f&from=12@f-1", (), EventsRequest("f", After(12, "f-1"), None, "")),
-        ("filter=f&from=12", ((b"Last-Event-ID", b"15"),), EventsRequest("f", After(15), None, "")),
-        ("filter=f", ((b"last-event-id", b" 15@c "),), EventsRequest("f", After(15, "c"), None, "")),
-        ("filter=f&from=12", ((b"Last-Event-ID", b""),), EventsRequest("f", After(12), None, "")),
+        ("filter=f&user.name=joe&from=0", (), EventsRequest("f", AfterTxid(0), "joe", "")),
+        ("&from=12&&filter=a%2db&", (), EventsRequest("a-b", AfterTxid(12), None, "")),
+        ("filter=f&from=12@f-1", (), EventsRequest("f", AfterTxid(12, "f-1"), None, "")),
+        ("filter=f&from=12", ((b"Last-Event-ID", b"15"),), EventsRequest("f", AfterTxid(15), None, "")),
+        ("filter=f", ((b"last-event-id", b" 15@c "),), EventsRequest("f", AfterTxid(15, "c"), None, "")),
+        ("filter=f&from=12", ((b"Last-Event-ID", b""),), EventsRequest("f", AfterTxid(12), None, "")),
         ("filter=f", ((b"Last-Event-ID", b""), (b"Accept", b"*/*")), EventsRequest("f", None, None, "")),
         ("filter=a+b&user.name=", (), EventsRequest("a b", None, None, "")),
         ("filter=f&doas=bob", (), EventsRequest("f", None, None, "doas")),
         ("filter=f&delegation=T&doas=bob", (), EventsRequest("f", None, None, "delegation")),
-        ("filter=f&from=9223372036854775807", (), EventsRequest("f", After((1 << 63) - 1), None, "")),
+        ("filter=f&from=9223372036854775807", (), EventsRequest("f", AfterTxid((1 << 63) - 1), None, "")),
     ],
 )
 def test_a_request_for_events(query: str, headers: tuple[Header, ...], expected: EventsRequest) -> None:

@@ -9,25 +9,25 @@ from typing import Any
 
 import pytest
 
-from nncache.events.feed import KEPT_BYTES, PER_ITERATION, Feed
-from nncache.events.messages import Frame
-from nncache.events.source import After, Begun, Item, StateChange
+from nncache.events.feed import KEPT_BYTES, PER_ITERATION, FilterFeed
+from nncache.events.messages import EventFrame
+from nncache.events.source import AfterTxid, Item, NextEvents, StreamBegun
 from tests.events.doubles import FilterLog
 from tests.invalidation.virtual_time import VirtualLoop, until
 
 LOOP = VirtualLoop
 
 
-async def following(log: FilterLog, tasks: asyncio.TaskGroup) -> tuple[Feed, asyncio.Task[None]]:
+async def following(log: FilterLog, tasks: asyncio.TaskGroup) -> tuple[FilterFeed, asyncio.Task[None]]:
     """Return a feed that has started."""
-    feed = Feed("f", log, log.subscribers)
+    feed = FilterFeed("f", log, log.subscribers)
     running = tasks.create_task(feed.run())
     await until(lambda: feed.end is not None)
     return feed, running
 
 
-def _is_at(feed: Feed, txid: int) -> bool:
-    return feed.end == After(txid, "c1")
+def _is_at(feed: FilterFeed, txid: int) -> bool:
+    return feed.end == AfterTxid(txid, "c1")
 
 
 async def test_what_is_kept_is_bounded() -> None:
@@ -35,7 +35,7 @@ async def test_what_is_kept_is_bounded() -> None:
     log = FilterLog()
     async with asyncio.TaskGroup() as tasks:
         feed, running = await following(log, tasks)
-        frames = list[Frame]()
+        frames = list[EventFrame]()
         for txid in range(11, 31):
             log.publish(txid, events=1_000)
             await until(partial(_is_at, feed, txid))
@@ -43,14 +43,14 @@ async def test_what_is_kept_is_bounded() -> None:
             assert sum(len(frame.data) for frame in frames) <= KEPT_BYTES
         oldest = frames[0].txid
         assert oldest > 11
-        assert feed.covers(After(oldest - 1))
-        assert not feed.covers(After(oldest - 2))
-        assert feed.next_after(After(oldest - 1)) is frames[0]
-        assert feed.next_after(After(30)) is None
+        assert feed.covers(AfterTxid(oldest - 1))
+        assert not feed.covers(AfterTxid(oldest - 2))
+        assert feed.next_after(AfterTxid(oldest - 1)) is frames[0]
+        assert feed.next_after(AfterTxid(30)) is None
         log.publish(31, events=20_000)
-        await until(lambda: feed.end == After(31, "c1"))
-        assert not feed.covers(After(30)), "one that is too large by itself is not kept either"
-        assert feed.covers(After(31))
+        await until(lambda: feed.end == AfterTxid(31, "c1"))
+        assert not feed.covers(AfterTxid(30)), "one that is too large by itself is not kept either"
+        assert feed.covers(AfterTxid(31))
         running.cancel()
 
 
@@ -60,10 +60,10 @@ async def test_a_gap_begins_it_again() -> None:
     async with asyncio.TaskGroup() as tasks:
         feed, running = await following(log, tasks)
         log.publish(11)
-        await until(lambda: feed.covers(After(10)) and feed.end == After(11, "c1"))
+        await until(lambda: feed.covers(AfterTxid(10)) and feed.end == AfterTxid(11, "c1"))
         log.lose(20)
-        await until(lambda: feed.end == After(20, "c1"))
-        assert [feed.covers(After(txid)) for txid in (10, 11, 19, 20, 21)] == [False] * 3 + [True, False]
+        await until(lambda: feed.end == AfterTxid(20, "c1"))
+        assert [feed.covers(AfterTxid(txid)) for txid in (10, 11, 19, 20, 21)] == [False] * 3 + [True, False]
         running.cancel()
 
 
@@ -80,18 +80,18 @@ async def test_listeners_are_called_at_each_change(caplog: pytest.LogCaptureFixt
 
         feed.listeners.add(note)
         log.publish(11)
-        await until(lambda: (After(11, "c1"), "", {"alice"}, False) in reported)
+        await until(lambda: (AfterTxid(11, "c1"), "", {"alice"}, False) in reported)
         log.away = "why"
         log.tell()
-        await until(lambda: (After(11, "c1"), "why", {"alice"}, False) in reported)
+        await until(lambda: (AfterTxid(11, "c1"), "why", {"alice"}, False) in reported)
         log.away = ""
         log.publish(12)
-        await until(lambda: (After(12, "c1"), "", {"alice"}, False) in reported)
+        await until(lambda: (AfterTxid(12, "c1"), "", {"alice"}, False) in reported)
         log.subscribers = None
         log.tell()
-        await until(lambda: (After(12, "c1"), "", None, False) in reported)
+        await until(lambda: (AfterTxid(12, "c1"), "", None, False) in reported)
         log.is_silent, log.subscribers = False, {"bob"}
-        await until(lambda: (After(12, "c1"), "", {"bob"}, False) in reported)
+        await until(lambda: (AfterTxid(12, "c1"), "", {"bob"}, False) in reported)
         log.has_bug = True
         with caplog.at_level(logging.ERROR):
             log.tell()
@@ -113,11 +113,11 @@ async def test_readers_are_read_again_each_second() -> None:
 class _AtOnce(FilterLog):
     """Has all its items immediately, like a reader of many records at a time."""
 
-    def follow(self, filter_name: str, after: After | None) -> Any:
+    def follow(self, filter_name: str, after: AfterTxid | None) -> Any:
         self._left: Iterator[Item] = iter(
             (
-                Begun(After(10, "c1")),
-                *(StateChange((self.batch(txid),), After(txid, "c1")) for txid in sorted(self.kept)),
+                StreamBegun(AfterTxid(10, "c1")),
+                *(NextEvents((self.batch(txid),), AfterTxid(txid, "c1")) for txid in sorted(self.kept)),
             )
         )
         return self
@@ -135,8 +135,8 @@ async def test_other_tasks_run_between_two_records() -> None:
     for txid in range(11, 43):
         log.publish(txid)
     async with asyncio.TaskGroup() as tasks:
-        feed = Feed("f", log, log.subscribers)
-        seen = set[After | None]()
+        feed = FilterFeed("f", log, log.subscribers)
+        seen = set[AfterTxid | None]()
         running = tasks.create_task(feed.run())
         while not _is_at(feed, 42):
             seen.add(feed.end)
@@ -153,16 +153,16 @@ async def test_what_is_joined_for_one_stream_is_so_for_all() -> None:
         for txid in (11, 12):
             log.publish(txid)
             await until(partial(_is_at, feed, txid))
-        both = feed.next_after(After(10))
+        both = feed.next_after(AfterTxid(10))
         assert both is not None
         assert (both.txid, both.events) == (12, 2)
-        assert feed.next_after(After(10)) is both
-        later = feed.next_after(After(11))
+        assert feed.next_after(AfterTxid(10)) is both
+        later = feed.next_after(AfterTxid(11))
         assert later is not None
         assert (later.txid, later.events) == (12, 1)
         log.publish(13)
         await until(partial(_is_at, feed, 13))
-        more = feed.next_after(After(11))
+        more = feed.next_after(AfterTxid(11))
         assert more is not None
         assert (more.txid, more.events) == (13, 2)
         running.cancel()

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from nncache.events.messages import JOINED_BYTES
-from nncache.events.source import After, Item, Modified
+from nncache.events.source import AfterTxid, FilterRedefined, Item
 from nncache.events.stream import HEARTBEAT_S, MAX_CATCHING_UP, RETRY_MS, StreamEnd
 from tests.events.doubles import FakeCluster, FakeSink, Streamed
 from tests.invalidation.virtual_time import VirtualLoop, until
@@ -51,7 +51,7 @@ async def test_from_a_position() -> None:
             fake_cluster.log.publish(txid)
         first = fake_cluster.stream(after=15)
         await until(lambda: first.sink.txids() == list(range(16, 31)))
-        assert fake_cluster.log.followings == [None, After(15)]
+        assert fake_cluster.log.followings == [None, AfterTxid(15)]
         fake_cluster.log.publish(31)
         await until(lambda: first.sink.txids() == list(range(16, 32)))
         second = fake_cluster.stream(after=30)
@@ -85,7 +85,7 @@ async def test_a_gap_is_reported_and_ends_the_stream() -> None:
         again = fake_cluster.stream(after=int(resumed.sink.messages()[-1][2]))
         await until(lambda: again.sink.txids() == [30])
         again.stream.end(StreamEnd.STOPPED)
-        other_chain = fake_cluster.stream(after=After(30, "c0"))
+        other_chain = fake_cluster.stream(after=AfterTxid(30, "c0"))
         assert await other_chain.task is StreamEnd.MISSING
 
 
@@ -124,7 +124,7 @@ async def test_a_gap_is_not_extended_into_another_run_of_the_filter() -> None:
     async with followed() as fake_cluster:
         for txid in range(11, 31):
             fake_cluster.log.publish(txid)
-        await until(lambda: fake_cluster.feed.end == After(30, "c1"))
+        await until(lambda: fake_cluster.feed.end == AfterTxid(30, "c1"))
         fake_cluster.log.lose(15)
         fake_cluster.log.chain = "c2"
         client = fake_cluster.stream(after=10)
@@ -149,13 +149,13 @@ async def test_a_modified_filter_is_reported_where_it_was_modified() -> None:
         await until(lambda: late.sink.txids() == [14])
         assert late.sink.words() == ["start", "modified", "UNLINK"]
         behind = fake_cluster.stream(after=13)
-        catching_up = fake_cluster.stream(after=After(10, "c1"))
+        catching_up = fake_cluster.stream(after=AfterTxid(10, "c1"))
         fake_cluster.feed._kept.clear()  # noqa: SLF001 - as if it were followed only now
         fake_cluster.feed._start = 14  # noqa: SLF001 - the same
         await until(lambda: behind.sink.txids() == [14] and catching_up.sink.txids() == [12, 14])
         assert behind.sink.words() == ["start", "UNLINK"]
         assert catching_up.sink.words() == ["start", "UNLINK", "modified", "UNLINK"]
-        assert After(10, "c1") in fake_cluster.log.followings
+        assert AfterTxid(10, "c1") in fake_cluster.log.followings
         for each in (live, late, behind, catching_up):
             each.stream.end(StreamEnd.STOPPED)
 
@@ -204,7 +204,7 @@ async def test_a_right_that_is_lost_while_an_outage_is_reported() -> None:
         client.sink.stall()
         fake_cluster.log.away = ""
         fake_cluster.log.publish(11)
-        await until(lambda: fake_cluster.feed.end == After(11, "c1"))
+        await until(lambda: fake_cluster.feed.end == AfterTxid(11, "c1"))
         fake_cluster.log.subscribers = set()
         fake_cluster.log.tell()
         await until(lambda: not fake_cluster.feed.readers)
@@ -217,14 +217,14 @@ async def test_a_right_that_is_lost_as_the_filter_is_modified() -> None:
     """A user who no longer subscribes gets neither the new glob nor its events."""
     async with followed() as fake_cluster:
         fake_cluster.log.publish(12)
-        await until(lambda: fake_cluster.feed.end == After(12, "c1"))
+        await until(lambda: fake_cluster.feed.end == AfterTxid(12, "c1"))
         fake_cluster.log.modified_after = 11
         client = fake_cluster.stream(after=11)
         fake_cluster.feed._start = 12  # noqa: SLF001 - as if it were followed only now
         take = client.stream._take  # noqa: SLF001 - what has been read so far
 
         async def revoked(item: Item) -> StreamEnd | None:
-            if isinstance(item, Modified):
+            if isinstance(item, FilterRedefined):
                 fake_cluster.feed.readers = set()
             return await take(item)
 
@@ -325,7 +325,7 @@ async def test_a_slow_client_reads_for_itself_what_is_no_longer_kept() -> None:
             fake_cluster.log.publish(txid, events=2_000)
             await until(partial(_has_sent, fast, 2_000 * (txid - 10)))
         assert slow.stream.sent == 0
-        assert not fake_cluster.feed.covers(After(11, "c1"))
+        assert not fake_cluster.feed.covers(AfterTxid(11, "c1"))
         slow.sink.take()
         await until(lambda: slow.stream.sent == fast.stream.sent)
         assert sorted(set(slow.sink.txids())) == list(range(11, 41))

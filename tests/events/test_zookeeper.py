@@ -5,17 +5,25 @@ import logging
 
 import pytest
 
-from nncache.coordination.acl import Acl, AclEntry, Right
+from nncache.coordination.acl import Acl, ZnodeAclEntry, ZnodePerms
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import Znode
 from nncache.events import source as items
-from nncache.events.feed import Feed
-from nncache.events.source import After, Away, Begun, Gap, Gone, SourceUnavailableError, StateChange
+from nncache.events.feed import FilterFeed
+from nncache.events.source import (
+    AfterTxid,
+    EventsGap,
+    EventsOutage,
+    FilterGone,
+    NextEvents,
+    SourceUnavailableError,
+    StreamBegun,
+)
 from nncache.events.stream import MAX_CATCHING_UP, EventStream, StreamEnd
 from nncache.events.zookeeper import REMEMBERED_S, ZooKeeperEvents
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.invalidation.channel.published_filters import FilterTerms
-from nncache.invalidation.channel.records import Events, Modified
+from nncache.invalidation.channel.records import FilterModification, MatchedEvents
 from nncache.net.shares import Shares
 from tests.coordination.fake_zookeeper import FakeSession
 from tests.events.doubles import FakeSink
@@ -38,28 +46,28 @@ def test_items() -> None:
         following = source_of(fake_cluster).follow("joe", None)
         begun = await anext(following)
         chain = fake_cluster.press.filters["joe"].id
-        assert begun == Begun(After(10, chain))
+        assert begun == StreamBegun(AfterTxid(10, chain))
         fake_cluster.unlink("/joe/a")
         news = await anext(following)
-        assert isinstance(news, StateChange)
-        assert news.through == After(11, chain)
+        assert isinstance(news, NextEvents)
+        assert news.through == AfterTxid(11, chain)
         assert [batch.txid for batch in news.batches] == [11]
         assert isinstance(news.batches[0].events[0], Unlink)
         fake_cluster.namenode.unlink("/joe/b")
         fake_cluster.press.drop(12, 12)
         gap = await anext(following)
-        assert isinstance(gap, Gap)
-        assert (gap.first_txid, gap.last_txid, gap.after) == (12, 12, After(12, chain))
-        assert await anext(following) == Begun(After(12, chain))
+        assert isinstance(gap, EventsGap)
+        assert (gap.first_txid, gap.last_txid, gap.after) == (12, 12, AfterTxid(12, chain))
+        assert await anext(following) == StreamBegun(AfterTxid(12, chain))
         fake_cluster.press.vanish()
         away = await anext(following)
-        assert away == Away("no publisher has been there for 10 s")
+        assert away == EventsOutage("no publisher has been there for 10 s")
         fake_cluster.press.appear()
-        assert await anext(following) == Begun(After(12, chain))
-        behind = source_of(fake_cluster).follow("joe", After(11, chain))
-        assert await anext(behind) == Begun(After(11, chain))
-        assert isinstance(await anext(behind), Gap)
-        assert await anext(source_of(fake_cluster).follow("ann", None)) == Gone()
+        assert await anext(following) == StreamBegun(AfterTxid(12, chain))
+        behind = source_of(fake_cluster).follow("joe", AfterTxid(11, chain))
+        assert await anext(behind) == StreamBegun(AfterTxid(11, chain))
+        assert isinstance(await anext(behind), EventsGap)
+        assert await anext(source_of(fake_cluster).follow("ann", None)) == FilterGone()
 
     play(story)
 
@@ -74,11 +82,13 @@ def test_a_modified_filter() -> None:
         fake_cluster.namenode.unlink("/joe/a")
         batch = EventBatch(11, fake_cluster.namenode.log.transactions[10])
         terms = FilterTerms("/joe/*", "joe"), FilterTerms("/*/*", "ann")
-        changed = Modified(10, *terms)
-        fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events((batch,)), 11, changed))
+        changed = FilterModification(10, *terms)
+        fake_cluster.press.commit(
+            *fake_cluster.press.filter_record("joe", MatchedEvents((batch,)), 11, changed)
+        )
         reported = await anext(following)
-        assert reported == items.Modified(After(10, before.chain), "/joe/*", "joe", "/*/*", "ann")
-        assert isinstance(await anext(following), StateChange)
+        assert reported == items.FilterRedefined(AfterTxid(10, before.chain), "/joe/*", "joe", "/*/*", "ann")
+        assert isinstance(await anext(following), NextEvents)
 
     play(story)
 
@@ -91,8 +101,8 @@ def test_a_filter_that_was_made_again_is_a_gap() -> None:
         fake_cluster.unlink("/joe/a")
         fake_cluster.press.change_filters({"joe": "/joe/*"}, anew=frozenset({"joe"}))
         fake_cluster.unlink("/joe/b")
-        for after in (After(10), After(12, chain)):
-            assert isinstance(await anext(source_of(fake_cluster).follow("joe", after)), Gap)
+        for after in (AfterTxid(10), AfterTxid(12, chain)):
+            assert isinstance(await anext(source_of(fake_cluster).follow("joe", after)), EventsGap)
 
     play(story)
 
@@ -143,12 +153,12 @@ def test_what_cannot_be_read_is_as_if_it_were_not_there(caplog: pytest.LogCaptur
         with caplog.at_level(logging.WARNING):
             assert await source_of(fake_cluster).readers("joe").read() is None
         assert "filter joe: its events cannot be served" in caplog.text
-        closed: Acl = (AclEntry("sasl", "other", Right.READ),)
+        closed: Acl = (ZnodeAclEntry("sasl", "other", ZnodePerms.READ),)
         session = fake_cluster.server.session()
         await session.set_acl(ZNODES.definition("joe"), closed, 0)
         source = source_of(fake_cluster)
         assert await source.readers("joe").read() is None
-        assert isinstance(await anext(source.follow("joe", None)), Away)
+        assert isinstance(await anext(source.follow("joe", None)), EventsOutage)
 
     play(story)
 
@@ -228,7 +238,7 @@ def test_a_stream_over_it_goes_on_after_an_outage() -> None:
 
     async def follow(fake_cluster: FakeCluster, tasks: asyncio.TaskGroup) -> None:
         source, sink = source_of(fake_cluster), FakeSink()
-        feed = Feed("joe", source, {"joe"})
+        feed = FilterFeed("joe", source, {"joe"})
         running = tasks.create_task(feed.run())
         stream = EventStream(sink, feed, source, "joe", None, Shares(MAX_CATCHING_UP), "peer")
         streaming = tasks.create_task(stream.run())

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from tests.patience import HANG_S
 from tests.real.pollers import Pollers
-from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
+from tests.real.proxied_cluster import MAX_STALENESS_S, CallTarget, ProxiedCluster
 
 
 def survive(
@@ -18,7 +18,7 @@ def survive(
     """
     made, gone = f"{directory}/d/made", f"{directory}/d/gone"
     proxied_cluster.mkdirs(f"{directory}/d", "alice")
-    proxied_cluster.put(Where.NAMENODE, gone, b"x", "alice")
+    proxied_cluster.put(CallTarget.NAMENODE, gone, b"x", "alice")
     asked = [(path, user) for path in (made, gone) for user in ("alice", "bob")]
     for path, user in asked:
         proxied_cluster.make_hit(path, user)
@@ -26,8 +26,8 @@ def survive(
         pollers.await_hits(after=time.monotonic(), timeout_s=HANG_S)
         try:
             breaks()
-            made_at = proxied_cluster.put(Where.NAMENODE, made, b"x", "alice").ended_at
-            gone_at = proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", gone, "alice").ended_at
+            made_at = proxied_cluster.put(CallTarget.NAMENODE, made, b"x", "alice").ended_at
+            gone_at = proxied_cluster.do(CallTarget.NAMENODE, "DELETE", "DELETE", gone, "alice").ended_at
             proxied_cluster.proxy.await_gate(is_open=False)
             for path, user in asked:
                 proxied_cluster.await_agreement(path, user, since=gone_at)
@@ -46,9 +46,9 @@ def survive(
 def is_never_wrong(proxied_cluster: ProxiedCluster, *paths: str) -> None:
     """Create and delete each path at the NameNode: each change is seen within the bound, and cached again."""
     for path in paths:
-        made = proxied_cluster.put(Where.NAMENODE, path, b"x", "alice")
+        made = proxied_cluster.put(CallTarget.NAMENODE, path, b"x", "alice")
         proxied_cluster.await_agreement(path, "alice", since=made.ended_at)
         proxied_cluster.make_hit(path, "alice")
-        gone = proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", path, "alice")
+        gone = proxied_cluster.do(CallTarget.NAMENODE, "DELETE", "DELETE", path, "alice")
         proxied_cluster.await_agreement(path, "alice", since=gone.ended_at)
         proxied_cluster.make_hit(path, "alice")

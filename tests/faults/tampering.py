@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from nncache.clock import boottime
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.zookeeper import Create, SetData, ZooKeeper
-from tests.service import NAMESERVICE, Service
+from nncache.coordination.zookeeper import CreateOp, SetDataOp, ZooKeeper
+from tests.service import NAMESERVICE, InotifyService
 
 _T = TypeVar("_T")
 
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 class Tampering:
     """Reads and writes below a service's znodes; paths are relative to its nameservice."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: InotifyService) -> None:
         self._service = service
 
     def newest(self, stream: str) -> str:
@@ -38,11 +38,11 @@ class Tampering:
 
     def write(self, path: str, data: bytes) -> None:
         """Overwrite a znode."""
-        self._with(lambda zookeeper: zookeeper.commit([SetData(self._path(path), data)]))
+        self._with(lambda zookeeper: zookeeper.commit([SetDataOp(self._path(path), data)]))
 
     def create(self, path: str, data: bytes = b"") -> None:
         """Create a znode where the service has none."""
-        self._with(lambda zookeeper: zookeeper.commit([Create(self._path(path), data)]))
+        self._with(lambda zookeeper: zookeeper.commit([CreateOp(self._path(path), data)]))
 
     def _path(self, relative: str) -> str:
         return f"{self._service.root}/{NAMESERVICE}/{relative}".rstrip("/")
@@ -50,7 +50,7 @@ class Tampering:
     def _with(self, act: Callable[[ZooKeeper], Awaitable[_T]]) -> _T:
         async def run() -> _T:
             settings = ZooKeeperSettings(zookeeper=(self._service.zookeeper,))
-            async with Session(settings, boottime) as session:
+            async with KazooSession(settings, boottime) as session:
                 await session.wait_connected(10.0)
                 return await act(session)
 

@@ -20,9 +20,9 @@ from tests.inotify.workload import Workload
 from tests.patience import until
 from tests.real.beside import beside
 from tests.real.faults import Break, broken
-from tests.real.proxied_cluster import ProxiedCluster, Where, was_forwarded
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster, was_forwarded
 from tests.real.stand import proxied
-from tests.service import Service
+from tests.service import InotifyService
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -88,7 +88,7 @@ def published(pair: Pair, times: int, seed: int) -> Verdict:
     """Make a publisher change over `times` times under load, and judge the events of its filter's subscriber."""
     cluster, chance = pair.cluster, random.Random(seed)
     below = f"{TOP}/{seed}"
-    service = Service.of(cluster)
+    service = InotifyService.of(cluster)
     service.add("f0", f"{below}/*/*/*")
     with ExitStack() as running:
         publisher = running.enter_context(service.publisher(**pair.polling))
@@ -142,10 +142,10 @@ def test_a_publisher_changes_over_fifty_times(
 def see_changes(on: ProxiedCluster, name: str) -> None:
     """Check that answers from memory follow a directory's creation and deletion."""
     path = f"{TOP}/proxied/{name}"
-    on.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+    on.do(CallTarget.NAMENODE, "PUT", "MKDIRS", path)
     on.await_agreement(path, "alice", since=time.monotonic())
     on.make_hit(path, "alice")
-    on.do(Where.NAMENODE, "DELETE", "DELETE", path)
+    on.do(CallTarget.NAMENODE, "DELETE", "DELETE", path)
     on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
 
 
@@ -160,7 +160,7 @@ def test_a_proxy_keeps_what_it_has(pair: Pair) -> None:
         process = on.proxy.process
         until(lambda: logged(process, ON_JOURNALNODES))
         kept = f"{TOP}/proxied/kept"
-        on.do(Where.NAMENODE, "PUT", "MKDIRS", kept)
+        on.do(CallTarget.NAMENODE, "PUT", "MKDIRS", kept)
         see_changes(on, "before")
         until(lambda: not seen_early(on.proxy.metrics()))  # early edits are read and forgotten again
         flushes = on.proxy.metrics()[FLUSHES]

@@ -8,10 +8,10 @@ import pytest
 from nncache.hadoop.calls import PREFIX
 from nncache.testbed import Cluster, Relay
 from nncache.testbed.asker import Asker
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.faults.outage import survive
 from tests.patience import HANG_S
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 from tests.real.stand import proxied
 
 GLOBS = ("/t/*/*", "/t/*/*/*")
@@ -65,7 +65,7 @@ def test_without_the_right_to_edits_all_is_forwarded(cluster: Cluster, hdfs_dire
     """Inotify needs a superuser: without one the proxy only forwards, and its log names the setting to change."""
     namenode = cluster.namenodes[0]
     flags = ("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", "alice")
-    with Proxy(*flags, "--glob", "/t/*/*") as proxy:
+    with ProxyDaemon(*flags, "--glob", "/t/*/*") as proxy:
         proxied_cluster = ProxiedCluster(cluster, proxy)
         for _ in range(5):
             assert proxied_cluster.disagreement(f"{hdfs_directory}/f", "alice") == []
@@ -88,7 +88,7 @@ def test_a_wait_without_edits_is_answered_at_its_end(
         )
         relay.black_hole()
         try:
-            proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+            proxied_cluster.do(CallTarget.NAMENODE, "PUT", "MKDIRS", path)
             reply = waiting.result(HANG_S)
         finally:
             relay.restore()
@@ -116,7 +116,7 @@ def test_slow_rpc_costs_an_upload_time_and_others_nothing(
 
     relay.delay(ONE_WAY_S)
     try:
-        made = proxied_cluster.write(Where.PROXY, f"{hdfs_directory}/new/x", b"data", "bob", between=ask)
+        made = proxied_cluster.write(CallTarget.PROXY, f"{hdfs_directory}/new/x", b"data", "bob", between=ask)
         assert made.status == 201
     finally:
         relay.restore()

@@ -10,7 +10,7 @@ import pytest
 from nncache.testbed import Cluster, ClusterSpec
 from tests.cluster import HADOOP, make_directory
 from tests.patience import until
-from tests.real.proxied_cluster import ProxiedCluster, Where, was_forwarded
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster, was_forwarded
 from tests.real.stand import Channel, proxied
 
 pytestmark = pytest.mark.timeout(240)
@@ -36,14 +36,14 @@ def edits_dir(cluster_of_one: Cluster) -> Path:
 def see_changes(on: ProxiedCluster, name: str) -> None:
     """Check that answers from memory follow a directory's creation and changes."""
     path = f"{TOP}/{name}"
-    on.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+    on.do(CallTarget.NAMENODE, "PUT", "MKDIRS", path)
     on.await_agreement(path, "alice", since=time.monotonic())
     for op, parameters in (
         ("SETPERMISSION", {"permission": "700"}),
         ("SETSTORAGEPOLICY", {"storagepolicy": "COLD"}),
     ):
         on.make_hit(path, "alice")
-        on.do(Where.NAMENODE, "PUT", op, path, **parameters)
+        on.do(CallTarget.NAMENODE, "PUT", op, path, **parameters)
         on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
 
 
@@ -82,7 +82,7 @@ def test_a_directory_that_grows_no_more_covers_nothing(
         path = f"{TOP}/{source}-left"
         on.make_hit(path, "alice")
         cluster_of_one.roll_edits()
-        on.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+        on.do(CallTarget.NAMENODE, "PUT", "MKDIRS", path)
         on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
         if source == "directory":
             on.proxy.await_gate(is_open=False)
@@ -92,5 +92,5 @@ def test_a_directory_that_grows_no_more_covers_nothing(
             why = "are read from the NameNode (inotify) and not from"
             until(lambda: why in log.read_text(encoding="utf-8"))
             on.make_hit(path, "alice")
-            on.do(Where.NAMENODE, "DELETE", "DELETE", path)
+            on.do(CallTarget.NAMENODE, "DELETE", "DELETE", path)
             on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)

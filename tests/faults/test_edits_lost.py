@@ -13,7 +13,7 @@ from tests.faults.follower import Follower
 from tests.faults.outage import survive
 from tests.patience import until_so
 from tests.real.faults import paused
-from tests.real.proxied_cluster import Where
+from tests.real.proxied_cluster import CallTarget
 from tests.real.stand import Channel, proxied
 
 pytestmark = pytest.mark.timeout(300)  # clusters of their own are started
@@ -51,7 +51,7 @@ def test_purged_edits_are_reported_to_every_filter(lone: Cluster) -> None:
             proxied_cluster.settle()
             flushes = proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"]
             proxied_cluster.publisher.process.stop()
-            made = proxied_cluster.put(Where.NAMENODE, path, b"x", "alice")
+            made = proxied_cluster.put(CallTarget.NAMENODE, path, b"x", "alice")
             proxied_cluster.await_agreement(path, "alice", since=made.ended_at)
             checkpoint(proxied_cluster.cluster)
             proxied_cluster.publisher.process.start()
@@ -59,7 +59,7 @@ def test_purged_edits_are_reported_to_every_filter(lone: Cluster) -> None:
                 subscriber.await_that(lambda it: bool(it.gaps()), "is told of no gap")
             assert proxied_cluster.make_hit(path, "alice").status == 200
             assert proxied_cluster.proxy.metrics()["nncache_cache_flushes_total"] > flushes
-            gone = proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", path, "alice")
+            gone = proxied_cluster.do(CallTarget.NAMENODE, "DELETE", "DELETE", path, "alice")
             proxied_cluster.await_agreement(path, "alice", since=gone.ended_at)
             one.await_that(
                 lambda it: any(event["type"] == "UNLINK" for event in it.events()),

@@ -8,7 +8,7 @@ from tests.faults.outage import is_never_wrong
 from tests.faults.tampering import Tampering
 from tests.patience import until
 from tests.real.faults import paused
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -44,11 +44,11 @@ def test_a_filter_is_removed_and_added_again_while_in_use(
     for _ in range(3):
         two_filters.make_hit(path, "alice")
         two_filters.service.remove("f0")
-        made = two_filters.put(Where.NAMENODE, path, b"x", "alice")
+        made = two_filters.put(CallTarget.NAMENODE, path, b"x", "alice")
         two_filters.service.add("f0", f"{hdfs_directory}/a/*")
         two_filters.await_agreement(path, "alice", since=made.ended_at)
         assert two_filters.make_hit(path, "alice").status == 200
-        two_filters.do(Where.PROXY, "DELETE", "DELETE", path, "alice")
+        two_filters.do(CallTarget.PROXY, "DELETE", "DELETE", path, "alice")
         assert two_filters.disagreement(path, "alice") == []
 
 
@@ -69,7 +69,7 @@ def test_a_corrupt_record_costs_a_flush_and_is_counted(
     path = f"{hdfs_directory}/a/f"
     two_filters.make_hit(path, "alice")
     with paused(two_filters.proxy.process):
-        two_filters.put(Where.NAMENODE, path, b"x", "alice")
+        two_filters.put(CallTarget.NAMENODE, path, b"x", "alice")
         before = tampering.newest(".cache")
 
         def is_another_there() -> bool:
@@ -107,12 +107,12 @@ def test_a_corrupt_record_is_a_gap_for_its_filter_alone(
     assert two_filters.service is not None
     path = f"{hdfs_directory}/a/f"
     since = int(tampering.read("f0"))
-    two_filters.put(Where.NAMENODE, path, b"x", "alice")
+    two_filters.put(CallTarget.NAMENODE, path, b"x", "alice")
     two_filters.settle()
     tampering.write(tampering.newest("f0"), b"{}")
     with two_filters.service.subscriber("f0", "--from", str(since)) as subscriber:
         subscriber.await_that(lambda it: bool(it.gaps()), "tells of no gap")
-        two_filters.do(Where.NAMENODE, "DELETE", "DELETE", path, "alice")
+        two_filters.do(CallTarget.NAMENODE, "DELETE", "DELETE", path, "alice")
         subscriber.await_that(lambda it: bool(it.events()), "tells of no event")
         assert subscriber.events()[-1]["type"] == "UNLINK"
     is_never_wrong(two_filters, path, f"{hdfs_directory}/b/f")

@@ -19,16 +19,16 @@ from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.invalidation.journal.access import JournalAccess
 from nncache.invalidation.journal.source import JournalEdits
 from nncache.testbed import Cluster, ClusterSpec
-from nncache.testbed.cluster import Server
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.cluster import ClusterServer
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import HADOOP, make_directory
 from tests.commands.planted import checked
 from tests.namenode.edits import last_txid
 from tests.patience import HANG_S, SLACK_S, until
 from tests.processes import fetched
-from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where, was_forwarded
+from tests.real.proxied_cluster import MAX_STALENESS_S, CallTarget, ProxiedCluster, was_forwarded
 from tests.real.stand import Channel, proxied
-from tests.service import Service
+from tests.service import InotifyService
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -79,17 +79,17 @@ def on_journal(pair: Cluster) -> Iterator[ProxiedCluster]:
 def see_changes(on: ProxiedCluster, name: str) -> None:
     """Check that answers from memory follow a directory's creation, change and deletion."""
     path = f"{TOP}/{name}"
-    on.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+    on.do(CallTarget.NAMENODE, "PUT", "MKDIRS", path)
     on.await_agreement(path, "alice", since=time.monotonic())
     on.make_hit(path, "alice")
-    on.do(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission="700")
+    on.do(CallTarget.NAMENODE, "PUT", "SETPERMISSION", path, permission="700")
     on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
     on.make_hit(path, "alice")
-    on.do(Where.NAMENODE, "DELETE", "DELETE", path)
+    on.do(CallTarget.NAMENODE, "DELETE", "DELETE", path)
     on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
 
 
-def counted(proxy: Proxy) -> list[str]:
+def counted(proxy: ProxyDaemon) -> list[str]:
     """Return the addresses of the JournalNodes whose answers count."""
     name = 'nncache_journalnode_counted{journalnode="'
     return [
@@ -114,10 +114,10 @@ def test_what_inotify_does_not_say_is_seen(on_journal: ProxiedCluster) -> None:
     path = f"{TOP}/quiet"
     on_journal.mkdirs(path, "alice")
     on_journal.make_hit(path, "alice")
-    on_journal.do(Where.NAMENODE, "PUT", "SETSTORAGEPOLICY", path, storagepolicy="COLD")
+    on_journal.do(CallTarget.NAMENODE, "PUT", "SETSTORAGEPOLICY", path, storagepolicy="COLD")
     on_journal.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
     on_journal.make_hit(path, "alice")
-    on_journal.do(Where.NAMENODE, "PUT", "ALLOWSNAPSHOT", path)
+    on_journal.do(CallTarget.NAMENODE, "PUT", "ALLOWSNAPSHOT", path)
     on_journal.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
     figures = on_journal.proxy.metrics()
     assert figures["nncache_channel_polls_total"] == 0
@@ -132,7 +132,7 @@ def test_a_publisher_writes_what_is_in_the_log(pair: Cluster) -> None:
         path = f"{TOP}/published-policy"
         on.mkdirs(path, "alice")
         on.make_hit(path, "alice")
-        on.do(Where.NAMENODE, "PUT", "SETSTORAGEPOLICY", path, storagepolicy="COLD")
+        on.do(CallTarget.NAMENODE, "PUT", "SETSTORAGEPOLICY", path, storagepolicy="COLD")
         on.await_agreement(path, "alice", since=time.monotonic(), was_hit=True)
         assert on.publisher is not None
         figures = on.publisher.metrics()
@@ -180,7 +180,7 @@ def test_a_failover_throws_away_what_one_had_shown(on_journal: ProxiedCluster) -
     for other in others:
         other.process.kill()
     with ThreadPoolExecutor(1) as beside:
-        beside.submit(on_journal.call, Where.NAMENODE, "PUT", "MKDIRS", path)
+        beside.submit(on_journal.call, CallTarget.NAMENODE, "PUT", "MKDIRS", path)
         until(lambda: on_journal.proxy.metrics().get(behind, 0.0) > 0)
         cluster.namenodes[0].process.kill()
     first.process.pause()
@@ -211,7 +211,7 @@ def write_over_restarts(cluster: Cluster, name: str) -> list[str]:
 
 def test_subscribers_miss_nothing_while_a_publisher_is_away(pair: Cluster) -> None:
     """The publisher reads finalized segments of JournalNodes that each lack some, and resumes from their caches."""
-    service = Service.of(pair)
+    service = InotifyService.of(pair)
     service.add("away", f"{TOP}/away/*")
     make_directory(pair, f"{TOP}/away")
     publisher = service.publisher(edits_source="journalnodes", shared_edits_dir=pair.shared_edits_dir)
@@ -294,7 +294,7 @@ def test_without_a_majority_nothing_is_answered_from_memory(on_journal: ProxiedC
 def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source: str) -> None:
     """A wrong journal never shows a change. `auto` reads the NameNode instead, and says why."""
     wrong = pair.shared_edits_dir.replace("/ns1", "/ns2")
-    with Proxy(*reading(pair, source, wrong)) as proxy:
+    with ProxyDaemon(*reading(pair, source, wrong)) as proxy:
         if source == "auto":
             proxy.await_gate()
         why = "has no such journal: see dfs.namenode.shared.edits.dir and shared_edits_dir"
@@ -311,7 +311,7 @@ def test_a_wrong_journal_is_found_before_the_first_answer(pair: Cluster, source:
         assert proxy.readiness()["is_gate_open"] == (source == "auto")
 
 
-def restart(pair: Cluster, journalnode: Server) -> None:
+def restart(pair: Cluster, journalnode: ClusterServer) -> None:
     """Restart a JournalNode and begin a segment. Until then it takes no edits; two of those would end the NameNode."""
     journalnode.process.restart()
     pair.roll_edits()

@@ -10,7 +10,7 @@ from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.real.beside import at_once, on_hdfs
-from tests.service import Service
+from tests.service import InotifyService
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -26,7 +26,7 @@ def test_a_thousand_filters_need_no_more_watches_than_one(
     cluster: Cluster, zookeeper: ZooKeeperServer, tmp_path: Path
 ) -> None:
     """ZooKeeper itself counts the watches, while the filters are in force."""
-    service = Service.of(cluster, zookeeper.address)
+    service = InotifyService.of(cluster, zookeeper.address)
     drafts = f"/drafts{service.filters_path}"
     put_drafts(cluster, tmp_path, drafts)
     service.add("first", "/t/first/*")
@@ -62,7 +62,7 @@ def put_drafts(cluster: Cluster, scratch: Path, drafts: str) -> None:
     assert put.returncode == 0, put.stderr
 
 
-def publish(service: Service, drafts: str) -> None:
+def publish(service: InotifyService, drafts: str) -> None:
     """Publish all drafts as `FilterStore.add` does, eight at a time, as several administrators would."""
 
     async def carry_out(hdfs: WebHdfs) -> None:

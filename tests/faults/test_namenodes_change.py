@@ -18,7 +18,7 @@ from tests.cluster import HADOOP, make_directory
 from tests.faults.follower import Follower
 from tests.patience import HANG_S, SLACK_S, until_so
 from tests.real.pollers import Pollers
-from tests.real.proxied_cluster import MAX_STALENESS_S, ProxiedCluster, Where
+from tests.real.proxied_cluster import MAX_STALENESS_S, CallTarget, ProxiedCluster
 from tests.real.stand import Channel, proxied
 
 pytestmark = pytest.mark.timeout(240)
@@ -84,7 +84,7 @@ def test_a_restarted_namenode_means_an_empty_cache(lone: Cluster, channel: Chann
         proxied_cluster.direct.close()
         proxied_cluster.proxy.await_gate()
         lone.await_writable()
-        proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+        proxied_cluster.do(CallTarget.NAMENODE, "PUT", "MKDIRS", path)
         proxied_cluster.await_agreement(path, "alice", since=time.monotonic())
         proxied_cluster.make_hit(path, "alice")
         assert proxied_cluster.proxy.explain(path)["term"] > term
@@ -105,14 +105,14 @@ def test_reads_go_on_with_the_other_namenode_of_a_pair(pair: Cluster, channel: C
         proxied_cluster.direct.address = second.http
         proxied_cluster.direct.close()
         since = time.monotonic()
-        proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+        proxied_cluster.do(CallTarget.NAMENODE, "PUT", "MKDIRS", path)
         with Pollers(proxied_cluster.proxy.address, [(path, "alice")]) as pollers:
             proxied_cluster.await_agreement(path, "alice", since=since)
             first.process.kill()
             pollers.await_hits(after=time.monotonic(), timeout_s=HANG_S)
         assert pollers.failed() == []
         assert proxied_cluster.proxy.explain(path)["term"] > term
-        proxied_cluster.do(Where.PROXY, "DELETE", "DELETE", path)
+        proxied_cluster.do(CallTarget.PROXY, "DELETE", "DELETE", path)
         assert proxied_cluster.disagreement(path, "alice") == []
         assert proxied_cluster.make_hit(path, "alice").status == 404
 
@@ -148,7 +148,7 @@ def test_waits_survive_a_failover(pair: Cluster, channel: Channel, top: str) -> 
         proxied_cluster.proxy.await_gate()
         waiting = [clients.submit(wait) for _ in range(4)]
         are_held()
-        proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", f"{top}/_SUCCESS")
+        proxied_cluster.do(CallTarget.NAMENODE, "PUT", "MKDIRS", f"{top}/_SUCCESS")
         assert {each.result(HANG_S) for each in waiting} == {(200, "wait=50")}
 
 
@@ -166,7 +166,7 @@ def test_own_writes_an_old_active_that_goes_on_is_not_asked(
             lambda: proxied_cluster.proxy.readiness().get("active") == second.http,
             "does not follow the failover",
         )
-        proxied_cluster.do(Where.PROXY, "PUT", "MKDIRS", f"{top}/made")
+        proxied_cluster.do(CallTarget.PROXY, "PUT", "MKDIRS", f"{top}/made")
         assert proxied_cluster.ask(f"{top}/made", "alice").status == 200
         first.process.resume()
         first.process.await_that(lambda: first.state() == "active", "does not go on as active")
@@ -187,7 +187,7 @@ def _reads_and_writes_stay(proxied_cluster: ProxiedCluster, made: str) -> None:
     for number in range(5):
         reply = proxied_cluster.ask(made, "alice")
         assert (reply.status, reply.is_hit) == (200, False), reply
-        proxied_cluster.do(Where.PROXY, "PUT", "MKDIRS", f"{made}/{number}")
+        proxied_cluster.do(CallTarget.PROXY, "PUT", "MKDIRS", f"{made}/{number}")
         assert proxied_cluster.ask(f"{made}/{number}", "alice").status == 200
 
 

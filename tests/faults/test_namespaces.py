@@ -14,11 +14,11 @@ from nncache.hadoop.jmx import BLOCK_POOL_QUERY, CLUSTER_QUERY, parse_block_pool
 from nncache.hadoop.namespace import Namespace
 from nncache.testbed import Cluster, ClusterSpec, Relay
 from nncache.testbed.asker import Asker, RawReply
-from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.daemon import ProxyDaemon, PublisherDaemon
 from tests.cluster import HADOOP, make_directory
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 from tests.real.stand import Channel, proxied
-from tests.service import NAMESERVICE, Service
+from tests.service import NAMESERVICE, InotifyService
 
 GLOB = "/t/*"
 
@@ -66,12 +66,12 @@ def mixed_up(cluster: Cluster, rpc: str, channel: Channel) -> Iterator[ProxiedCl
     flags = addresses(cluster, rpc)
     with ExitStack() as running:
         if channel is Channel.DIRECT:
-            proxy = Proxy(*flags, "--channel", "direct", "--glob", GLOB)
+            proxy = ProxyDaemon(*flags, "--channel", "direct", "--glob", GLOB)
         else:
-            service = Service.of(cluster)
+            service = InotifyService.of(cluster)
             service.add("f", GLOB)
             running.enter_context(service.publisher()).await_publishing()
-            proxy = Proxy(*flags, *service.zookeeper_flags)
+            proxy = ProxyDaemon(*flags, *service.zookeeper_flags)
         running.enter_context(proxy)
         proxy.process.await_that(
             lambda: bool(proxy.readiness().get("is_gate_open")) or "serves namespace" in log_of(proxy),
@@ -82,7 +82,7 @@ def mixed_up(cluster: Cluster, rpc: str, channel: Channel) -> Iterator[ProxiedCl
         yield proxied_cluster
 
 
-def log_of(daemon: Proxy | Publisher) -> str:
+def log_of(daemon: ProxyDaemon | PublisherDaemon) -> str:
     """Return the daemon's log."""
     return daemon.process.log.read_text(encoding="utf-8")
 
@@ -95,11 +95,11 @@ def test_the_rpc_address_of_another_cluster_never_makes_a_hit(
     make_directory(cluster, "/t")
     path = fresh()
     with mixed_up(cluster, other.namenodes[0].rpc, channel) as proxied_cluster:
-        proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+        proxied_cluster.do(CallTarget.NAMENODE, "PUT", "MKDIRS", path)
         for _ in range(2):
             assert (reply := proxied_cluster.ask(path, "alice")).status == 200
             assert not reply.is_hit, reply
-        proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", path)
+        proxied_cluster.do(CallTarget.NAMENODE, "DELETE", "DELETE", path)
         gone_at = time.monotonic()
         while time.monotonic() < gone_at + 4.0:  # longer than max_staleness_s
             assert proxied_cluster.ask(path, "alice").status == 404
@@ -134,13 +134,13 @@ def test_a_connection_made_again_is_compared_again(
         else:
             proxied_cluster = running.enter_context(mixed_up(cluster, relay.address, channel))
             proxied_cluster.proxy.await_gate()
-        proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+        proxied_cluster.do(CallTarget.NAMENODE, "PUT", "MKDIRS", path)
         proxied_cluster.make_hit(path, "alice")
         relay.lead_to(other.namenodes[0].rpc)
-        proxied_cluster.put(Where.NAMENODE, file, b"1")
+        proxied_cluster.put(CallTarget.NAMENODE, file, b"1")
         assert proxied_cluster.ask(file, "alice").status == 200  # asks over RPC whether the file is closed
         proxied_cluster.proxy.await_gate(is_open=False)
-        proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", path)
+        proxied_cluster.do(CallTarget.NAMENODE, "DELETE", "DELETE", path)
         assert proxied_cluster.ask(path, "alice").status == 404
         proxied_cluster.proxy.process.await_that(
             lambda: names_both(proxied_cluster.proxy.readiness()["gate"], cluster, other),
@@ -153,9 +153,9 @@ def test_a_connection_made_again_is_compared_again(
 
 def test_a_publisher_reads_no_edits_of_another_cluster(cluster: Cluster, other: Cluster) -> None:
     """GapFlush: the publisher publishes no edit that the NameNode of the HTTP address did not make."""
-    service = Service.of(cluster)
+    service = InotifyService.of(cluster)
     flags = addresses(cluster, other.namenodes[0].rpc)
-    publisher = Publisher(*flags, *service.zookeeper_flags, "--filters-path", service.filters_path)
+    publisher = PublisherDaemon(*flags, *service.zookeeper_flags, "--filters-path", service.filters_path)
     with publisher:
         publisher.process.await_that(
             lambda: publisher.readiness()["ready"] or "serves namespace" in log_of(publisher),
@@ -198,7 +198,7 @@ def test_one_of_two_namespaces_is_killed_and_the_other_goes_on(
 
     The other cluster stays killed: this test is the last one here.
     """
-    service = Service.of(cluster)
+    service = InotifyService.of(cluster)
     service.add("f", GLOB)
     config = tmp_path / "nncache.toml"
     config.write_text(FEDERATED.format(one=cluster, two=other, service=service))
@@ -207,9 +207,9 @@ def test_one_of_two_namespaces_is_killed_and_the_other_goes_on(
     make_directory(other, "/two/d")
     path = fresh()
     make_directory(cluster, path)  # before anything follows: a late event would make a read a miss
-    with Publisher("--config", str(config), "--namespace", "/t/x") as publisher:
+    with PublisherDaemon("--config", str(config), "--namespace", "/t/x") as publisher:
         publisher.await_publishing()
-        with Proxy("--config", str(config)) as proxy, Asker(proxy.address) as clients:
+        with ProxyDaemon("--config", str(config)) as proxy, Asker(proxy.address) as clients:
 
             def ask(path: str, op: str = "GETFILESTATUS", method: str = "GET") -> RawReply:
                 return clients.ask(method, f"/webhdfs/v1{path}?op={op}&user.name={cluster.superuser}")

@@ -12,7 +12,7 @@ from nncache.invalidation.publisher.pacing import CALM_S, MAX_PAUSE_S, MIN_PAUSE
 from nncache.testbed import Cluster
 from tests.cluster import webhdfs
 from tests.faults.tampering import Tampering
-from tests.service import Service
+from tests.service import InotifyService
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -34,7 +34,7 @@ OWN = Filter("toggled", "/t/toggled/*", "alice", ("ann",))
 @pytest.mark.usefixtures("hdfs_directory")
 def test_one_owners_changes_are_read_at_a_bounded_rate(cluster: Cluster) -> None:
     """The NameNode counts its listings, and the proxy its calls to ZooKeeper. The last change arrives."""
-    service = Service.of(cluster)
+    service = InotifyService.of(cluster)
     tampering = Tampering(service)
     service.add_all(OWN, *(Filter(f"f{number}", f"/t/{number}/*", "carol") for number in range(MANY)))
     listings = CallCounter(cluster.namenodes[0].http, cluster.superuser, "GetListingOps")
@@ -64,7 +64,7 @@ def test_one_owners_changes_are_read_at_a_bounded_rate(cluster: Cluster) -> None
         assert publisher.readiness()["ready"]
 
 
-def toggle(service: Service) -> None:
+def toggle(service: InotifyService) -> None:
     """Change the subscribers as their owner. The final list differs from the first."""
     place = f"{service.filters_path}/{OWN.name}/{SUBSCRIBERS}"
     for number in range(TOGGLES):

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from nncache.federation.mounted import Member, MountedCalls, MountedFrontEnd, MountedHeads
+from nncache.federation.mounted import MountedCalls, MountedFrontEnd, MountedHeads, MountedNamespace
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
@@ -59,10 +59,11 @@ class Fixture:
     seen: list[Exchange] = field(default_factory=list)
 
     @property
-    def members(self) -> dict[str, Member]:
+    def members(self) -> dict[str, MountedNamespace]:
         """Return the members of both namespaces."""
         return {
-            each.name: Member(handle=each.handle, known=each, direct=each) for each in (self.one, self.two)
+            each.name: MountedNamespace(handle=each.handle, known=each, direct=each)
+            for each in (self.one, self.two)
         }
 
     def answered(self, exchange: Exchange) -> None:
@@ -158,7 +159,10 @@ def test_an_ambiguous_head_takes_the_ordinary_path(path: str) -> None:
 def test_where_the_proxy_authenticates_nothing_is_begun_without_a_task() -> None:
     """The namespace's ordinary handler serves the request."""
     fixture = Fixture()
-    members = {**fixture.members, "one": Member(handle=fixture.one.handle, known=fixture.one, direct=None)}
+    members = {
+        **fixture.members,
+        "one": MountedNamespace(handle=fixture.one.handle, known=fixture.one, direct=None),
+    }
     calls = MountedCalls(MOUNTS, members)
     begun: list[object] = [calls.begin(request(path)) for path in ("/a", "/b")]
     assert begun == [None, "two"]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from nncache.hadoop import calls
 from nncache.hadoop.calls import (
-    Call,
     StatusRequest,
+    WebHdfsCall,
     has_form,
     has_plain_fields,
     is_webhdfs,
@@ -124,7 +124,7 @@ def test_a_plain_path_may_be_spelled_in_many_ways(names: list[str], data: st.Dat
     assert render_missing(plain.as_requested)
 
 
-def call_of(line: str) -> Call:
+def call_of(line: str) -> WebHdfsCall:
     """Parse "METHOD target"; a target may contain blanks."""
     method, _, target = line.partition(" ")
     return parse_call(method, target)

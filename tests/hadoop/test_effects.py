@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nncache.hadoop.calls import PREFIX, Call, parse_call
+from nncache.hadoop.calls import PREFIX, WebHdfsCall, parse_call
 from nncache.hadoop.change import EverythingUnknown, LineTouched, Moved, SubtreeUnknown
 from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.effects import (
@@ -344,7 +344,7 @@ WRITES = st.sampled_from([row for row in OPERATIONS if row.method != "GET"])
 
 
 @st.composite
-def calls(draw: st.DrawFn) -> Call:
+def calls(draw: st.DrawFn) -> WebHdfsCall:
     """Return any write with any arguments."""
     op = draw(WRITES)
     query = f"op={op.name}"
@@ -355,7 +355,7 @@ def calls(draw: st.DrawFn) -> Call:
 
 @given(calls(), st.sampled_from(CallOutcome), st.sampled_from([None, "/", "/a", "/a/b"]))
 def test_only_what_is_done_costs_anything(
-    call: Call, outcome: CallOutcome, topmost_missing: str | None
+    call: WebHdfsCall, outcome: CallOutcome, topmost_missing: str | None
 ) -> None:
     """Anybody can send a call that is refused or gets no reply; and no call makes everything stale."""
     effects = effects_of_call(call, outcome, ExistingPath(topmost_missing=topmost_missing))
@@ -364,7 +364,7 @@ def test_only_what_is_done_costs_anything(
 
 
 @given(calls(), st.sampled_from([None, "/", "/a", "/a/b"]))
-def test_changes_are_canonical_and_reported_once(call: Call, topmost_missing: str | None) -> None:
+def test_changes_are_canonical_and_reported_once(call: WebHdfsCall, topmost_missing: str | None) -> None:
     """The cache may use every path as a key without checks."""
     changes = effects_of_call(call, CallOutcome.DONE, ExistingPath(topmost_missing=topmost_missing)).changes
     assert len(set(changes)) == len(changes)

@@ -37,7 +37,7 @@ from nncache.hadoop.paths import InvalidPathError
 from nncache.hadoop.redirects import form_c, second_step_paths
 from nncache.invalidation.publisher.digest import Digest
 from nncache.invalidation.publisher.relevance import concerns
-from nncache.namenode.webhdfs.operations import SERVED, Request
+from nncache.namenode.webhdfs.operations import SERVED, OperationRequest
 from nncache.namenode.webhdfs.parameters import parse_parameters
 from nncache.net.http1.conditional import conditions_of
 from nncache.proxy.headers import request_headers
@@ -275,7 +275,7 @@ def _redirected(path: str) -> None:
         return "dn:9864"
 
     unused: Any = None
-    request = Request(
+    request = OperationRequest(
         namenode=unused,
         caller=unused,
         path=path,

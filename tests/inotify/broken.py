@@ -9,37 +9,37 @@ from dataclasses import replace
 from typing import Any, Final
 
 from nncache.commands.cli import main
-from nncache.coordination.session import Session
-from nncache.coordination.zookeeper import ANY_VERSION, Check, Delete, Operation, SetData
-from nncache.events.messages import Frame
-from nncache.events.source import After, Gap, Item
+from nncache.coordination.session import KazooSession
+from nncache.coordination.zookeeper import ANY_VERSION, CheckOp, DeleteOp, SetDataOp, ZnodeOp
+from nncache.events.messages import EventFrame
+from nncache.events.source import AfterTxid, EventsGap, Item
 from nncache.events.stream import EventStream, StreamEnd
-from nncache.invalidation.channel.records import Events
+from nncache.invalidation.channel.records import MatchedEvents
 from nncache.invalidation.publisher.output_stream import Publication
 from nncache.invalidation.publisher.write_plan import WritePlan
 
 
 def no_fencing() -> None:
     """Write without a check of znode versions."""
-    commit = Session.commit
+    commit = KazooSession.commit
 
-    async def blindly(self: Session, operations: Sequence[Operation]) -> None:
-        await commit(self, [_blind(each) for each in operations if not isinstance(each, Check)])
+    async def blindly(self: KazooSession, operations: Sequence[ZnodeOp]) -> None:
+        await commit(self, [_blind(each) for each in operations if not isinstance(each, CheckOp)])
 
-    Session.commit = blindly  # type: ignore[method-assign]  # it is broken on purpose
+    KazooSession.commit = blindly  # type: ignore[method-assign]  # it is broken on purpose
 
 
 def epoch_not_in_the_multi() -> None:
     """Increment the epoch, but commit writes without a check of it."""
-    commit = Session.commit
+    commit = KazooSession.commit
 
-    async def without(self: Session, operations: Sequence[Operation]) -> None:
+    async def without(self: KazooSession, operations: Sequence[ZnodeOp]) -> None:
         kept = [
-            each for each in operations if not (isinstance(each, Check) and each.path.endswith("/.epoch"))
+            each for each in operations if not (isinstance(each, CheckOp) and each.path.endswith("/.epoch"))
         ]
         await commit(self, kept)
 
-    Session.commit = without  # type: ignore[method-assign]  # it is broken on purpose
+    KazooSession.commit = without  # type: ignore[method-assign]  # it is broken on purpose
 
 
 def silent_drop() -> None:
@@ -49,7 +49,11 @@ def silent_drop() -> None:
     def dropping(self: WritePlan, publication: Publication) -> Any:
         number[0] += 1
         if number[0] % 20 == 0:
-            kept = {name: each for name, each in publication.filters.items() if not isinstance(each, Events)}
+            kept = {
+                name: each
+                for name, each in publication.filters.items()
+                if not isinstance(each, MatchedEvents)
+            }
             publication = Publication(txid=publication.txid, content=publication.content, filters=kept)
         return plan(self, publication)
 
@@ -62,7 +66,7 @@ def no_chain() -> None:
 
     link = write_plan._link  # noqa: SLF001 - it is the rule that is broken
 
-    def unlinked(stream: write_plan.Stream, txid: int) -> Any:
+    def unlinked(stream: write_plan.PlannedStream, txid: int) -> Any:
         made = link(stream, txid)
         return type(made)(made.chain, 0, txid)
 
@@ -94,7 +98,7 @@ def skip_on_resume() -> None:
             resumed.add(self)
         return await run(self)
 
-    async def skipping(self: EventStream, frame: Frame, after: After) -> None:
+    async def skipping(self: EventStream, frame: EventFrame, after: AfterTxid) -> None:
         if self in resumed and not frame.is_modified:
             resumed.discard(self)
             self._after = after
@@ -110,7 +114,7 @@ def untold_gap() -> None:
     take = EventStream._take  # noqa: SLF001 - it is the rule that is broken
 
     async def untold(self: EventStream, item: Item) -> StreamEnd | None:
-        if isinstance(item, Gap):
+        if isinstance(item, EventsGap):
             self._after = item.after
             return None
         return await take(self, item)
@@ -131,12 +135,12 @@ BROKEN_PROXIES: Final[dict[str, Callable[[], None]]] = {
 }
 
 
-def _blind(operation: Operation) -> Operation:
+def _blind(operation: ZnodeOp) -> ZnodeOp:
     match operation:
-        case SetData(path, data):
-            return SetData(path, data, ANY_VERSION)
-        case Delete(path):
-            return Delete(path, ANY_VERSION)
+        case SetDataOp(path, data):
+            return SetDataOp(path, data, ANY_VERSION)
+        case DeleteOp(path):
+            return DeleteOp(path, ANY_VERSION)
         case _:
             return operation
 

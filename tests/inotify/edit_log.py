@@ -9,7 +9,7 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from nncache.testbed import Cluster
-from nncache.testbed.errors import StartError
+from nncache.testbed.errors import ServerStartError
 from tests.inotify.subscriber_log import Event
 
 OEV: Final = "org.apache.hadoop.hdfs.tools.offlineEditsViewer.OfflineEditsViewer"
@@ -50,7 +50,7 @@ def _read(cluster: Cluster, segment: Path, below: str) -> Iterator[Event]:
     written = cluster.directory / f"{segment.name}.xml"
     result = cluster.run_main(OEV, "-i", str(segment), "-o", str(written), "-p", "xml")
     if result.returncode != 0 or not written.exists():
-        raise StartError(f"oev {segment.name}: {result.stderr.strip() or result.stdout.strip()}")
+        raise ServerStartError(f"oev {segment.name}: {result.stderr.strip() or result.stdout.strip()}")
     try:
         records = ET.parse(written).getroot().findall("RECORD")  # noqa: S314 - Hadoop's own tool wrote it
     finally:

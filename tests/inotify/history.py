@@ -10,7 +10,7 @@ from itertools import count
 from typing import Final, TypeAlias
 
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
-from nncache.testbed.errors import StartError
+from nncache.testbed.errors import ServerStartError
 from nncache.testbed.zookeepers import leader_of
 from tests.inotify.edit_log import events_between
 from tests.inotify.plan import OF_STREAMS, QUIET_S, Fault, Kind
@@ -169,7 +169,7 @@ class _Player:
             case Kind.STANDBY_KILLED:
                 return self._on(self._stand.standby(), _killed)
             case Kind.ZOOKEEPER_LEADER_KILLED:
-                with suppress(StartError):
+                with suppress(ServerStartError):
                     return killed(leader_of(self._stand.zookeepers).process)
             case Kind.FILTER_MODIFIED:
                 self._stand.modify("f2")
@@ -252,7 +252,7 @@ def _await_end(real_cluster: RealCluster) -> None:
         if time.monotonic() > deadline:
             missing = ", ".join(sorted(followers.keys() - seen))
             words = followers[min(followers.keys() - seen)].last_words()
-            raise StartError(f"the subscribers of {missing} are told nothing more; {words}")
+            raise ServerStartError(f"the subscribers of {missing} are told nothing more; {words}")
 
 
 def _is_mark(item: object) -> bool:

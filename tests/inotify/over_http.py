@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Self
 
-from nncache.testbed.errors import StartError
+from nncache.testbed.errors import ServerStartError
 from tests.event_client import EventClient
 from tests.patience import HANG_S
 from tests.real.beside import beside
 
 USER: Final = "alice"
-"""The user whom `tests.service.Service.add` allows to subscribe to each filter."""
+"""The user whom `tests.service.InotifyService.add` allows to subscribe to each filter."""
 
 _RETRY_S: Final = 0.2
 """Shorter than the stream advises, because a history is short."""
@@ -53,7 +53,7 @@ class HttpSubscriber:
         with beside(self._run) as work:
             try:
                 if not self._began.wait(HANG_S):
-                    raise StartError(f"no stream of {self._target}: {self.last_words()}")
+                    raise ServerStartError(f"no stream of {self._target}: {self.last_words()}")
                 yield self
             finally:
                 work.ending.set()

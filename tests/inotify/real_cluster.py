@@ -15,14 +15,14 @@ from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.protocol.states import ZnodeStat
 
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.publisher.identity import parse_identity
-from nncache.testbed import Cluster, Relay, ZooKeeper
-from nncache.testbed.daemon import Publisher, Subscriber
+from nncache.testbed import Cluster, Relay, ZooKeeperProcess
+from nncache.testbed.daemon import PublisherDaemon, Subscriber
 from tests.inotify.over_http import HttpSubscriber
 from tests.patience import HANG_S
 from tests.real.beside import on_hdfs
-from tests.service import NAMESERVICE, Service, spelled
+from tests.service import NAMESERVICE, InotifyService, spelled
 
 PUBLISHERS: Final = 3
 SESSION_S: Final = 2.0
@@ -45,7 +45,7 @@ class Written:
 class Observer:
     """A ZooKeeper client that records each election, and each record for the caches."""
 
-    def __init__(self, hosts: str, znodes: Znodes) -> None:
+    def __init__(self, hosts: str, znodes: ZnodePaths) -> None:
         self._kazoo = KazooClient(hosts=hosts, timeout=10.0)
         self._znodes = znodes
         self.elections: list[Written] = []
@@ -89,7 +89,7 @@ class Observer:
 class Member:
     """A publisher and the relays that it connects through."""
 
-    publisher: Publisher
+    publisher: PublisherDaemon
     to_zookeeper: tuple[Relay, ...]
     to_namenode: tuple[Relay, ...]
 
@@ -112,13 +112,17 @@ class RealCluster:
     """The service of one history: filters, publishers, a proxy, subscribers of both kinds, an observer."""
 
     def __init__(
-        self, cluster: Cluster, zookeepers: Sequence[ZooKeeper], name: str, programs: Programs = AS_IT_IS
+        self,
+        cluster: Cluster,
+        zookeepers: Sequence[ZooKeeperProcess],
+        name: str,
+        programs: Programs = AS_IT_IS,
     ) -> None:
         """Prepare the service in a directory of its own; `zookeepers` are the servers of one ensemble."""
         self.cluster = cluster
         self.zookeepers = tuple(zookeepers)
         self.below = f"/inotify-{name}"
-        self.service = Service.of(cluster, ",".join(each.address for each in zookeepers))
+        self.service = InotifyService.of(cluster, ",".join(each.address for each in zookeepers))
         self._close = ExitStack()
         self.members = tuple(self._member(programs.publisher) for _ in range(PUBLISHERS))
         self.proxy_to_zookeeper = self._relays(self.zookeepers)
@@ -128,7 +132,7 @@ class RealCluster:
         self.subscribers: dict[str, Subscriber] = {}
         self.streams: dict[str, HttpSubscriber] = {}
         self.globs: dict[str, str] = {}  # as HDFS has them, by name of their filter
-        znodes = Znodes(self.service.root, NAMESERVICE)
+        znodes = ZnodePaths(self.service.root, NAMESERVICE)
         self.namespace = znodes.namespace
         self.observer = Observer(self.service.zookeeper, znodes)
 
@@ -136,7 +140,7 @@ class RealCluster:
         to_zookeeper = self._relays(self.zookeepers)
         namenode = self.cluster.namenodes[0]
         to_http, to_rpc = (self._close.enter_context(Relay(each)) for each in (namenode.http, namenode.rpc))
-        publisher = Publisher(
+        publisher = PublisherDaemon(
             *("--nameservice", NAMESERVICE, "--filters-path", self.service.filters_path),
             *("--namenode-http", to_http.address, "--namenode-rpc", to_rpc.address),
             *self._reaching(to_zookeeper).zookeeper_flags,
@@ -146,10 +150,10 @@ class RealCluster:
         self._close.callback(publisher.close)
         return Member(publisher, to_zookeeper, (to_http, to_rpc))
 
-    def _relays(self, servers: Iterable[ZooKeeper]) -> tuple[Relay, ...]:
+    def _relays(self, servers: Iterable[ZooKeeperProcess]) -> tuple[Relay, ...]:
         return tuple(self._close.enter_context(Relay(each.address)) for each in servers)
 
-    def _reaching(self, relays: Iterable[Relay]) -> Service:
+    def _reaching(self, relays: Iterable[Relay]) -> InotifyService:
         """Return the service as seen by daemons that reach ZooKeeper through these relays."""
         return replace(self.service, zookeeper=",".join(relay.address for relay in relays))
 

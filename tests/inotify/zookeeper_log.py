@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.testbed import Cluster, ZooKeeper
-from nncache.testbed.errors import StartError
+from nncache.testbed import Cluster, ZooKeeperProcess
+from nncache.testbed.errors import ServerStartError
 
 TOOL: Final = "org.apache.hadoop.shaded.org.apache.zookeeper.server.persistence.TxnLogToolkit"
 
@@ -45,7 +45,7 @@ class Writers:
     by_others: tuple[Transaction, ...]  # must be empty
 
 
-def transactions(cluster: Cluster, servers: Iterable[ZooKeeper]) -> tuple[Transaction, ...]:
+def transactions(cluster: Cluster, servers: Iterable[ZooKeeperProcess]) -> tuple[Transaction, ...]:
     """Return all transactions in the logs of any server, in order: a server that was down for long may lack some.
 
     Raises:
@@ -56,7 +56,7 @@ def transactions(cluster: Cluster, servers: Iterable[ZooKeeper]) -> tuple[Transa
         for log in sorted(server.data.rglob("log.*")):
             result = cluster.run_main(TOOL, "-d", str(log))
             if result.returncode != 0:
-                raise StartError(f"TxnLogToolkit {log.name}: {result.stderr.strip()}")
+                raise ServerStartError(f"TxnLogToolkit {log.name}: {result.stderr.strip()}")
             found |= {each.zxid: each for each in parsed(result.stdout)}
     return tuple(sorted(found.values()))
 

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable
 
-from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, ZnodeOp
 from nncache.hadoop import feed_znodes
 from nncache.hadoop.events import Event
 from nncache.invalidation.feed.stream import FeedInotifyEventInputStream
@@ -39,10 +39,10 @@ class FakeFeed:
         self._segment = 1
         self._began = {1: 1}  # first transaction of each segment, by number
         self.commit(
-            Create(ROOT, b""),
-            Create(ROOT + feed_znodes.VERSION, feed_znodes.encode_namespace(NAMESPACE)),
-            Create(ROOT + feed_znodes.EDITS, feed_znodes.encode_first(1, 1)),
-            Create(ROOT + feed_znodes.segment(1), b""),
+            CreateOp(ROOT, b""),
+            CreateOp(ROOT + feed_znodes.VERSION, feed_znodes.encode_namespace(NAMESPACE)),
+            CreateOp(ROOT + feed_znodes.EDITS, feed_znodes.encode_first(1, 1)),
+            CreateOp(ROOT + feed_znodes.segment(1), b""),
         )
         self.log.transactions.append(())
 
@@ -51,18 +51,18 @@ class FakeFeed:
         self.log.transactions.append(())
         self._segment += 1
         self._began[self._segment] = self.log.end + 1
-        self.commit(Create(ROOT + feed_znodes.segment(self._segment), b""))
+        self.commit(CreateOp(ROOT + feed_znodes.segment(self._segment), b""))
 
     def purge(self) -> None:
         """Delete all segments but the last."""
         first = min(self._began)
         for number in range(first, self._segment):
             begin = self._began[number + 1]
-            self.commit(SetData(ROOT + feed_znodes.EDITS, feed_znodes.encode_first(number + 1, begin)))
+            self.commit(SetDataOp(ROOT + feed_znodes.EDITS, feed_znodes.encode_first(number + 1, begin)))
             edits = range(begin - self._began.pop(number))
             for edit in edits:
-                self.commit(Delete(ROOT + feed_znodes.edit(number, edit)))
-            self.commit(Delete(ROOT + feed_znodes.segment(number)))
+                self.commit(DeleteOp(ROOT + feed_znodes.edit(number, edit)))
+            self.commit(DeleteOp(ROOT + feed_znodes.segment(number)))
         self.log.first_kept = self._began[self._segment]
 
     def saved(self) -> tuple[FakeTree, int, int, dict[int, int]]:
@@ -89,8 +89,8 @@ class FakeFeed:
 
     def _write(self, events: tuple[Event, ...]) -> None:
         edit = feed_znodes.new_edit(self._segment)
-        self.commit(Create(ROOT + edit, feed_znodes.encode_edit(events), sequential=True))
+        self.commit(CreateOp(ROOT + edit, feed_znodes.encode_edit(events), sequential=True))
 
-    def commit(self, *operations: Operation) -> None:
+    def commit(self, *operations: ZnodeOp) -> None:
         """Commit operations on its znodes."""
         self.zookeeper.commit(self._writer, operations)

@@ -29,13 +29,13 @@ from nncache.invalidation.errors import (
 from nncache.invalidation.settings import DIRECT
 from nncache.invalidation.stats import ChannelStats
 from nncache.invalidation.stream import (
-    Changes,
+    ChangeBatch,
     ChannelSetup,
-    Covered,
-    Filters,
+    CoveredThrough,
+    FiltersInForce,
     InotifyEventInputStream,
     StreamItem,
-    Transactions,
+    TransactionEvents,
     load_stream_class,
 )
 from tests.invalidation.fakes import FakePool, RecordingSink
@@ -105,9 +105,9 @@ class FakeCluster:
     consumer: Consumer
 
 
-def gone(txid: int) -> Transactions:
+def gone(txid: int) -> TransactionEvents:
     """Return a transaction that deletes one path."""
-    return Transactions(EventBatch(txid, (Unlink(f"/{txid}"),)))
+    return TransactionEvents(EventBatch(txid, (Unlink(f"/{txid}"),)))
 
 
 def down(times: int) -> list[list[Line]]:
@@ -138,10 +138,10 @@ async def consumed(seconds: float, *scripts: list[Line], **faults: Sequence[Exce
 
 async def test_items_are_applied_in_order_and_covered_after() -> None:
     """K2: everything yielded before a Covered has been applied when the cache is covered."""
-    moved = Transactions(EventBatch(4, (Rename("/a", "/b"), Unlink("/c"))))
-    same = Transactions(EventBatch(5, (Rename("/a", "/a"),)))
-    without_event = Transactions(EventBatch(6, (), (Touched("/a"),)))
-    on = await consumed(1, [gone(3), moved, same, without_event, Covered(9.0, 6), gone(7)])
+    moved = TransactionEvents(EventBatch(4, (Rename("/a", "/b"), Unlink("/c"))))
+    same = TransactionEvents(EventBatch(5, (Rename("/a", "/a"),)))
+    without_event = TransactionEvents(EventBatch(6, (), (Touched("/a"),)))
+    on = await consumed(1, [gone(3), moved, same, without_event, CoveredThrough(9.0, 6), gone(7)])
     assert on.sink.calls == [
         ("open", 1),
         ("apply", 3),
@@ -160,8 +160,8 @@ async def test_items_are_applied_in_order_and_covered_after() -> None:
 
 async def test_filters_and_ready_made_changes_are_handed_on() -> None:
     """K2, for a channel that yields stale paths instead of events."""
-    record = Changes(((3, Touched("/a")), (4, Vanished("/b"))), 6)
-    on = await consumed(1, [Filters({"1": "/*"}), record, Covered(9.0, 6), Filters({})])
+    record = ChangeBatch(((3, Touched("/a")), (4, Vanished("/b"))), 6)
+    on = await consumed(1, [FiltersInForce({"1": "/*"}), record, CoveredThrough(9.0, 6), FiltersInForce({})])
     assert on.sink.calls == [
         ("open", 1),
         ("filters", {"1": "/*"}),
@@ -186,7 +186,10 @@ async def test_many_filters_go_and_come_in_steps() -> None:
 
     former = {str(number): f"/{number}" for number in range(FILTERS_PER_ITERATION + 3)}
     later = {"0": "/0"} | {f"new{number}": f"/{number}" for number in range(FILTERS_PER_ITERATION)}
-    sink, stream = Yielding(), ScriptedStream([Filters(former), Filters(later), Covered(9.0, 6)])
+    sink, stream = (
+        Yielding(),
+        ScriptedStream([FiltersInForce(former), FiltersInForce(later), CoveredThrough(9.0, 6)]),
+    )
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(Consumer(sink, stream, clock).run())
         await until(lambda: bool(sink.of("cover")))
@@ -206,7 +209,7 @@ async def test_many_filters_go_and_come_in_steps() -> None:
 
 async def test_a_gap_flushes_and_a_new_life_begins_at_once() -> None:
     """GapFlush: the cache's stream is closed before the channel is opened again."""
-    on = await consumed(1, [gone(3), MissingEventsError("purged")], [Covered(1.0, 9)])
+    on = await consumed(1, [gone(3), MissingEventsError("purged")], [CoveredThrough(1.0, 9)])
     assert on.sink.calls[2:5] == [("close", "purged"), ("open", 2), ("cover", 9)]
     assert on.stream.opened_at[1] == on.stream.opened_at[0]
     stats = on.consumer.stats()
@@ -234,7 +237,10 @@ async def test_any_end_of_a_life_closes_the_stream(end: Exception) -> None:
 async def test_a_fault_of_the_cache_flushes_it(caplog: pytest.LogCaptureFixture) -> None:
     """An exception in `apply` leaves the change half applied: everything is flushed, and the log says why."""
     on = await consumed(
-        1, [gone(3), Covered(1.0, 3)], [gone(4), Covered(2.0, 4)], faults=[RuntimeError("a bug")]
+        1,
+        [gone(3), CoveredThrough(1.0, 3)],
+        [gone(4), CoveredThrough(2.0, 4)],
+        faults=[RuntimeError("a bug")],
     )
     assert on.sink.calls[:4] == [("open", 1), ("close", "a bug"), ("open", 2), ("apply", 4)]
     assert "a bug" in caplog.text
@@ -307,7 +313,7 @@ async def test_the_trouble_is_known_while_no_stream_is_open() -> None:
 
 async def test_waiters_are_woken_by_the_next_coverage() -> None:
     """All callers that wait at that moment return; a later caller waits for the next coverage."""
-    async with consuming([Covered(1.0, 1), 0.5, Covered(2.0, 2)]) as on:
+    async with consuming([CoveredThrough(1.0, 1), 0.5, CoveredThrough(2.0, 2)]) as on:
         await until(lambda: on.consumer.stats().covers == 1)
         async with asyncio.TaskGroup() as waiters:
             waiting = [waiters.create_task(on.consumer.wait_covered(1.0)) for _ in range(3)]
@@ -335,7 +341,7 @@ async def test_a_long_page_lets_others_run() -> None:
     """The event loop serves reads while thousands of transactions are applied."""
     iterations = 0
     script: list[Line] = [gone(txid) for txid in range(1, 20 * ITEMS_PER_ITERATION)]
-    async with consuming([*script, Covered(1.0, 20 * ITEMS_PER_ITERATION)]) as on:
+    async with consuming([*script, CoveredThrough(1.0, 20 * ITEMS_PER_ITERATION)]) as on:
         while not on.sink.of("cover"):
             iterations += 1
             await asyncio.sleep(0)
@@ -346,7 +352,7 @@ async def test_a_long_transaction_lets_others_run() -> None:
     """A CONCAT has an event for each of its sources, of which a user may name any number in one call over RPC."""
     iterations = 0
     sources = tuple(Unlink(f"/w/{number}") for number in range(20 * CHANGES_PER_ITERATION))
-    async with consuming([Transactions(EventBatch(1, sources)), Covered(1.0, 1)]) as on:
+    async with consuming([TransactionEvents(EventBatch(1, sources)), CoveredThrough(1.0, 1)]) as on:
         while not on.sink.of("cover"):
             iterations += 1
             await asyncio.sleep(0)
@@ -378,7 +384,7 @@ class CountdownStream(InotifyEventInputStream):
         if self._left == 0:
             raise StopAsyncIteration
         self._left -= 1
-        return Covered(0.0, self._left)
+        return CoveredThrough(0.0, self._left)
 
 
 def test_the_built_in_channel_has_a_short_name() -> None:
@@ -393,5 +399,9 @@ async def test_a_run_is_a_context_and_an_iterator() -> None:
         async with stream as run:
             assert run is stream
             run.request_probe()
-            assert [item async for item in run] == [Covered(0.0, 2), Covered(0.0, 1), Covered(0.0, 0)]
+            assert [item async for item in run] == [
+                CoveredThrough(0.0, 2),
+                CoveredThrough(0.0, 1),
+                CoveredThrough(0.0, 0),
+            ]
     assert stream.stats() == ChannelStats()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.invalidation.edits.direct import DirectInotifyEventInputStream
 from nncache.invalidation.errors import MissingEventsError
-from nncache.invalidation.stream import Covered, StreamItem, Transactions
+from nncache.invalidation.stream import CoveredThrough, StreamItem, TransactionEvents
 from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.simulation import ACTS, Simulation
@@ -38,17 +38,17 @@ async def test_transactions_come_first_and_then_their_coverage(
     """D1: the Covered of a read is its last item."""
     async with channel as stream:
         assert stream.term == 1
-        assert isinstance(await anext(stream), Covered)
+        assert isinstance(await anext(stream), CoveredThrough)
         sent_at = clock()
         for path in ("/a", "/b"):
             namenode.unlink(path)
         items: list[StreamItem] = [await anext(stream) for _ in range(3)]
         assert items[:2] == [
-            Transactions(EventBatch(11, (Unlink("/a"),))),
-            Transactions(EventBatch(12, (Unlink("/b"),))),
+            TransactionEvents(EventBatch(11, (Unlink("/a"),))),
+            TransactionEvents(EventBatch(12, (Unlink("/b"),))),
         ]
         match items[2]:
-            case Covered(as_of, txid):
+            case CoveredThrough(as_of, txid):
                 assert (as_of >= sent_at, txid) == (True, 12)
             case other:
                 pytest.fail(f"{other} is no coverage")
@@ -66,13 +66,13 @@ async def test_what_is_seen_before_it_is_durable_is_waited_for(
         stream.request_probe()
         for _ in range(5):
             covered = await anext(stream)
-            assert isinstance(covered, Covered)
+            assert isinstance(covered, CoveredThrough)
             assert covered.seen_as_of is not None
             assert covered.seen_as_of < asked_at
         namenode.unsynced = 0
-        assert isinstance(await anext(stream), Transactions)
+        assert isinstance(await anext(stream), TransactionEvents)
         covered = await anext(stream)
-        assert isinstance(covered, Covered)
+        assert isinstance(covered, CoveredThrough)
         assert covered.seen_as_of is not None
         assert asked_at <= covered.seen_as_of <= covered.as_of
 
@@ -85,11 +85,11 @@ async def test_what_a_life_left_unread_is_not_in_the_next(
         await anext(stream)
         for path in ("/a", "/b"):
             namenode.unlink(path)
-        assert isinstance(await anext(stream), Transactions)
+        assert isinstance(await anext(stream), TransactionEvents)
     assert channel.term == 0
     async with channel as stream:
         match await anext(stream):
-            case Covered(txid=txid):
+            case CoveredThrough(txid=txid):
                 assert txid == 12
             case other:
                 pytest.fail(f"{other} belongs to the run before")
@@ -100,11 +100,11 @@ async def test_the_same_coverage_is_reported_once() -> None:
     pool = FakePool(clock, FakeNameNode(), FakeNameNode("nn2", active=False))
     pool.fakes[0].unlink("/before")
     async with DirectInotifyEventInputStream(channel_setup(pool, clock)) as stream:
-        assert isinstance(await anext(stream), Covered)
+        assert isinstance(await anext(stream), CoveredThrough)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(anext(stream), 1.0)
         asyncio.get_running_loop().call_later(0.1, stream.request_probe)
-        assert isinstance(await anext(stream), Covered)
+        assert isinstance(await anext(stream), CoveredThrough)
     assert stream.stats().polls > 100
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nncache.coordination.zookeeper import Delete, SetData
+from nncache.coordination.zookeeper import DeleteOp, SetDataOp
 from nncache.hadoop import feed_znodes
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.hadoop.namespace import Namespace
@@ -23,7 +23,7 @@ from nncache.invalidation.errors import (
 from nncache.invalidation.feed.reader import MANY
 from nncache.invalidation.feed.source import IDLE_REREAD_S
 from nncache.invalidation.feed.stream import FeedInotifyEventInputStream
-from nncache.invalidation.stream import Covered, Filters, StreamItem, Transactions
+from nncache.invalidation.stream import CoveredThrough, FiltersInForce, StreamItem, TransactionEvents
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation import virtual_time
 from tests.invalidation.fake_feed import ROOT, FakeFeed
@@ -48,23 +48,23 @@ class Fixture:
                 pass
         return item
 
-    async def covered_after(self, moment: float) -> Covered:
+    async def covered_after(self, moment: float) -> CoveredThrough:
         """Return the first coverage as of a later time."""
-        while (covered := await self.next_of(Covered)).as_of <= moment:
+        while (covered := await self.next_of(CoveredThrough)).as_of <= moment:
             pass
-        assert isinstance(covered, Covered)
+        assert isinstance(covered, CoveredThrough)
         return covered
 
     async def next_path(self) -> str:
         """Return the path of the next deletion."""
-        (event,) = (await self.next_of(Transactions)).batch.events
+        (event,) = (await self.next_of(TransactionEvents)).batch.events
         assert isinstance(event, Unlink)
         return event.path
 
     async def gap(self) -> MissingEventsError:
         """Return the error that ends the run."""
         with pytest.raises(MissingEventsError) as raised:
-            await self.next_of(Filters)  # a kind that this channel does not yield
+            await self.next_of(FiltersInForce)  # a kind that this channel does not yield
         return raised.value
 
 
@@ -88,23 +88,25 @@ async def new_fixture() -> AsyncIterator[Fixture]:
 async def fixture() -> AsyncIterator[Fixture]:
     """A fixture whose channel is open, and has covered once."""
     async with new_fixture() as made, made.stream:
-        await made.next_of(Covered)
+        await made.next_of(CoveredThrough)
         yield made
 
 
 async def test_changes_come_by_watches_and_then_their_coverage() -> None:
     """Watches deliver changes within milliseconds, without a poll; coverage follows the NameNode's log position."""
     async with new_fixture() as fixture, fixture.stream:
-        assert (await fixture.next_of(Covered)).txid == 10
+        assert (await fixture.next_of(CoveredThrough)).txid == 10
         assert fixture.stream.term == 1
         for path in ("/a", "/b"):
             changed_at = clock()
             txid = fixture.namenode.unlink(path)
-            assert await fixture.next_of(Transactions) == Transactions(EventBatch(txid, (Unlink(path),)))
+            assert await fixture.next_of(TransactionEvents) == TransactionEvents(
+                EventBatch(txid, (Unlink(path),))
+            )
             assert clock() - changed_at < 0.01
         asked_at = clock()
         fixture.stream.request_probe()
-        covered = await fixture.next_of(Covered)
+        covered = await fixture.next_of(CoveredThrough)
         assert (covered.txid, covered.as_of >= asked_at, covered.seen_as_of) == (12, True, covered.as_of)
         assert fixture.namenode.asked == []
         assert fixture.stream.stats().polls == 0
@@ -120,7 +122,7 @@ async def test_no_coverage_without_the_edits_that_it_needs(fixture: Fixture) -> 
         await asyncio.wait_for(fixture.covered_after(changed_at), 5)
     fixture.feed.zookeeper.connect()
     assert await fixture.next_path() == "/a"
-    assert (await fixture.next_of(Covered)).as_of > changed_at
+    assert (await fixture.next_of(CoveredThrough)).as_of > changed_at
 
 
 @pytest.mark.parametrize("is_expired", [False, True])
@@ -170,7 +172,7 @@ async def test_one_who_fell_behind_has_a_gap(fixture: Fixture) -> None:
     fixture.namenode.unlink("/a")
     assert await fixture.next_path() == "/a"
     fixture.feed.end_segment()
-    while (await fixture.next_of(Covered)).txid < 12:  # the end of the segment
+    while (await fixture.next_of(CoveredThrough)).txid < 12:  # the end of the segment
         pass
     fixture.feed.purge()
     fixture.namenode.unlink("/b")
@@ -200,10 +202,10 @@ async def test_an_edit_that_is_gone_or_corrupt_is_a_gap() -> None:
     """An edit is never omitted silently."""
     for operation in ("delete", "corrupt"):
         async with new_fixture() as fixture, fixture.stream:
-            await fixture.next_of(Covered)
+            await fixture.next_of(CoveredThrough)
             fixture.feed.zookeeper.disconnect()
             path = ROOT + feed_znodes.edit(1, fixture.namenode.unlink("/a") - 1)
-            fixture.feed.commit(Delete(path) if operation == "delete" else SetData(path, b"[{"))
+            fixture.feed.commit(DeleteOp(path) if operation == "delete" else SetDataOp(path, b"[{"))
             fixture.feed.end_segment()
             fixture.feed.zookeeper.connect()
             assert (await fixture.gap()).first_txid == 11
@@ -220,10 +222,10 @@ async def test_it_does_not_begin_on_what_is_not_this_namespace() -> None:
     async with new_fixture() as fixture:
         other = Namespace("CID-2", "BP-2-127.0.0.1-2")
         version = ROOT + feed_znodes.VERSION
-        fixture.feed.commit(SetData(version, feed_znodes.encode_namespace(other)))
+        fixture.feed.commit(SetDataOp(version, feed_znodes.encode_namespace(other)))
         with pytest.raises(WrongNamespaceError, match="BP-2"):
             await fixture.stream.open()
-        fixture.feed.commit(Delete(version))
+        fixture.feed.commit(DeleteOp(version))
         with pytest.raises(ChannelUnavailableError, match="feed_root"):
             await fixture.stream.open()
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import click
 
 from nncache.invalidation.settings import JOURNALNODES
-from nncache.testbed import StartError
-from nncache.testbed.daemon import Proxy
+from nncache.testbed import ServerStartError
+from nncache.testbed.daemon import ProxyDaemon
 from tests.invalidation.journal.broken_quorums import BROKEN
 from tests.journal_faults.broken import install
 from tests.journal_faults.figures import WRONG, Figures
@@ -53,7 +53,7 @@ def main(
             while number is not None and is_whole:
                 try:
                     played = play(pair, proxy, draw(number, seconds), seconds, str(number), edits_source)
-                except (BeyondRepairError, DamagedJournalError, StartError) as exc:
+                except (BeyondRepairError, DamagedJournalError, ServerStartError) as exc:
                     is_whole = False
                     figures.abandoned.append(f"history {number}: {exc}")
                     outcome = f"not judged: {exc}"
@@ -67,12 +67,12 @@ def main(
 
 
 @contextmanager
-def stand(edits_source: str, broken: str | None = None) -> Iterator[tuple[FaultyPair, Proxy]]:
+def stand(edits_source: str, broken: str | None = None) -> Iterator[tuple[FaultyPair, ProxyDaemon]]:
     """Start the pair, and a proxy that reads its journal."""
     program = (sys.executable, "-m", "tests.journal_faults.broken", broken) if broken else ()
     with FaultyPair.start(SPEC, progress=CONSOLE.print) as pair:
         flags = ("--edits-source", edits_source, "--shared-edits-dir", pair.journal_of_readers)
-        with Proxy(
+        with ProxyDaemon(
             *pair.flags, "--channel", "direct", *flags, "--glob", "/journal/*/*/*", program=program
         ) as proxy:
             yield pair, proxy

@@ -7,7 +7,7 @@ from nncache.hadoop.editlog.batches import batch_of
 from nncache.hadoop.editlog.frames import read_segment
 from nncache.hadoop.editlog.ops import decode_op
 from nncache.hadoop.events import EventBatch
-from nncache.invalidation.journal.quorum import Shown
+from nncache.invalidation.journal.quorum import ShownTransaction
 
 
 class DamagedJournalError(Exception):
@@ -24,7 +24,7 @@ def transactions_between(
     Raises:
         DamagedJournalError: a transaction is missing, or differs between JournalNodes.
     """
-    found: dict[int, Shown] = {}
+    found: dict[int, ShownTransaction] = {}
     for directory in directories:
         for segment in directory.glob("edits_0*-0*"):
             _, last_txid = map(int, segment.name.removeprefix("edits_").split("-"))
@@ -33,7 +33,7 @@ def transactions_between(
             layout_version, frames = read_segment(segment.read_bytes())
             assert layout_version is not None, f"{segment} is empty"
             for frame in frames.frames:
-                each = Shown(layout_version, frame)
+                each = ShownTransaction(layout_version, frame)
                 if frame.txid <= last_txid and found.setdefault(frame.txid, each) != each:
                     raise DamagedJournalError(f"transaction {frame.txid} is not the same everywhere")
     wanted = range(after_txid + 1, through_txid + 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.inotify.subscriber_log import Begins
 from tests.inotify.verdict import Verdict, judge
 from tests.journal_faults.changes import Changes
@@ -35,7 +35,12 @@ class Played:
 
 
 def play(
-    pair: FaultyPair, proxy: Proxy, faults: Sequence[Fault], seconds: float, name: str, edits_source: str
+    pair: FaultyPair,
+    proxy: ProxyDaemon,
+    faults: Sequence[Fault],
+    seconds: float,
+    name: str,
+    edits_source: str,
 ) -> Played:
     """Play the history to its end, mend all parts, finalize all edits, and judge what was read.
 

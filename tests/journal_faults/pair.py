@@ -16,8 +16,8 @@ from typing import Final
 from nncache.hadoop.editlog.journalnode import JournalNodeRpc
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.rpc.namenode import NameNodeRpc
-from nncache.testbed import Cluster, ClusterSpec, NameNode, Relay, StartError
-from nncache.testbed.cluster import Server
+from nncache.testbed import Cluster, ClusterNameNode, ClusterSpec, Relay, ServerStartError
+from nncache.testbed.cluster import ClusterServer
 from nncache.testbed.jars import Progress, silent
 from tests.cluster import HADOOP
 from tests.journal_faults.plan import JOURNALNODES, Fault, Kind
@@ -92,7 +92,7 @@ class FaultyPair(Cluster):
 
     # -- who is active
 
-    def active(self) -> NameNode | None:
+    def active(self) -> ClusterNameNode | None:
         """Return the NameNode that reports active; None: none does."""
         return next((each for each in self.namenodes if each.state() == "active"), None)
 
@@ -104,7 +104,7 @@ class FaultyPair(Cluster):
             namenode.process.launch()
         for number, namenode in enumerate(self.namenodes):
             if namenode.state() == "standby":
-                with suppress(StartError):
+                with suppress(ServerStartError):
                     self.transition_to_active(number)
                 return
 
@@ -124,7 +124,7 @@ class FaultyPair(Cluster):
                     process.await_up()
                 self.keep_active()
                 first_txid = self.roll()
-            except StartError as exc:
+            except ServerStartError as exc:
                 first_txid, last_words = None, str(exc)
             else:
                 last_words = "no NameNode can be made active, or not all JournalNodes take edits"
@@ -153,12 +153,12 @@ class FaultyPair(Cluster):
 
     # -- the journal on disk
 
-    def journal_directory(self, journalnode: Server) -> Path:
+    def journal_directory(self, journalnode: ClusterServer) -> Path:
         """Return the directory of a JournalNode's journal."""
         place = self.directory / "data" / journalnode.process.name
         return place / self.spec.nameservice / "current"
 
-    def _has(self, journalnode: Server, txid: int) -> bool:
+    def _has(self, journalnode: ClusterServer, txid: int) -> bool:
         """Return whether it has this transaction of the open segment: it may have the file but have missed edits."""
 
         async def ask() -> bool:
@@ -179,21 +179,21 @@ class FaultyPair(Cluster):
         except HadoopError:
             return False
 
-    def _takes_edits(self, journalnode: Server) -> bool:
+    def _takes_edits(self, journalnode: ClusterServer) -> bool:
         """Return whether it has the newest segment open that any of them has open."""
         newest = max(
             (name for each in self.journalnodes for name in self._segments(each, "inprogress_")), default=""
         )
         return newest in self._segments(journalnode, "inprogress_")
 
-    def _segments(self, journalnode: Server, kind: str) -> set[str]:
+    def _segments(self, journalnode: ClusterServer, kind: str) -> set[str]:
         """Return the names of its segments of a kind: open, or finalized."""
         found = self.journal_directory(journalnode).glob(f"edits_{kind}*")
         return {
             each.name for each in found if each.name.removeprefix(f"edits_{kind}").replace("-", "").isdigit()
         }
 
-    def _written_at(self, journalnode: Server) -> int:
+    def _written_at(self, journalnode: ClusterServer) -> int:
         """Return the time in ns of its last write to an open segment; 0: it has no open segment."""
         with suppress(FileNotFoundError):  # the segment has just been finalized
             segments = self.journal_directory(journalnode).glob("edits_inprogress_*")
@@ -247,7 +247,7 @@ class FaultyPair(Cluster):
                     self._promote_other(active)
                     yield
             case Kind.NAMENODE_HANDS_OVER if active is not None:
-                with suppress(StartError):
+                with suppress(ServerStartError):
                     self.transition_to_standby(self.namenodes.index(active))
                     self._promote_other(active)
                 yield
@@ -262,14 +262,14 @@ class FaultyPair(Cluster):
                 yield
         self.keep_active()
 
-    def _promote_other(self, namenode: NameNode) -> None:
+    def _promote_other(self, namenode: ClusterNameNode) -> None:
         """Make the other NameNode active, if that is possible."""
         number = 1 - self.namenodes.index(namenode)
-        with suppress(StartError):
+        with suppress(ServerStartError):
             self.transition_to_active(number)
 
     @contextmanager
-    def _change_discarded(self, active: NameNode, which: int) -> Iterator[None]:
+    def _change_discarded(self, active: ClusterNameNode, which: int) -> Iterator[None]:
         """Let changes reach one JournalNode only, and make the other NameNode active without it and the changes."""
         (other,) = (each for each in self.namenodes if each is not active)
         for number, relay in enumerate(self.relays[active.id]):
@@ -298,6 +298,6 @@ class FaultyPair(Cluster):
             shutil.rmtree(here.parent)
             here.mkdir(parents=True)
             shutil.copy(self.journal_directory(other) / "VERSION", here)
-        with suppress(StartError):
+        with suppress(ServerStartError):
             journalnode.process.await_up()
         self.roll()

@@ -8,7 +8,7 @@ import pytest
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.invalidation.edits.cursor import EditsCursor, PageResult
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.journal_faults.__main__ import stand
 from tests.journal_faults.changes import Changed
 from tests.journal_faults.figures import Figures
@@ -29,13 +29,13 @@ FAULTS = (
 
 
 @pytest.fixture(scope="module")
-def standing() -> Iterator[tuple[FaultyPair, Proxy]]:
+def standing() -> Iterator[tuple[FaultyPair, ProxyDaemon]]:
     """The pair, and a proxy that reads its journal."""
     with stand("journalnodes") as pair_and_proxy:
         yield pair_and_proxy
 
 
-def test_what_is_read_is_what_is_in_the_finalized_log(standing: tuple[FaultyPair, Proxy]) -> None:
+def test_what_is_read_is_what_is_in_the_finalized_log(standing: tuple[FaultyPair, ProxyDaemon]) -> None:
     """This holds whatever happens to JournalNodes and NameNodes, and no answer from memory is older than allowed."""
     pair, proxy = standing
     played = play(pair, proxy, FAULTS, seconds=10.0, name="short", edits_source="journalnodes")
@@ -45,7 +45,7 @@ def test_what_is_read_is_what_is_in_the_finalized_log(standing: tuple[FaultyPair
 
 
 def test_inotify_beyond_the_end_of_a_segment_says_each_transaction_once(
-    standing: tuple[FaultyPair, Proxy],
+    standing: tuple[FaultyPair, ProxyDaemon],
 ) -> None:
     """With in-progress tailing a page of a NameNode repeats transactions before that end."""
     pair, _ = standing

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from nncache.cache.decisions import Reason
+from nncache.cache.decisions import MissReason
 from nncache.clock import boottime
 from nncache.invalidation.stats import ChannelStats
 from nncache.metrics.metric import ROOMS, Daemon
@@ -75,7 +75,7 @@ def test_a_figure_must_be_a_number() -> None:
     with pytest.raises(TypeError, match="is not a number: 'x'"):
         family(METRICS[0], "x")
     labelled = next(metric for metric in METRICS if metric.values)
-    samples = family(labelled, {Reason.MISS: 1}).samples
+    samples = family(labelled, {MissReason.MISS: 1}).samples
     assert {sample.labels[labelled.labels[0]]: sample.value for sample in samples if sample.value} == {
         "miss": 1
     }

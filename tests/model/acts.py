@@ -10,7 +10,7 @@ from tests.model import operations
 from tests.model.channels import ChannelName
 from tests.model.draws import DIRECTORIES, FILES, PATHS, USERS, Draw, normal
 from tests.model.namespace import SUPERUSER
-from tests.model.system import System
+from tests.model.system import ModelSystem
 from tests.model.waiting import wait
 from tests.model.writes import APPEND, CREATE, Write, by, set_policy
 
@@ -21,7 +21,7 @@ _SLOWNESS_S: Final = (0.001, 0.001, 0.01, 0.1, 0.6, 2.5)
 class Simulation:
     """A system, and the features that its history has shown."""
 
-    system: System
+    system: ModelSystem
     channel: ChannelName
     features: set[str] = field(default_factory=set)
 

@@ -19,7 +19,7 @@ from tests.model.judge import MAX_STALENESS_S
 from tests.model.known_credentials import KnownCredentials
 from tests.model.namespace import NameNodeReply
 from tests.model.scenario_setup import GAPS_S, SETTLED_S, behind, in_sight
-from tests.model.system import System
+from tests.model.system import ModelSystem
 from tests.model.upstream import ClientRequest
 
 DIRECTORY: Final = "/a/b"
@@ -33,7 +33,7 @@ _DONE: Final = NameNodeReply(200, b"")
 class Setting:
     """The state in which each scenario starts: only alice may reach the path."""
 
-    system: System
+    system: ModelSystem
     gap_s: float
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
-from nncache.federation.mounted import Member, MountedCalls, MountedFrontEnd, MountedHeads
+from nncache.federation.mounted import MountedCalls, MountedFrontEnd, MountedHeads, MountedNamespace
 from nncache.hadoop.mounts import MountTable
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.request import Request
@@ -90,7 +90,7 @@ class FederatedDoor:
         self._arrived: set[ClientRequest] = set()
         own = {name: _OwnFrontEnd(name, stack, oracle, self._arrived) for name, stack in stacks.items()}
         members = {
-            name: Member(handle=each.handle, known=each.stack.heads, direct=_Direct(each))
+            name: MountedNamespace(handle=each.handle, known=each.stack.heads, direct=_Direct(each))
             for name, each in own.items()
         }
         mounts = MountTable(table)

@@ -1,4 +1,4 @@
-"""Two namespaces behind one proxy, each a whole `System`.
+"""Two namespaces behind one proxy, each a whole `ModelSystem`.
 
 They share the event loop and the entrance (`federated_door.py`), as the namespaces of a proxy do, and nothing else.
 A request may start in either system; the namespace that the oracle names judges its answer.
@@ -18,7 +18,7 @@ from tests.model.channels import GLOBS, ChannelName
 from tests.model.federated_door import FederatedDoor
 from tests.model.judge import Violation
 from tests.model.mount_oracle import LAKE, MAIN, MountOracle, Refusal
-from tests.model.system import LAYOUT, System
+from tests.model.system import LAYOUT, ModelSystem
 from tests.model.upstream import ClientRequest
 
 _LAYOUTS: Final = {
@@ -37,7 +37,7 @@ _LAYOUTS: Final = {
 _GLOBS: Final = (*GLOBS, "/*", "/d/*", "/d/e/*", "/cf/*")
 
 
-class NamespaceSystem(System):
+class NamespaceSystem(ModelSystem):
     """One of the namespaces; the namespace that holds a path judges the answers for it.
 
     Attributes:
@@ -93,9 +93,9 @@ class Federation:
 
         Args:
             table: the namespace of each mount point.
-            chance: see `System`.
+            chance: see `ModelSystem`.
             channels: the channel of each namespace.
-            settings: see `System`.
+            settings: see `ModelSystem`.
         """
         self.oracle = MountOracle(table)
         self.systems: dict[str, NamespaceSystem] = {}

@@ -12,7 +12,7 @@ from tests.model.channels import ChannelName
 from tests.model.guarantee import Guarantee
 from tests.model.judge import Violation
 from tests.model.scenarios import SCENARIOS
-from tests.model.system import System
+from tests.model.system import ModelSystem
 from tests.quiet import be_quiet
 
 STEPS: Final = 50
@@ -101,7 +101,7 @@ def tell_steps(reported: list[Step], seed: int, channel: ChannelName, *, stop_ea
 
 async def _story(reported: list[Step], seed: int, channel: ChannelName, *, stop_early: bool) -> History:
     chance = random.Random(seed)
-    system = System(
+    system = ModelSystem(
         chance,
         channel,
         poll_interval_s=chance.choice((0.2, 0.5, 1.0)),
@@ -154,7 +154,7 @@ def judge_step(simulation: Simulation, step: int) -> None:
         system.cache.check()
 
 
-def judge_faults(system: System) -> None:
+def judge_faults(system: ModelSystem) -> None:
     """Judge that only injected faults of the cache have occurred."""
     if (errors := system.front_end.stats().cache_errors) > system.cache.failed:
         system.judge.failed("", f"{errors} faults of ours, of which {system.cache.failed} were asked for")

@@ -30,7 +30,7 @@ from nncache.hadoop.remote_exception import RemoteException
 from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
 from nncache.invalidation.journal import source
 from nncache.invalidation.journal.access import ANSWER_S
-from nncache.invalidation.journal.quorum import Shown
+from nncache.invalidation.journal.quorum import ShownTransaction
 from tests.hadoop.editlog.segments import RPC, added, file, frame, header, permissions, utf
 from tests.invalidation.fakes import FakePool
 from tests.invalidation.journal.journal_simulation import JournalNode
@@ -100,9 +100,9 @@ class ModelJournal:
         self.hanging: set[str] = set()
         self.elsewhere: set[str] = set()  # the reader's connection leads to a JournalNode of another cluster
         self.starts = [1]  # first transactions of the segments
-        self._waiting: list[Shown] = []  # written by the NameNode, not yet on a majority
+        self._waiting: list[ShownTransaction] = []  # written by the NameNode, not yet on a majority
         self._ahead: JournalNode | None = None  # alone has transactions that may never be in the log
-        self._elsewhere: list[Shown] | None = (
+        self._elsewhere: list[ShownTransaction] | None = (
             None  # what NameNodes write to JournalNodes unknown to the reader
         )
         self._begins_segment = False
@@ -121,7 +121,7 @@ class ModelJournal:
         if code is OpCode.START_LOG_SEGMENT:
             self.starts = [*(start for start in self.starts if start < txid), txid]
         _, read = read_segment(header() + frame(txid, code, body))
-        each = Shown(NEWEST_LAYOUT, read.frames[0])
+        each = ShownTransaction(NEWEST_LAYOUT, read.frames[0])
         self._waiting.append(each)
         if self._cluster.is_sync_held and self._elsewhere is None and not self._missing():
             self._ahead = self._ahead or self.nodes[ADDRESSES[txid % len(ADDRESSES)]]

@@ -10,7 +10,7 @@ from itertools import chain
 from math import inf
 from typing import Final
 
-from nncache.cache.decisions import Known
+from nncache.cache.decisions import Cacheable
 from nncache.cache.entries import Directory, Entry, EntryKind, Grant, Ticket
 from nncache.hadoop.events import Event, Rename
 from nncache.hadoop.filestatus import FileType
@@ -254,7 +254,7 @@ class Judge:
         elif (user, directory) not in self._cluster.proven:
             self.say(Guarantee.PROVEN_GRANT, f"{user} has never shown to reach {directory}")
 
-    def _shared(self, ticket: Ticket, known: Known) -> None:
+    def _shared(self, ticket: Ticket, known: Cacheable) -> None:
         """Judge a reply that was accepted as current: no known change may have ended it."""
         reply = NameNodeReply(known.reply.status, known.reply.body)
         if b"File does not exist: " in reply.body:  # it quotes the path as the client spelled it

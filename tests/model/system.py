@@ -54,7 +54,7 @@ LAYOUT: Final[Mapping[str, tuple[bool, str, int]]] = {
 }
 
 
-class System:
+class ModelSystem:
     """The whole system, as an async context manager."""
 
     upstream_class: type[ModelUpstream] = ModelUpstream
@@ -145,7 +145,7 @@ class System:
             self.pool.probe()
             await asyncio.sleep(PROBE_S)
 
-    def of(self, _path: str) -> "System":
+    def of(self, _path: str) -> "ModelSystem":
         """Return the system of a path: this one, unless there are several (`tests/model/federation.py`)."""
         return self
 

@@ -25,7 +25,7 @@ from nncache.spnego.signing_keys import SigningKeys
 from nncache.spnego.terminator import Terminator
 from tests.invalidation.virtual_time import clock
 from tests.model.replies import Remembered
-from tests.model.system import System
+from tests.model.system import ModelSystem
 
 SERVICE: Final = "HTTP/proxy@TEST"
 KEY: Final = b"k" * 32
@@ -53,7 +53,7 @@ class _AtOnce:
 class Terminated:
     """The second entrance, as an async context manager."""
 
-    def __init__(self, system: System, *, validity_s: int = 3600) -> None:
+    def __init__(self, system: ModelSystem, *, validity_s: int = 3600) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="nncache-model-")
         self._file = Path(self._directory.name, "secret")
         self._file.touch(mode=0o600)

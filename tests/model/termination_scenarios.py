@@ -24,7 +24,7 @@ from tests.model.keeping import ModelConnection
 from tests.model.known_credentials import INVALID_TOKEN
 from tests.model.namespace import NameNodeReply
 from tests.model.scenario_setup import GAPS_S, SETTLED_S, behind, in_sight
-from tests.model.system import System
+from tests.model.system import ModelSystem
 from tests.model.terminated import FOREIGN_KEY, GATE, KEY, OLD_KEY, Terminated
 from tests.model.upstream import ClientRequest
 
@@ -41,7 +41,7 @@ TICK_S: Final = 0.002
 class Setting:
     """The state in which each scenario starts."""
 
-    system: System
+    system: ModelSystem
     door: Terminated
     gap_s: float
     is_kept: bool

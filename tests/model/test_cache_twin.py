@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 from nncache.cache import (
+    Cacheable,
     CacheSettings,
     Caller,
     Conclusion,
@@ -19,12 +20,11 @@ from nncache.cache import (
     Failed,
     Fetch,
     Hit,
-    Known,
     MetadataCache,
     OpenFile,
     Outcome,
-    Reply,
     Serve,
+    StoredReply,
     Ticket,
     Unchanged,
 )
@@ -96,7 +96,7 @@ class Twin(RuleBasedStateMachine):
         path = question.ticket.path
         if conclusion.is_shareable:
             assert question.status == self.versions.statuses[path], "NoLateFill"
-        if not isinstance(outcome, Known | Unchanged | OpenFile) or conclusion is Conclusion.SPOILED:
+        if not isinstance(outcome, Cacheable | Unchanged | OpenFile) or conclusion is Conclusion.SPOILED:
             return False
         assert question.rights == self.versions.rights[holder(path)], "NoLateFill for grants"
         return True
@@ -203,10 +203,10 @@ class CacheTwin(Twin):
         self.answer(self.look_up(path, caller, refresh=False, may_wait=False), kind)
         self.probe()
 
-    def known(self, status: int, version: bytes, kind: EntryKind) -> Known:
+    def known(self, status: int, version: bytes, kind: EntryKind) -> Cacheable:
         """Return a reply that carries the version of its path."""
-        reply = Reply(status, ((b"Version", version),), version)
-        return Known(reply=reply, kind=kind, replied_at=self.now, term=self.term)
+        reply = StoredReply(status, ((b"Version", version),), version)
+        return Cacheable(reply=reply, kind=kind, replied_at=self.now, term=self.term)
 
     @rule(change=changes, is_event=st.booleans())
     def change(self, change: Change, *, is_event: bool) -> None:

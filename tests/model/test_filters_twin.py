@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, consumes, initialize, invariant, rule
 
 from nncache.cache import (
+    Cacheable,
     CacheSettings,
     EntryKind,
     Failed,
     Fetch,
     Forward,
     Hit,
-    Known,
     MetadataCache,
-    Reply,
     Serve,
+    StoredReply,
 )
 from nncache.hadoop.change import Change
 from nncache.hadoop.globs import GlobSet
@@ -94,8 +94,8 @@ class FiltersTwin(Twin):
         if question is None:
             return
         version = str(question.status).encode()
-        reply = Reply(404 if kind is EntryKind.MISSING else 200, ((b"Version", version),), b"")
-        outcome = Known(reply=reply, kind=kind, replied_at=self.now, term=1)
+        reply = StoredReply(404 if kind is EntryKind.MISSING else 200, ((b"Version", version),), b"")
+        outcome = Cacheable(reply=reply, kind=kind, replied_at=self.now, term=1)
         if self.concluded(question, outcome):
             self.proven[holder(question.ticket.path)] = question.rights
 

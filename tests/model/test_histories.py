@@ -12,7 +12,7 @@ from tests.model.acts import ACTS, PAUSES_S, Simulation
 from tests.model.channels import ChannelName
 from tests.model.figures import MIN_SHARE, WANTED, tell_chunk
 from tests.model.history import STEPS, History, draw, tell
-from tests.model.system import System
+from tests.model.system import ModelSystem
 
 SEEDED = 120
 
@@ -54,7 +54,7 @@ class WholeSystem(RuleBasedStateMachine):
         """Start the system."""
 
         async def make() -> Simulation:
-            system = System(
+            system = ModelSystem(
                 random.Random(1),
                 channel,
                 grants="per_path" if per_path else "per_directory",

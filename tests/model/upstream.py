@@ -17,7 +17,7 @@ from nncache.hadoop.paths import canonical
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.errors import NoActiveNameNodeError, UpstreamCutError, UpstreamError
+from nncache.proxy.errors import UpstreamCutError, UpstreamError, UpstreamUnavailableError
 from nncache.proxy.messages import (
     NO_TERM,
     Decorate,
@@ -28,7 +28,7 @@ from nncache.proxy.messages import (
     UpstreamReply,
     WriteRight,
 )
-from nncache.proxy.upstream.direct_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import StartedCall
 from nncache.proxy.upstream.service_login import without_service_fields
 from tests.invalidation.fakes import STANDBY, FakePool, remote_error
 from tests.model import operations
@@ -196,7 +196,7 @@ class ModelUpstream:
     def prepare(self, *_: object) -> None:
         """Do nothing: the model has no direct exchanges."""
 
-    async def fetch(self, head: RequestHead, begun: Begun | None = None, /) -> UpstreamReply:
+    async def fetch(self, head: RequestHead, begun: StartedCall | None = None, /) -> UpstreamReply:
         """Ask the NameNode that claims to be active; try each in turn until a deadline (`failover.py`)."""
         self.fetches += 1
         as_requested = unquote(head.target.partition("?")[0].removeprefix(PREFIX))
@@ -223,7 +223,7 @@ class ModelUpstream:
                 )
             if self._clock() >= deadline:
                 self.failures += 1
-                raise NoActiveNameNodeError("nobody answers")
+                raise UpstreamUnavailableError("nobody answers")
             await asyncio.sleep(_PAUSE_S)
 
     async def stream(

@@ -9,12 +9,12 @@ from tests.model.judge import Reported
 from tests.model.keeping import ModelConnection
 from tests.model.namespace import NameNodeReply
 from tests.model.replies import made, parts
-from tests.model.system import System
+from tests.model.system import ModelSystem
 from tests.model.upstream import ClientRequest
 
 
 async def wait(
-    system: System, path: str, user: str, wait_s: int, *, for_another: bool, is_kept: bool = False
+    system: ModelSystem, path: str, user: str, wait_s: int, *, for_another: bool, is_kept: bool = False
 ) -> None:
     """Read a status, then wait for a changed one, or for the path to exist; judge both answers.
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from nncache.cache import (
+    Cacheable,
     CacheSettings,
     Caller,
     Conclusion,
@@ -11,13 +12,12 @@ from nncache.cache import (
     Entry,
     Fetch,
     Grant,
-    Known,
     MetadataCache,
     OpenFile,
     Outcome,
     Ticket,
 )
-from nncache.cache.deferred_writes import ANYBODY, Writer
+from nncache.cache.deferred_writes import ANYBODY, TwoStepWriter
 from nncache.cache.entries import Directory
 from nncache.hadoop.change import Footprint
 from nncache.hadoop.paths import ROOT, name, parent
@@ -57,7 +57,7 @@ class WatchedCache(MetadataCache):
         self.on_cover: Callable[[float, int], None] = _nothing
         self.on_fetch: Callable[[], None] = _nothing
         self.on_conclude: Callable[[Conclusion], None] = _nothing
-        self.on_shared: Callable[[Ticket, Known], None] = _nothing
+        self.on_shared: Callable[[Ticket, Cacheable], None] = _nothing
         self.on_overtaken: Callable[[Ticket], None] = _nothing
         self.on_contradicted: Callable[[Ticket], None] = _nothing
         self.on_cost: Callable[[Footprint], None] = _nothing
@@ -83,7 +83,7 @@ class WatchedCache(MetadataCache):
         after = self._entry_of(ticket.path)
         if before is not None and after is not None and before.number > after.number:
             self.on_overtaken(ticket)
-        if conclusion.is_shareable and isinstance(outcome, Known):
+        if conclusion.is_shareable and isinstance(outcome, Cacheable):
             self.on_shared(ticket, outcome)
         if isinstance(outcome, OpenFile) and conclusion is Conclusion.NOT_KEPT and after is not None:
             self.on_contradicted(ticket)
@@ -132,7 +132,7 @@ class WatchedCache(MetadataCache):
         last_txid: int | None,
         now: float,
         topmost_missing: str | None = None,
-        writer: Writer = ANYBODY,
+        writer: TwoStepWriter = ANYBODY,
     ) -> None:
         """Open a window."""
         self._fail("open_window")

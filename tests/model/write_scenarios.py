@@ -10,7 +10,7 @@ from tests.model.acts import Simulation
 from tests.model.draws import PATHS, USERS, Draw, normal
 from tests.model.namespace import SUPERUSER
 from tests.model.scenario_setup import GAPS_S, SETTLED_S, behind, in_sight
-from tests.model.system import System
+from tests.model.system import ModelSystem
 from tests.model.writes import CREATE, chmod
 
 _PLACES: Final = (("/a", "/a/b/f"), ("/a/b", "/a/b/d/f"), ("/c", "/c/f"), ("/c", "/c/f"))
@@ -188,7 +188,7 @@ async def give_the_right_unseen(simulation: Simulation, number: int) -> None:
         await system.read(each, owner)
 
 
-async def _read_what_is_missing(system: System, directory: str, path: str, owner: str) -> None:
+async def _read_what_is_missing(system: ModelSystem, directory: str, path: str, owner: str) -> None:
     """Read a missing path as the owner of a directory above it; the path's own parent may be missing too."""
     in_sight(system, directory, 0o755)
     behind(system, operations.delete, path if directory == parent(path) else parent(path) or ROOT)

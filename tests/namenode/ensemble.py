@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from nncache.coordination.acl import OPEN, Acl
+from nncache.coordination.acl import OPEN_ACL, Acl
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.errors import ConnectionLostError, NodeExistsError
 from nncache.coordination.linearizable import LinearizableZnodes
-from nncache.coordination.zookeeper import Create, Delete, Operation, Znode, Znodes
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, Znode, ZnodeOp, Znodes
 from tests.patience import HANG_S
 
 EMBEDDED: Final = "embedded"
@@ -39,28 +39,28 @@ class Ensemble:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.leader = EmbeddedZnodes()
-        self.log: list[tuple[Operation, ...]] = []
+        self.log: list[tuple[ZnodeOp, ...]] = []
         self.owners: dict[str, int] = {}  # path of each ephemeral znode -> its session
         self.sessions = itertools.count(1)
 
-    async def commit(self, operations: Sequence[Operation], session: int) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp], session: int) -> None:
         """Commit a transaction of a session."""
         plain = tuple(
-            replace(each, ephemeral=False) if isinstance(each, Create) else each for each in operations
+            replace(each, ephemeral=False) if isinstance(each, CreateOp) else each for each in operations
         )
         await self.leader.commit(plain)
         self.log.append(plain)
         for each in operations:
-            if isinstance(each, Delete):
+            if isinstance(each, DeleteOp):
                 self.owners.pop(each.path, None)
-            if isinstance(each, Create) and each.ephemeral:
+            if isinstance(each, CreateOp) and each.ephemeral:
                 self.owners[each.path] = session
 
     async def end(self, session: int) -> None:
         """End a session and delete its ephemeral znodes."""
         owned = [path for path, owner in self.owners.items() if owner == session]
         for path in owned:
-            await self.commit([Delete(path)], session)
+            await self.commit([DeleteOp(path)], session)
 
 
 class Member:
@@ -119,7 +119,7 @@ class Member:
             await self._fall_behind()
             return await self._own.children(path)
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Commit a transaction at the leader; this server has applied it when the call returns."""
         await self._wait()
         self._live()
@@ -139,12 +139,12 @@ class Member:
             self._lose()
         await self._apply(end)
 
-    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
+    async def ensure(self, path: str, acl: Acl = OPEN_ACL) -> None:
         """Create a path and its parents."""
         del acl
         names = path.strip("/").split("/")
         for depth in range(1, len(names) + 1):
-            operation = (Create("/" + "/".join(names[:depth]), b""),)
+            operation = (CreateOp("/" + "/".join(names[:depth]), b""),)
             with contextlib.suppress(NodeExistsError):
                 await self._ensemble.commit(operation, self.session_id)
         await self._apply(len(self._ensemble.log))

@@ -15,7 +15,7 @@ from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
-from nncache.namenode.node.namenode import NameNode, NameNodeSettings
+from nncache.namenode.node.namenode import NameNodeConfig, NameNodeService
 from tests.namenode.replaying import UNKNOWN, Paths, disagreements, replayed
 
 ROOT_USER = "hdfs"
@@ -32,8 +32,8 @@ class Fixture:
         self.clock = Clock()
         self.file_system = FileSystem(znodes, self.clock.wall_ms)
         edits = EditsLimits(segment=7, kept=1_000_000)
-        settings = NameNodeSettings(superuser=ROOT_USER, groups={"alice": ("users",)}, edits=edits)
-        self.namenode = NameNode(self.file_system, settings, self.clock)
+        settings = NameNodeConfig(superuser=ROOT_USER, groups={"alice": ("users",)}, edits=edits)
+        self.namenode = NameNodeService(self.file_system, settings, self.clock)
         self.datanode = DataNode("dn1", self.namenode, directory)
         self.root = self.namenode.caller(ROOT_USER)
 

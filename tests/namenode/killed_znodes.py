@@ -6,7 +6,7 @@ import random
 import signal
 from collections.abc import Sequence
 
-from nncache.coordination.zookeeper import Operation, Znode, Znodes
+from nncache.coordination.zookeeper import Znode, ZnodeOp, Znodes
 
 
 class KillingZnodes:
@@ -34,7 +34,7 @@ class KillingZnodes:
         """Forward the call."""
         return await self._znodes.children(path)
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Forward the call, or kill the process."""
         is_last = self.commits == self.kill_at
         if is_last and not self.kill_after:
@@ -63,7 +63,7 @@ class RacingZnodes(KillingZnodes):
         await self._wait()
         return await super().children(path)
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Yield at random, then commit."""
         await self._wait()
         await super().commit(operations)

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from nncache.coordination.linearizable import LinearizableZnodes
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.on_zookeeper import (
     DataNodeSpec,
@@ -84,7 +84,7 @@ class ManyNameNodes:
     def end_session(self, namenode: RunningNameNode) -> None:
         """Expire a NameNode's ZooKeeper session, as after too long a pause."""
         session = namenode.znodes._zookeeper  # noqa: SLF001 - to end it
-        assert isinstance(session, Session)
+        assert isinstance(session, KazooSession)
         self.wait(expire(self.place.zookeeper[0], session))
 
     def _serve(self) -> None:

@@ -9,9 +9,9 @@ from google.protobuf.message import Message
 
 from nncache.hadoop.rpc.framing import FrameSplitter, encode_preamble
 from nncache.hadoop.rpc.messages import (
-    Refused,
     Reply,
-    Succeeded,
+    RpcRefusal,
+    RpcSuccess,
     encode_call,
     encode_context,
     encode_ping,
@@ -160,11 +160,11 @@ def ask(rpc: str, exchange: Exchange) -> str:
 
 def _comparable(reply: Reply, kind: type[Message]) -> str:
     match reply:
-        case Refused(class_name=name) if ".InvalidProtocolBufferException" in name:
+        case RpcRefusal(class_name=name) if ".InvalidProtocolBufferException" in name:
             return name.partition("$")[0]  # protobuf's own error text differs
-        case Refused():
+        case RpcRefusal():
             return str(reply)
-        case Succeeded(_, body):
+        case RpcSuccess(_, body):
             return str(_without_ids(parse_message(kind, body)))
 
 

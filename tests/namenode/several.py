@@ -15,7 +15,7 @@ from nncache.namenode.namespace import layout, reads
 from nncache.namenode.namespace.create import NewFile
 from nncache.namenode.namespace.inode import Block, Inode
 from nncache.namenode.namespace.making import Modes
-from nncache.namenode.namespace.view import Replicas
+from nncache.namenode.namespace.view import BlockReplicas
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.fsck import fsck
@@ -200,7 +200,7 @@ class Several:
         namenode = self.namenodes[0].running.namenode
         return await namenode.read(path, reads.found, namenode.caller(ROOT_USER)) is not None
 
-    async def replicas(self, path: str) -> list[Replicas]:
+    async def replicas(self, path: str) -> list[BlockReplicas]:
         """Return the replicas of each block of a file."""
         found = [await self._fs.resolver.replicas(block.id) for block in (await self.file(path)).blocks]
         return [replicas for replicas in found if replicas is not None]

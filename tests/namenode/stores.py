@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.linearizable import MARKS, LinearizableZnodes
-from nncache.coordination.zookeeper import Create, Operation, Znodes
+from nncache.coordination.zookeeper import CreateOp, ZnodeOp, Znodes
 from tests.coordination.simulations import connected
 from tests.patience import HANG_S
 
@@ -47,7 +47,7 @@ async def copy(base: Path, directory: Path) -> None:
     server, root = (base / PLACE).read_text().split()
     on_zookeeper(directory, server)
     _, new = (directory / PLACE).read_text().split()
-    operations: list[Operation] = []
+    operations: list[ZnodeOp] = []
     async with connected(server) as session:
         waiting = [root]
         while waiting:
@@ -55,7 +55,7 @@ async def copy(base: Path, directory: Path) -> None:
             waiting = []
             for znode in found:
                 assert znode is not None
-                operations.append(Create(new + znode.path.removeprefix(root), znode.data))
+                operations.append(CreateOp(new + znode.path.removeprefix(root), znode.data))
                 if znode.children and znode.path != root + MARKS:
                     names = sorted(await session.children(znode.path))
                     waiting += [f"{znode.path}/{name}" for name in names]

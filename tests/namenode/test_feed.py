@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from nncache.coordination.embedded import EmbeddedZnodes
-from nncache.coordination.zookeeper import Create, Operation, Znode
-from nncache.hadoop.events import Close, Event, Rename
-from nncache.hadoop.events import Create as Created
+from nncache.coordination.zookeeper import CreateOp, Znode, ZnodeOp
+from nncache.hadoop.events import Close, Create, Event, Rename
 from nncache.hadoop.feed_znodes import EDITS
 from nncache.hadoop.feed_znodes import segment as segment_znode
 from nncache.invalidation.edits.cursor import EditsCursor, EditsGap
@@ -47,9 +46,9 @@ class Recording(KillingZnodes):
 
     def __init__(self, znodes: EmbeddedZnodes) -> None:
         super().__init__(znodes)
-        self.committed: list[Sequence[Operation]] = []
+        self.committed: list[Sequence[ZnodeOp]] = []
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Record the transaction, and forward it."""
         await super().commit(operations)
         self.committed.append(operations)
@@ -64,12 +63,12 @@ async def test_a_change_and_its_edits_are_one_transaction(tmp_path: Path) -> Non
     before = await last_txid(fixture)
     await fixture.create("/a/b/f", A)
     (committed,) = znodes.committed
-    edits = [each for each in committed if isinstance(each, Create) and each.sequential]
+    edits = [each for each in committed if isinstance(each, CreateOp) and each.sequential]
     page = await fixture.namenode.edits(fixture.root, before + 1)
     assert len(edits) == 3
     assert [batch.txid for batch in page.batches] == [before + 1, before + 2, before + 3]
     made = [event for batch in page.batches for event in batch.events]
-    assert [event.path for event in made if isinstance(event, Created)] == ["/a", "/a/b", "/a/b/f"]
+    assert [event.path for event in made if isinstance(event, Create)] == ["/a", "/a/b", "/a/b/f"]
 
 
 async def test_what_changes_nothing_and_what_is_refused_says_nothing(fixture: Fixture) -> None:
@@ -96,7 +95,7 @@ async def test_what_was_made_before_a_refusal_is_announced(fixture: Fixture) -> 
     await fixture.namenode.change("/q", attributes.set_quota, fixture.root, 2, -1)
     with pytest.raises(Refusal):
         await fixture.namenode.mkdirs(fixture.root, "/q/a/b", new_file().modes)
-    assert [event.path for event in await fixture.events() if isinstance(event, Created)] == ["/q", "/q/a"]
+    assert [event.path for event in await fixture.events() if isinstance(event, Create)] == ["/q", "/q/a"]
 
 
 async def test_an_event_names_where_a_file_is_now(fixture: Fixture) -> None:
@@ -105,7 +104,7 @@ async def test_an_event_names_where_a_file_is_now(fixture: Fixture) -> None:
     await fixture.namenode.rename(fixture.root, "/f", "/g")
     await fixture.namenode.complete("/f", A, None, file.id)
     events: list[Event] = await fixture.events()
-    assert [type(event) for event in events] == [Created, Rename, Close]
+    assert [type(event) for event in events] == [Create, Rename, Close]
     assert [event.path for event in events if isinstance(event, Close)] == ["/g"]
 
 

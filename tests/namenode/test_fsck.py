@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from nncache.coordination.embedded import EmbeddedZnodes
-from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, ZnodeOp
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.audit import Kind
 from nncache.namenode.namespace.inode import Inode, Location, Recovery, Replica, encode
@@ -28,14 +28,14 @@ BLOCK = 1_999_999_999
 async def fixture(tmp_path: Path) -> Fixture:
     """Return a namespace: /d/f with a block, /d/g, and /o, which is open with a block under recovery."""
     made = await Fixture.make(tmp_path)
-    await made.znodes.commit([Create(layout.health("dn1"), b""), Create(layout.heartbeat("dn1"), b"")])
+    await made.znodes.commit([CreateOp(layout.health("dn1"), b""), CreateOp(layout.heartbeat("dn1"), b"")])
     for path in ("/d/f", "/d/g"):
         upload = await made.datanode.create(made.root, path, new_file(), "host")
         await upload.write(b"data")
         await upload.close()
     (await made.abandoned("/o", 10)).leave()
     await made.namenode.recover_lease(made.root, "/o", "other")
-    await made.znodes.commit([Create(layout.inventory("dn1"), b"")])
+    await made.znodes.commit([CreateOp(layout.inventory("dn1"), b"")])
     for path in ("/d/f", "/d/g"):
         (block,) = (await inode(made, path)).blocks
         await made.znodes.commit([change_bucket("dn1", bucket_of(block.id), {block.id: (1001, 4)}, None)])
@@ -49,7 +49,7 @@ async def inode(fixture: Fixture, path: str) -> Inode:
     return chain.last.inode
 
 
-async def broken(fixture: Fixture, kind: Kind) -> Sequence[Operation]:
+async def broken(fixture: Fixture, kind: Kind) -> Sequence[ZnodeOp]:
     """Return the operations that create one inconsistency of a kind."""
     directory, file, other, opened = [await inode(fixture, path) for path in ("/d", "/d/f", "/d/g", "/o")]
     block = file.blocks[0].id
@@ -59,35 +59,38 @@ async def broken(fixture: Fixture, kind: Kind) -> Sequence[Operation]:
     stray = change_bucket("dn1", bucket_of(BLOCK), {BLOCK: (1001, 4)}, None)
     wanted = msgspec.structs.replace(file, replication=2)
     corrupt = encode(Replica(stamp=1001, length=4, is_corrupt=True))
-    steps: dict[Kind, Sequence[Operation]] = {
-        Kind.LOST: [Delete(layout.entry(directory.id, "f"))],
-        Kind.DANGLING: [Create(layout.entry(directory.id, "x"), b"99999")],
-        Kind.UNQUEUED: [Create(layout.inode(99999), encode(gone))],
-        Kind.STRAY_DIRECTORY: [Create(layout.directory(99999), b"0")],
+    steps: dict[Kind, Sequence[ZnodeOp]] = {
+        Kind.LOST: [DeleteOp(layout.entry(directory.id, "f"))],
+        Kind.DANGLING: [CreateOp(layout.entry(directory.id, "x"), b"99999")],
+        Kind.UNQUEUED: [CreateOp(layout.inode(99999), encode(gone))],
+        Kind.STRAY_DIRECTORY: [CreateOp(layout.directory(99999), b"0")],
         Kind.STRAY_BLOCK: [
-            Create(layout.location(BLOCK), encode(Location(file=other.id, targets=("dn1",)))),
-            Create(layout.replica(BLOCK, "dn1"), encode(Replica(stamp=1001, length=4))),
+            CreateOp(layout.location(BLOCK), encode(Location(file=other.id, targets=("dn1",)))),
+            CreateOp(layout.replica(BLOCK, "dn1"), encode(Replica(stamp=1001, length=4))),
             stray,
         ],
         Kind.UNLOCATED: [
-            Delete(layout.replica(block, "dn1")),
-            Delete(layout.location(block)),
-            SetData(bucket, b"{}"),
+            DeleteOp(layout.replica(block, "dn1")),
+            DeleteOp(layout.location(block)),
+            SetDataOp(bucket, b"{}"),
         ],
-        Kind.MISSING: [Delete(layout.replica(block, "dn1")), SetData(bucket, b"{}")],
-        Kind.CORRUPT: [SetData(layout.replica(block, "dn1"), corrupt), Create(layout.waiting(block), b"")],
-        Kind.REPLICAS: [SetData(layout.inode(file.id), encode(wanted))],
-        Kind.UNLISTED: [SetData(bucket, b"{}")],
+        Kind.MISSING: [DeleteOp(layout.replica(block, "dn1")), SetDataOp(bucket, b"{}")],
+        Kind.CORRUPT: [
+            SetDataOp(layout.replica(block, "dn1"), corrupt),
+            CreateOp(layout.waiting(block), b""),
+        ],
+        Kind.REPLICAS: [SetDataOp(layout.inode(file.id), encode(wanted))],
+        Kind.UNLISTED: [SetDataOp(bucket, b"{}")],
         Kind.UNCOUNTED: [stray],
-        Kind.UNAVAILABLE: [Delete(layout.heartbeat("dn1"))],
-        Kind.STRAY_LEASE: [Create(layout.leased(opened.holder, file.id), b"")],
+        Kind.UNAVAILABLE: [DeleteOp(layout.heartbeat("dn1"))],
+        Kind.STRAY_LEASE: [CreateOp(layout.leased(opened.holder, file.id), b"")],
         Kind.UNLEASED: [
-            Delete(layout.leased(opened.holder, opened.id)),
-            Delete(layout.lease(opened.holder)),
+            DeleteOp(layout.leased(opened.holder, opened.id)),
+            DeleteOp(layout.lease(opened.holder)),
         ],
-        Kind.STRAY_ORDER: [Create(f"{layout.RECOVER}/{block}", encode(order))],
-        Kind.DOOMED: [Create(f"{layout.deletions('dn1')}/{block}", b"")],
-        Kind.UNREADABLE: [Create(f"{layout.RECOVER}/{BLOCK}", b"{")],
+        Kind.STRAY_ORDER: [CreateOp(f"{layout.RECOVER}/{block}", encode(order))],
+        Kind.DOOMED: [CreateOp(f"{layout.deletions('dn1')}/{block}", b"")],
+        Kind.UNREADABLE: [CreateOp(f"{layout.RECOVER}/{BLOCK}", b"{")],
     }
     return steps[kind]
 
@@ -127,13 +130,13 @@ async def test_a_copy_that_nothing_waits_for_is_withdrawn(fixture: Fixture) -> N
     block = (await inode(fixture, "/d/f")).blocks[0].id
     await fixture.znodes.commit(
         [
-            Create(layout.copies("dn1"), b""),
-            Create(layout.copy("dn1", block), b""),
-            Create(layout.waiting(block), b""),
+            CreateOp(layout.copies("dn1"), b""),
+            CreateOp(layout.copy("dn1", block), b""),
+            CreateOp(layout.waiting(block), b""),
         ]
     )
     assert (await fsck(fixture.znodes, repair=True)).findings == ()
-    await fixture.znodes.commit([Delete(layout.waiting(block))])
+    await fixture.znodes.commit([DeleteOp(layout.waiting(block))])
     assert [each.kind for each in (await fsck(fixture.znodes, repair=True)).repaired] == [Kind.STRAY_ORDER]
     assert (await fsck(fixture.znodes, repair=True)).findings == ()
 
@@ -148,15 +151,15 @@ async def test_a_corrupt_znode_costs_no_other(fixture: Fixture) -> None:
         layout.location(file.blocks[0].id): b"[]",
     }
     odd = {f"{layout.INODES}/odd": b"{}", f"{layout.TREES}/odd": b"", f"{layout.FILE_SYSTEM}/odd": b""}
-    await fixture.znodes.commit([SetData(path, data) for path, data in corrupt.items()])
-    await fixture.znodes.commit([Create(path, data) for path, data in odd.items()])
+    await fixture.znodes.commit([SetDataOp(path, data) for path, data in corrupt.items()])
+    await fixture.znodes.commit([CreateOp(path, data) for path, data in odd.items()])
     found = await fsck(fixture.znodes, repair=True)
     assert {each.about for each in found.findings if each.kind is Kind.UNREADABLE} == {*corrupt, *odd}
     assert found.repaired == ()
     for path, data in {**corrupt, **odd}.items():
         assert (await fixture.znodes.get(path)).data == data
-    await fixture.znodes.commit([Delete(path) for path in odd])
-    await fixture.znodes.commit([SetData(layout.inode(file.id), encode(file))])
+    await fixture.znodes.commit([DeleteOp(path) for path in odd])
+    await fixture.znodes.commit([SetDataOp(layout.inode(file.id), encode(file))])
     assert {each.kind for each in (await fsck(fixture.znodes, repair=True)).repaired} == {Kind.STRAY_LEASE}
 
 
@@ -165,7 +168,7 @@ async def test_the_work_of_each_second_goes_on_beside_a_corrupt_znode(
 ) -> None:
     """In NameNode and DataNode; the log names the znode once."""
     odd = [f"{layout.TREES}/0dd", f"{layout.RECOVER}/0dd", f"{layout.deletions('dn1')}/0dd"]
-    await fixture.znodes.commit([Create(path, b"{") for path in odd])
+    await fixture.znodes.commit([CreateOp(path, b"{") for path in odd])
     block = (await inode(fixture, "/d/f")).blocks[0]
     assert await fixture.namenode.delete(fixture.root, "/d/f", recursive=False)
     for _ in range(2):
@@ -180,9 +183,9 @@ async def test_the_work_of_each_second_goes_on_beside_a_corrupt_znode(
 async def test_a_datanode_with_a_corrupt_record_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     """The other DataNodes are used."""
     znodes = EmbeddedZnodes()
-    await znodes.commit([Create(layout.HEALTH, b"")])
+    await znodes.commit([CreateOp(layout.HEALTH, b"")])
     for name, record in (("dn1", b"{"), ("dn2", b'{"http": "host:1"}')):
-        await znodes.commit([Create(layout.health(name), record), Create(layout.heartbeat(name), b"")])
+        await znodes.commit([CreateOp(layout.health(name), record), CreateOp(layout.heartbeat(name), b"")])
     datanodes = DataNodes({}, znodes)
     for _ in range(2):
         await datanodes.look()
@@ -198,9 +201,9 @@ async def test_directories_below_each_other_are_lost(fixture: Fixture) -> None:
     ]
     await fixture.znodes.commit(
         [
-            *(Create(layout.inode(each.id), encode(each)) for each in circle),
-            *(Create(layout.directory(each.id), b"0") for each in circle),
-            *(Create(layout.entry(each.parent, "x"), str(each.id).encode()) for each in circle),
+            *(CreateOp(layout.inode(each.id), encode(each)) for each in circle),
+            *(CreateOp(layout.directory(each.id), b"0") for each in circle),
+            *(CreateOp(layout.entry(each.parent, "x"), str(each.id).encode()) for each in circle),
         ]
     )
     found = await fsck(fixture.znodes, repair=True)
@@ -233,10 +236,10 @@ async def test_a_repair_that_comes_too_late_is_refused(fixture: Fixture) -> None
     class Late(RacingZnodes):
         """Znodes in which the file changes just before its repair."""
 
-        async def commit(self, operations: Sequence[Operation]) -> None:
+        async def commit(self, operations: Sequence[ZnodeOp]) -> None:
             """Change the file, then commit the repair."""
             opened = await inode(fixture, "/o")
-            await fixture.znodes.commit([SetData(layout.inode(opened.id), encode(opened))])
+            await fixture.znodes.commit([SetDataOp(layout.inode(opened.id), encode(opened))])
             await super().commit(operations)
 
     found = await fsck(Late(fixture.znodes, random.Random(1)), repair=True)

@@ -9,7 +9,7 @@ import pytest
 
 from nncache.coordination.errors import OutcomeUnknownError
 from nncache.coordination.linearizable import LinearizableZnodes
-from nncache.coordination.zookeeper import Operation
+from nncache.coordination.zookeeper import ZnodeOp
 from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.namespace import layout, leases, reads
@@ -20,7 +20,7 @@ from nncache.namenode.node import namenode as namenode_module
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.leading import Leader, NotLeadingError
-from nncache.namenode.node.namenode import NameNode, NameNodeSettings
+from nncache.namenode.node.namenode import NameNodeConfig, NameNodeService
 from nncache.namenode.node.observer_clocks import HARD_LIMIT_S, REMEMBERED, LeaseClock
 from nncache.namenode.on_zookeeper import DoubledError
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
@@ -53,8 +53,8 @@ class One:
         self.clock = SteppingClock()
         self.file_system = FileSystem(self.store, self.clock.wall_ms)
         leader = Leader(self.store, name, self.clock.wall_ms)
-        self.namenode = NameNode(
-            self.file_system, NameNodeSettings(superuser=ROOT_USER), self.clock, leader=leader
+        self.namenode = NameNodeService(
+            self.file_system, NameNodeConfig(superuser=ROOT_USER), self.clock, leader=leader
         )
         self.root = self.namenode.caller(ROOT_USER)
 
@@ -192,7 +192,7 @@ async def test_one_that_was_elected_without_knowing_it_leads(
     server.expire(first.session)
     commit = elected.store.commit
 
-    async def unanswered(operations: Sequence[Operation]) -> None:
+    async def unanswered(operations: Sequence[ZnodeOp]) -> None:
         await commit(operations)
         raise OutcomeUnknownError("the election")
 

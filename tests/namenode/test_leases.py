@@ -25,7 +25,7 @@ import msgspec
 import pytest
 
 from nncache.coordination.errors import ConnectionLostError
-from nncache.coordination.zookeeper import SetData
+from nncache.coordination.zookeeper import SetDataOp
 from nncache.namenode.namespace import layout, reads
 from nncache.namenode.namespace.inode import Block, encode
 from tests.namenode.ensemble import STORES, made
@@ -140,7 +140,7 @@ async def set_blocks(fixture: Fixture, file: int, blocks: tuple[Block, ...]) -> 
     inode = await fixture.file_system.resolver.inode(file)
     assert inode is not None
     data = encode(msgspec.structs.replace(inode, blocks=blocks))
-    await fixture.znodes.commit([SetData(layout.inode(file), data)])
+    await fixture.znodes.commit([SetDataOp(layout.inode(file), data)])
 
 
 async def test_a_lease_of_a_directory(fixture: Fixture) -> None:

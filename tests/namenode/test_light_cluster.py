@@ -21,11 +21,11 @@ from pywebhdfs.webhdfs import PyWebHdfsClient
 
 from nncache import LightCluster
 from nncache.hadoop.rpc.framing import FrameSplitter
-from nncache.hadoop.rpc.messages import Refused, Reply, Succeeded, encode_call, parse_reply
+from nncache.hadoop.rpc.messages import Reply, RpcRefusal, RpcSuccess, encode_call, parse_reply
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
 from nncache.namenode.namespace import leases
 from nncache.namenode.namespace.permissions import Caller
-from nncache.namenode.node.namenode import NameNode
+from nncache.namenode.node.namenode import NameNodeService
 from nncache.namenode.rpc.server import MAX_CALLS
 from tests.namenode.asking import ask, call, target
 from tests.namenode.odd_calls import ALICE, BEGIN, CLIENT, CLIENT_ID, INFO
@@ -286,14 +286,14 @@ def test_others_run_between_the_pages_of_a_listing(
         call(http, "PUT", f"/d/{number}", "MKDIRS", user)
     monkeypatch.setattr("nncache.namenode.node.namenode.LIST_LIMIT", 3)
     happened: list[str] = []
-    listing = NameNode.listing
+    listing = NameNodeService.listing
 
-    async def noted(namenode: NameNode, caller: Caller, path: str, after: str = "") -> Any:
+    async def noted(namenode: NameNodeService, caller: Caller, path: str, after: str = "") -> Any:
         happened.append("page")
         asyncio.get_running_loop().call_soon(happened.append, "others")
         return await listing(namenode, caller, path, after)
 
-    monkeypatch.setattr(NameNode, "listing", noted)
+    monkeypatch.setattr(NameNodeService, "listing", noted)
     listed = call(http, "GET", "/d", "LISTSTATUS").json["FileStatuses"]["FileStatus"]
     assert [each["pathSuffix"] for each in listed] == list("0123456")
     assert happened[:5] == ["page", "others", "page", "others", "page"]
@@ -538,7 +538,7 @@ def test_an_internal_error_costs_one_call(homes: LightCluster, monkeypatch: pyte
             while (frame := splitter.next_frame()) is not None:
                 reply = parse_reply(frame)
                 replies[reply.call_id] = type(reply)
-    assert replies == {7: Refused, 0: Succeeded}
+    assert replies == {7: RpcRefusal, 0: RpcSuccess}
 
 
 def test_a_connection_has_a_bounded_number_of_calls_under_way(
@@ -556,7 +556,7 @@ def test_a_connection_has_a_bounded_number_of_calls_under_way(
         under_way -= 1
         return True
 
-    monkeypatch.setattr(NameNode, "read", slow)
+    monkeypatch.setattr(NameNodeService, "read", slow)
     host, _, port = homes.namenode_rpc.rpartition(":")
     closed = encode_call(CLIENT_ID, 7, CLIENT, "isFileClosed", pb.IsFileClosedRequest(src="/"))
     splitter, replies = FrameSplitter(), 0

@@ -14,8 +14,8 @@ import pytest
 
 from nncache.coordination.errors import ConnectionLostError, OutcomeUnknownError
 from nncache.coordination.linearizable import LinearizableZnodes
-from nncache.coordination.session import Session
-from nncache.coordination.zookeeper import SetData
+from nncache.coordination.session import KazooSession
+from nncache.coordination.zookeeper import SetDataOp
 from nncache.namenode import on_zookeeper
 from nncache.namenode.cluster import LightCluster
 from nncache.namenode.namespace import layout, reads
@@ -23,7 +23,7 @@ from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.refusal import Java
 from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
-from nncache.testbed.daemon import Program, Proxy
+from nncache.testbed.daemon import Program, ProxyDaemon
 from nncache.testbed.zookeepers import ZooKeeperEnsemble, ZooKeeperServer
 from tests.coordination.simulations import connected, expire
 from tests.namenode import differential
@@ -208,16 +208,16 @@ async def test_a_leader_is_followed_by_another_which_fences_it(
             assert [(await leader.standing()).is_active for leader in leaders] == [True, False]
             before = (await leaders[0].standing()).since_ms
             fenced = FencedZnodes(stores[0], leaders[0].fence)
-            await fenced.commit([SetData(layout.LEASES, b"")])
+            await fenced.commit([SetDataOp(layout.LEASES, b"")])
             await expire(address, first)
             assert await leaders[1].try_to_lead()
             assert [(await leader.standing()).is_active for leader in leaders] == [False, True]
             assert (await leaders[1].standing()).since_ms > before
             with pytest.raises(NotLeadingError):
-                await fenced.commit([SetData(layout.LEASES, b"")])
+                await fenced.commit([SetDataOp(layout.LEASES, b"")])
             assert not await leaders[0].try_to_lead()
             with pytest.raises(NotLeadingError):
-                await fenced.commit([SetData(layout.LEASES, b"")])
+                await fenced.commit([SetDataOp(layout.LEASES, b"")])
 
 
 async def raced(
@@ -271,7 +271,7 @@ async def test_an_ensemble_in_trouble_gives_no_wrong_answer(tmp_path: Path) -> N
                     store = rng.choice(fixtures).znodes
                     assert isinstance(store, LinearizableZnodes)
                     session = store._zookeeper  # noqa: SLF001 - to end it
-                    assert isinstance(session, Session)
+                    assert isinstance(session, KazooSession)
                     if session.session_id:
                         await expire(ensemble.address, session)
                         troubles["session"] += 1
@@ -324,7 +324,7 @@ def test_a_proxy_in_front_follows_the_active_one(zookeeper_server: ZooKeeperServ
     """Changes through any NameNode are seen; after a failover the gate opens again in a later term."""
     with (
         ManyNameNodes(zookeeper_server.address, namenodes=3, datanodes=0) as many,
-        Proxy(
+        ProxyDaemon(
             *("--namenode-http", ",".join(many.https)),
             *("--namenode-rpc", ",".join(namenode.rpc for namenode in many.namenodes)),
             *("--user", many.superuser, "--channel", "direct", "--glob", "/*"),

@@ -9,7 +9,7 @@ import pytest
 
 from nncache.namenode.cluster import LightCluster
 from nncache.testbed.asker import Asker
-from nncache.testbed.daemon import Proxy, Subscriber
+from nncache.testbed.daemon import ProxyDaemon, Subscriber
 from nncache.testbed.zookeepers import ZooKeeperServer
 from tests.cluster import make_directory
 from tests.differential.figures import Target
@@ -18,9 +18,9 @@ from tests.namenode.asking import call
 from tests.real.datanode import begin, led_to
 from tests.real.light_server import LightServer
 from tests.real.namespace_server import NamespaceServer
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 from tests.real.stand import Channel, OwnChannel, proxied
-from tests.service import Service
+from tests.service import InotifyService
 
 OPERATIONS = 120
 ON_THE_FEED = 40
@@ -44,20 +44,20 @@ def proxied_light(light_server: LightServer) -> Iterator[ProxiedCluster]:
 def test_a_hit_is_forgotten_when_it_is_changed(proxied_light: ProxiedCluster) -> None:
     """A change at the NameNode invalidates it within the bound, a change through the proxy immediately."""
     proxied_light.mkdirs("/t/d", "alice", "755")
-    proxied_light.put(Where.NAMENODE, "/t/d/f", b"12345", "alice")
+    proxied_light.put(CallTarget.NAMENODE, "/t/d/f", b"12345", "alice")
     proxied_light.make_hit("/t/d/f", "bob")
-    done = proxied_light.do(Where.NAMENODE, "PUT", "SETPERMISSION", "/t/d/f", "alice", permission="600")
+    done = proxied_light.do(CallTarget.NAMENODE, "PUT", "SETPERMISSION", "/t/d/f", "alice", permission="600")
     proxied_light.await_agreement("/t/d/f", "bob", since=done.ended_at)
     assert json.loads(proxied_light.ask("/t/d/f", "bob").body)["FileStatus"]["permission"] == "600"
     proxied_light.make_hit("/t/d/f", "bob")
-    proxied_light.do(Where.PROXY, "DELETE", "DELETE", "/t/d/f", "alice")
+    proxied_light.do(CallTarget.PROXY, "DELETE", "DELETE", "/t/d/f", "alice")
     assert proxied_light.ask("/t/d/f", "bob").status == 404
 
 
 def test_an_open_file_is_no_hit(proxied_light: ProxiedCluster) -> None:
     """The proxy calls isFileClosed; a closed file is cached."""
     proxied_light.mkdirs("/t/o", "alice", "777")
-    first = proxied_light.do(Where.NAMENODE, "PUT", "CREATE", "/t/o/f", "alice", noredirect="true")
+    first = proxied_light.do(CallTarget.NAMENODE, "PUT", "CREATE", "/t/o/f", "alice", noredirect="true")
     connection, waits = begin("PUT", led_to(first), 2)
     assert waits, "a DataNode asks for the content before it opens the file"
     connection.send(b"1")
@@ -108,7 +108,7 @@ def test_every_answer_on_the_feed_is_the_namenodes_own(zookeeper_server: ZooKeep
 def test_a_filter_is_followed_without_a_poll(zookeeper_server: ZooKeeperServer) -> None:
     """A publisher reads the feed too, serves its filters' subscribers as usual, and resumes after a restart."""
     with NamespaceServer(zookeeper_server.address, namenodes=2) as served:
-        service = Service.of(served, zookeeper_server.address)
+        service = InotifyService.of(served, zookeeper_server.address)
         service.add("made", "/made/*")
         source = {"edits_source": "feed", "feed_root": served.root}
         with service.publisher(**source) as publisher, service.subscriber("made") as subscriber:
@@ -131,15 +131,15 @@ def has_seen(path: str, subscriber: Subscriber) -> bool:
     return any(event["path"] == path for event in subscriber.events())
 
 
-def proxy_of(light: LightCluster) -> Proxy:
+def proxy_of(light: LightCluster) -> ProxyDaemon:
     """Return a proxy in front of a light cluster of this process, not started."""
-    return Proxy(
+    return ProxyDaemon(
         *("--namenode-http", light.namenode_http, "--namenode-rpc", light.namenode_rpc),
         *("--user", light.superuser, "--channel", "direct", "--glob", "/*"),
     )
 
 
-def status_of(proxy: Proxy, path: str) -> tuple[int, bool]:
+def status_of(proxy: ProxyDaemon, path: str) -> tuple[int, bool]:
     """Ask the proxy as alice; return the status, and whether it was a hit."""
     with Asker(proxy.address) as asker:
         reply = asker.ask("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name=alice")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nncache.coordination.embedded import EmbeddedZnodes
-from nncache.coordination.zookeeper import ANY_VERSION, Check, Create, Operation, SetData, Znode, Znodes
+from nncache.coordination.zookeeper import ANY_VERSION, CheckOp, CreateOp, SetDataOp, Znode, ZnodeOp, Znodes
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import ROOT_ID, Block, parse_inode
 from nncache.namenode.namespace.refusal import Refusal
@@ -34,17 +34,17 @@ SEEDS = range(12)
 class Unchecked(RacingZnodes):
     """A store whose transactions check no ancestor."""
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Commit without the checks."""
-        await super().commit([each for each in operations if not isinstance(each, Check)])
+        await super().commit([each for each in operations if not isinstance(each, CheckOp)])
 
 
 class EditsApart(RacingZnodes):
     """A store that writes the edits in a transaction of their own."""
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Commit the changes first, then their edits."""
-        edits = [each for each in operations if isinstance(each, Create) and each.sequential]
+        edits = [each for each in operations if isinstance(each, CreateOp) and each.sequential]
         await super().commit([each for each in operations if each not in edits])
         if edits:
             await super().commit(edits)
@@ -53,28 +53,28 @@ class EditsApart(RacingZnodes):
 class SegmentUnchecked(RacingZnodes):
     """A store whose transactions do not check that the feed has begun another segment."""
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Commit without the check of the root. No other rule needs it: the root cannot be moved."""
         root = layout.inode(ROOT_ID)
         await super().commit(
-            [each for each in operations if not (isinstance(each, Check) and each.path == root)]
+            [each for each in operations if not (isinstance(each, CheckOp) and each.path == root)]
         )
 
 
 class AnyVersion(RacingZnodes):
     """A store that checks only that each inode exists, in any version."""
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Check and set any version."""
         await super().commit([_of_any_version(each) for each in operations])
 
 
-def _of_any_version(operation: Operation) -> Operation:
+def _of_any_version(operation: ZnodeOp) -> ZnodeOp:
     match operation:
-        case Check(path, _):
-            return Check(path, ANY_VERSION)
-        case SetData(path, data, _):
-            return SetData(path, data, ANY_VERSION)
+        case CheckOp(path, _):
+            return CheckOp(path, ANY_VERSION)
+        case SetDataOp(path, data, _):
+            return SetDataOp(path, data, ANY_VERSION)
         case _:
             return operation
 
@@ -178,9 +178,9 @@ async def test_a_broken_variant_is_caught(variant: type[RacingZnodes], tmp_path:
     pytest.fail(f"{variant.__name__} is not caught")
 
 
-def of_the_entry(self: Transaction) -> tuple[Operation, ...]:
+def of_the_entry(self: Transaction) -> tuple[ZnodeOp, ...]:
     """Check the entries' versions in place of the inodes': a recreated entry has version 0 again."""
-    operations: list[Operation] = []
+    operations: list[ZnodeOp] = []
     for operation in operations_of(self):
         number = (
             int(operation.path.rpartition("/")[2])
@@ -188,11 +188,11 @@ def of_the_entry(self: Transaction) -> tuple[Operation, ...]:
             else ROOT_ID
         )
         node = self._guards.get(number)
-        if number == ROOT_ID or node is None or isinstance(operation, Create):
+        if number == ROOT_ID or node is None or isinstance(operation, CreateOp):
             operations.append(operation)
             continue
-        operations.insert(0, Check(layout.entry(node.inode.parent, node.inode.name), 0))
-        if not isinstance(operation, Check):
+        operations.insert(0, CheckOp(layout.entry(node.inode.parent, node.inode.name), 0))
+        if not isinstance(operation, CheckOp):
             operations.append(_of_any_version(operation))
     return tuple(operations)
 

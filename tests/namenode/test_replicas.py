@@ -16,7 +16,7 @@ from nncache.namenode.datanode.recovery import decide_recovery
 from nncache.namenode.datanode.replicas import (
     CHUNK,
     CorruptReplicaError,
-    Found,
+    ReplicaInfo,
     Replicas,
     ReplicaStoppedError,
     WritingReplica,
@@ -73,9 +73,9 @@ def test_what_has_no_crc_does_not_count(length: int, more: int, tmp_path: Path) 
     with (tmp_path / "rbw" / f"{BLOCK}_1001").open("ab") as data:
         data.write(bytes(more))  # from an interrupted write
     again = Replicas(tmp_path)
-    assert again.find(BLOCK) == Found(1001, length, is_finalized=False)
+    assert again.find(BLOCK) == ReplicaInfo(1001, length, is_finalized=False)
     again.recover(BLOCK, 1002, length)
-    assert again.find(BLOCK) == Found(1002, length, is_finalized=True)
+    assert again.find(BLOCK) == ReplicaInfo(1002, length, is_finalized=True)
     assert b"".join(again.read(BLOCK, 0, length)) == DATA[:length]
 
 
@@ -83,7 +83,7 @@ def test_a_corrupt_chunk_at_the_end_does_not_count(tmp_path: Path) -> None:
     """An unfinished replica ends before its corrupt last chunk."""
     kill(Replicas(tmp_path).create(BLOCK, 1001), DATA[:700])
     (tmp_path / "rbw" / f"{BLOCK}_1001").write_bytes(DATA[:CHUNK] + b"x" + DATA[CHUNK + 1 : 700])
-    assert Replicas(tmp_path).find(BLOCK) == Found(1001, CHUNK, is_finalized=False)
+    assert Replicas(tmp_path).find(BLOCK) == ReplicaInfo(1001, CHUNK, is_finalized=False)
 
 
 @contextlib.contextmanager
@@ -138,7 +138,7 @@ def test_a_stop_before_any_line_costs_no_acknowledged_byte(tmp_path: Path) -> No
     assert len(stops) > 100
     for left, known in stops:
         again = Replicas(left)
-        found = again.find(BLOCK) or Found(0, 0, is_finalized=False)
+        found = again.find(BLOCK) or ReplicaInfo(0, 0, is_finalized=False)
         assert found.length >= known, left
         assert b"".join(again.read(BLOCK, 0, found.length) if found.stamp else ()) == DATA[: found.length]
         assert len(tuple(left.glob("*/*"))) in {0, 2}, "data and their CRCs"
@@ -165,7 +165,7 @@ def test_a_start_needs_no_room(tmp_path: Path) -> None:
     kill(Replicas(tmp_path).create(BLOCK, 1001), DATA[:700])
     with full_disk(0):
         again = Replicas(tmp_path)
-    assert again.find(BLOCK) == Found(1001, 700, is_finalized=False)
+    assert again.find(BLOCK) == ReplicaInfo(1001, 700, is_finalized=False)
     again.recover(BLOCK, 1002, 700)
     assert b"".join(again.read(BLOCK, 0, 700)) == DATA[:700]
 
@@ -180,7 +180,7 @@ def test_a_full_disk_leaves_what_was_before(room: int, tmp_path: Path) -> None:
         replica.write(DATA[700:])
     assert b"".join(replicas.read_begun(BLOCK, 0, 700)) == DATA[:700]
     replica.stop()
-    assert replicas.find(BLOCK) == Found(1001, 700, is_finalized=False)
+    assert replicas.find(BLOCK) == ReplicaInfo(1001, 700, is_finalized=False)
     assert b"".join(replicas.read(BLOCK, 0, 700)) == DATA[:700]
 
 
@@ -190,7 +190,7 @@ def test_writing_goes_on_within_a_chunk(tmp_path: Path) -> None:
     replica = replicas.reopen(BLOCK, 1002)
     replica.write(DATA[700:])
     replica.finish()
-    assert replicas.find(BLOCK) == Found(1002, len(DATA), is_finalized=True)
+    assert replicas.find(BLOCK) == ReplicaInfo(1002, len(DATA), is_finalized=True)
     assert b"".join(replicas.read(BLOCK, 0, len(DATA))) == DATA
     assert replicas.crcs(BLOCK) == written(tmp_path / "other", DATA).crcs(BLOCK)
     assert Replicas(tmp_path).blocks() == replicas.blocks()
@@ -226,7 +226,7 @@ def test_a_changed_byte_gets_no_new_crc(tmp_path: Path) -> None:
     file.write_bytes(DATA[: CHUNK + 1] + b"x" + DATA[CHUNK + 2 :])
     with pytest.raises(CorruptReplicaError):
         replicas.recover(BLOCK, 1002, CHUNK + 10)
-    assert replicas.find(BLOCK) == Found(1001, len(DATA), is_finalized=True)
+    assert replicas.find(BLOCK) == ReplicaInfo(1001, len(DATA), is_finalized=True)
     file.write_bytes(DATA)
     replicas.recover(BLOCK, 1002, CHUNK + 10)
     assert b"".join(replicas.read(BLOCK, 0, CHUNK + 10)) == DATA[: CHUNK + 10]
@@ -243,9 +243,9 @@ def test_a_replica_under_recovery_is_not_written(tmp_path: Path) -> None:
         replica.finish()
 
 
-WHOLE, BEGUN = Found(1001, 900, is_finalized=True), Found(1001, 700, is_finalized=False)
-SAME = Found(1001, 900, is_finalized=False)
-EMPTY, LATER = Found(1001, 0, is_finalized=False), Found(1003, 900, is_finalized=True)
+WHOLE, BEGUN = ReplicaInfo(1001, 900, is_finalized=True), ReplicaInfo(1001, 700, is_finalized=False)
+SAME = ReplicaInfo(1001, 900, is_finalized=False)
+EMPTY, LATER = ReplicaInfo(1001, 0, is_finalized=False), ReplicaInfo(1003, 900, is_finalized=True)
 
 
 @pytest.mark.parametrize(
@@ -257,11 +257,11 @@ EMPTY, LATER = Found(1001, 0, is_finalized=False), Found(1003, 900, is_finalized
         ({"a": BEGUN, "b": EMPTY, "c": None}, 700, ("a",)),
         ({"a": EMPTY, "b": None}, 0, ()),
         ({}, 0, ()),
-        ({"a": Found(1002, 500, is_finalized=True)}, 500, ("a",)),  # it stopped before it could report
+        ({"a": ReplicaInfo(1002, 500, is_finalized=True)}, 500, ("a",)),  # it stopped before it could report
     ],
 )
 def test_what_a_recovery_comes_to(
-    found: dict[str, Found | None], length: int, datanodes: tuple[str, ...]
+    found: dict[str, ReplicaInfo | None], length: int, datanodes: tuple[str, ...]
 ) -> None:
     """A finalized replica sets the length; without one all are cut to the shortest; without any byte the block goes."""
     outcome = decide_recovery(Recovery(file=1, block=BLOCK, recovery_id=1002), found)
@@ -272,7 +272,7 @@ def test_what_a_recovery_comes_to(
 def test_a_truncation_says_the_length_itself(tmp_path: Path) -> None:
     """The order sets the length, and keeps the replicas that are at least as long."""
     order = Recovery(file=1, block=BLOCK, recovery_id=1002, truncate_to=800)
-    outcome = decide_recovery(order, {"a": WHOLE, "b": Found(1001, 700, is_finalized=True)})
+    outcome = decide_recovery(order, {"a": WHOLE, "b": ReplicaInfo(1001, 700, is_finalized=True)})
     assert outcome is not None
     assert (outcome.length, outcome.datanodes) == (800, ("a",))
 

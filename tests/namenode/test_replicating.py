@@ -14,7 +14,7 @@ import pytest
 
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.errors import BadVersionError, ConnectionLostError, OutcomeUnknownError
-from nncache.coordination.zookeeper import Create, Delete, Operation, SetData, Znode
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, Znode, ZnodeOp
 from nncache.namenode import on_zookeeper
 from nncache.namenode.datanode import datanode as datanodes
 from nncache.namenode.datanode.peers import PeerError
@@ -22,7 +22,7 @@ from nncache.namenode.datanode.replicas import CorruptReplicaError
 from nncache.namenode.namespace import attributes, inventory, layout, leases
 from nncache.namenode.namespace.inode import Block, encode
 from nncache.namenode.namespace.refusal import Refusal
-from nncache.namenode.namespace.replication import MAX_FAILURES, Plan, Situation, plan
+from nncache.namenode.namespace.replication import MAX_FAILURES, ReplicationPlan, Situation, plan
 from nncache.namenode.node import claims, replicating
 from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.fsck import fsck
@@ -116,7 +116,7 @@ async def test_a_burial_withdraws_many_orders_in_several_ticks(
     async with several(tmp_path) as cluster:
         dead, znodes = cluster.datanodes[0], cluster.namenodes[0].running.znodes
         await cluster.kill(dead)
-        await znodes.commit([Create(layout.deletion(dead.name, block), b"") for block in range(5)])
+        await znodes.commit([CreateOp(layout.deletion(dead.name, block), b"") for block in range(5)])
         await cluster.tick()
         cluster.clock.advance(DEAD_S + 1)
         left: list[int] = []
@@ -166,7 +166,7 @@ async def test_many_blocks_that_wait_cost_a_tick_little(tmp_path: Path) -> None:
         blocks = range(10**6, 10**6 + 2_000)
         for at in range(0, len(blocks), 1_000):
             await running.znodes.commit(
-                [Create(layout.waiting(each), b"") for each in blocks[at : at + 1_000]]
+                [CreateOp(layout.waiting(each), b"") for each in blocks[at : at + 1_000]]
             )
         seen: dict[str, float] = {_Compared(block): 0.0 for block in blocks}
         running.replicating._whole_since = seen  # noqa: SLF001 - as if all had been seen before
@@ -508,7 +508,7 @@ async def test_a_report_without_its_version_is_caught(
             assert sent is not None
             now = (await znodes.get(layout.bucket(name, 0))).version
             report = inventory.Report(version=now, contents=inventory.parse_report(sent.data).contents)
-            await znodes.commit([SetData(sent.path, encode(report))])
+            await znodes.commit([SetDataOp(sent.path, encode(report))])
 
         await crossed(cluster, monkeypatch, cross)
         (replicas,) = await cluster.replicas("/new")
@@ -530,7 +530,7 @@ async def test_large_reports_are_taken_in_steps(tmp_path: Path, monkeypatch: pyt
             path = f"{layout.inventory(owner.name)}/{bucket}"
             blocks = inventory.parse_bucket((await owner.running.znodes.get(path)).data)
             await owner.running.znodes.commit(
-                [SetData(path, b"{}"), *(Delete(layout.replica(block, owner.name)) for block in blocks)]
+                [SetDataOp(path, b"{}"), *(DeleteOp(layout.replica(block, owner.name)) for block in blocks)]
             )
         owner.running.reporting.at_once()
         await cluster.settle()
@@ -606,7 +606,7 @@ async def test_an_acknowledgement_without_its_bucket_is_caught(
 ) -> None:
     """Z13: fsck reports it; after its repair the next block report completes the record."""
 
-    async def nothing(self: Ledger, block: Block) -> list[Operation]:
+    async def nothing(self: Ledger, block: Block) -> list[ZnodeOp]:
         del self, block
         return []
 
@@ -625,9 +625,9 @@ async def test_an_acknowledgement_without_its_bucket_is_caught(
 async def test_a_deletion_before_the_copy_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Z11: a variant that deletes corrupt replicas at once loses a block whose only copy was marked by mistake."""
 
-    def hasty(situation: Situation) -> Plan:
+    def hasty(situation: Situation) -> ReplicationPlan:
         bad = situation.replicas.held.keys() - situation.replicas.good(situation.block)
-        return Plan(delete=tuple(bad)) if bad else plan(situation)
+        return ReplicationPlan(delete=tuple(bad)) if bad else plan(situation)
 
     monkeypatch.setattr(replicating, "plan", hasty)
     with pytest.raises(AssertionError):
@@ -655,11 +655,11 @@ async def test_a_lock_that_is_left_by_the_dead_is_caught(
 
     assert await taken(tmp_path / "whole") == []
 
-    def lasting(path: str, data: bytes, *, ephemeral: bool = False) -> Create:
+    def lasting(path: str, data: bytes, *, ephemeral: bool = False) -> CreateOp:
         del ephemeral
-        return Create(path, data)
+        return CreateOp(path, data)
 
-    monkeypatch.setattr(claims, "Create", lasting)
+    monkeypatch.setattr(claims, "CreateOp", lasting)
     assert any(name.startswith(layout.CLAIMS) for name in await taken(tmp_path / "broken"))
 
 
@@ -680,7 +680,7 @@ async def test_work_goes_on_under_another_claim_no_more(
             again = await cluster.namenodes[0].running.znodes.get(znode.path)
             async with Claims(other.running.znodes).claimed("block_reports", again) as second:
                 assert second is not None
-                await FencedZnodes(one.running.znodes, first).commit([SetData(znode.path, b"late")])
+                await FencedZnodes(one.running.znodes, first).commit([SetDataOp(znode.path, b"late")])
 
     async with several(tmp_path / "whole", namenodes=2, datanodes=1) as cluster:
         with pytest.raises(NotLeadingError):
@@ -736,9 +736,9 @@ def without(context: pytest.MonkeyPatch, datanode: DataNodeProcess, queues: tupl
     znodes = datanode.running.znodes
     commit = znodes.commit
 
-    async def refuse(operations: Sequence[Operation]) -> None:
+    async def refuse(operations: Sequence[ZnodeOp]) -> None:
         for each in operations:
-            if isinstance(each, Delete) and each.path.startswith(queues):
+            if isinstance(each, DeleteOp) and each.path.startswith(queues):
                 raise ConnectionLostError("the quorum is lost")
         await commit(operations)
 
@@ -753,7 +753,7 @@ async def test_a_claim_that_was_made_unseen_is_taken_away(
         znodes = cluster.namenodes[0].running.znodes
         commit, own = znodes.commit, Claims(znodes)
 
-        async def unseen(operations: Sequence[Operation]) -> None:
+        async def unseen(operations: Sequence[ZnodeOp]) -> None:
             await commit(operations)
             raise OutcomeUnknownError("the reply is lost")
 

@@ -16,12 +16,12 @@ from nncache.namenode.namespace.inventory import (
 )
 from nncache.namenode.namespace.replication import (
     MAX_FAILURES,
-    Plan,
+    ReplicationPlan,
     Situation,
     fewest_transfers,
     plan,
 )
-from nncache.namenode.namespace.view import Replicas
+from nncache.namenode.namespace.view import BlockReplicas
 from nncache.namenode.node.observer_clocks import Absences
 
 WHOLE = Block(7, 1001, 10, BlockState.COMPLETE)
@@ -51,7 +51,7 @@ def situation(
     return Situation(
         block=block,
         factor=factor,
-        replicas=Replicas(Location(file=1, targets=()), held),
+        replicas=BlockReplicas(Location(file=1, targets=()), held),
         there={name: (loads or {}).get(name, load()) for name in there},
         copying=copying or {},
         deleting=set(deleting),
@@ -61,15 +61,15 @@ def situation(
 
 def test_a_block_that_is_as_its_file_wants_is_done() -> None:
     """Also while a DataNode that holds a replica is absent: no needless copy is made."""
-    assert plan(situation({"a": GOOD, "b": GOOD})) == Plan(keep=("a", "b"), is_done=True)
-    assert plan(situation({"a": GOOD, "z": GOOD})) == Plan(keep=("a",), is_done=True)
+    assert plan(situation({"a": GOOD, "b": GOOD})) == ReplicationPlan(keep=("a", "b"), is_done=True)
+    assert plan(situation({"a": GOOD, "z": GOOD})) == ReplicationPlan(keep=("a",), is_done=True)
 
 
 def test_a_block_that_is_written_is_left_alone() -> None:
     """No plan is made, whatever replicas the block has."""
     for state in BlockState:
         if state is not BlockState.COMPLETE:
-            assert plan(situation({}, block=Block(7, 1001, 10, state), failed="a")) == Plan(
+            assert plan(situation({}, block=Block(7, 1001, 10, state), failed="a")) == ReplicationPlan(
                 failed=frozenset("a")
             )
 

@@ -13,7 +13,7 @@ from nncache.namenode.datanode.replicas import WritingReplica
 from nncache.namenode.namespace import attributes
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.refusal import Refusal
-from nncache.namenode.node.namenode import NameNode
+from nncache.namenode.node.namenode import NameNodeService
 from nncache.namenode.webhdfs.blocks import BlockHandler
 from tests.namenode.asking import Reply, ask, call, target
 from tests.namenode.fixture import ROOT_USER, read
@@ -63,7 +63,7 @@ async def test_a_file_is_closed_when_each_block_is_at_a_datanode(
 ) -> None:
     """Z9, Z12: until then the writer is refused, and no copy is ordered; one replica of each block is enough."""
 
-    async def silent(self: NameNode, *_: object) -> bool:
+    async def silent(self: NameNodeService, *_: object) -> bool:
         del self
         return True
 
@@ -71,7 +71,7 @@ async def test_a_file_is_closed_when_each_block_is_at_a_datanode(
         upload = await cluster.begin("/f")
         await upload.write(DATA[:100])
         with monkeypatch.context() as context:
-            context.setattr(NameNode, "received", silent)
+            context.setattr(NameNodeService, "received", silent)
             with pytest.raises(Refusal, match="does not have enough number of replicas"):
                 await upload.close()
         await cluster.settle(2)
@@ -390,7 +390,7 @@ async def test_a_stamp_that_did_not_come_through_keeps_no_recovery(
         for each in chain:
             await cluster.kill(each)
         with monkeypatch.context() as context:
-            context.setattr(NameNode, "update_pipeline", lost)
+            context.setattr(NameNodeService, "update_pipeline", lost)
             with pytest.raises(ConnectionLostError):
                 await write_on(upload)
         await upload.abort()

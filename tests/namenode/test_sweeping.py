@@ -2,7 +2,7 @@
 
 from nncache.coordination.embedded import EmbeddedZnodes
 from nncache.coordination.linearizable import MARKS
-from nncache.coordination.zookeeper import Create, Delete
+from nncache.coordination.zookeeper import CreateOp, DeleteOp
 from nncache.namenode.node.sweeping import AFTER_S, Sweeper, alive
 
 
@@ -10,15 +10,17 @@ async def test_marks_go_an_hour_after_their_process() -> None:
     """The observer's own clock counts, and restarts when the process returns."""
     znodes = EmbeddedZnodes()
     names = ("there", "gone", "back")
-    await znodes.commit([Create(MARKS, b""), *(Create(f"{MARKS}/{name}", b"") for name in names)])
-    await znodes.commit([*(Create(f"{MARKS}/{name}/0", b"") for name in names), Create(alive("there"), b"")])
+    await znodes.commit([CreateOp(MARKS, b""), *(CreateOp(f"{MARKS}/{name}", b"") for name in names)])
+    await znodes.commit(
+        [*(CreateOp(f"{MARKS}/{name}/0", b"") for name in names), CreateOp(alive("there"), b"")]
+    )
     now = 0.0
     sweeper = Sweeper(znodes, lambda: now)
     await sweeper.tick()
     now = AFTER_S
-    await znodes.commit([Create(alive("back"), b"")])
+    await znodes.commit([CreateOp(alive("back"), b"")])
     await sweeper.tick()
-    await znodes.commit([Delete(alive("back"))])
+    await znodes.commit([DeleteOp(alive("back"))])
     assert set(await znodes.children(MARKS)) == set(names)
     now = AFTER_S + 1
     await sweeper.tick()

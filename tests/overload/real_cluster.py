@@ -14,7 +14,7 @@ from typing import Any, Final
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.relay import Relay
 from tests.overload import places
 from tests.real.beside import at_once, on_hdfs
@@ -71,7 +71,7 @@ class RealCluster:
 
     cluster: Cluster
     setting: Setting
-    proxy: Proxy
+    proxy: ProxyDaemon
     filters_path: str  # empty on the direct channel
     relay: Relay | None
     log_place: Path | None

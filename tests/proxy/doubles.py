@@ -15,7 +15,7 @@ from nncache.net.http1.head import Head
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.decide.reads import Read
+from nncache.proxy.decide.reads import StatusRead
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.identity import caller_of
 from nncache.proxy.messages import (
@@ -27,7 +27,7 @@ from nncache.proxy.messages import (
     UpstreamReply,
     WriteRight,
 )
-from nncache.proxy.upstream.direct_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import StartedCall
 from tests.patience import HANG_S
 
 T = TypeVar("T")
@@ -136,10 +136,10 @@ def head_of(path: str, user: str = "alice") -> RequestHead:
     return RequestHead("GET", f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}", ())
 
 
-def read_of(path: str, user: str = "alice", *, refresh: bool = False) -> Read:
+def read_of(path: str, user: str = "alice", *, refresh: bool = False) -> StatusRead:
     """Return a read as the front end makes it."""
     plain = plain_read(path, user)
-    return Read(
+    return StatusRead(
         plain=plain, caller=caller_of(plain, None, "127.0.0.1"), head=head_of(path, user), refresh=refresh
     )
 
@@ -228,7 +228,7 @@ class HeldNameNode:
         if self.closed.waiting:
             self.closed.answer(closed)
 
-    async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
+    async def fetch(self, head: RequestHead, _: StartedCall | None = None) -> UpstreamReply:
         """Wait for the test's answer."""
         answer: UpstreamReply = await self.fetches(head)
         return answer
@@ -290,7 +290,7 @@ Script = Callable[[Settle], Awaitable[None]]
 
 
 class ScriptedStreamer:
-    """A `Stream` that runs the test's script with `settle`, then replies."""
+    """A `StreamCall` that runs the test's script with `settle`, then replies."""
 
     def __init__(self, script: Script) -> None:
         self.script = script

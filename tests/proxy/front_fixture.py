@@ -20,7 +20,7 @@ from nncache.proxy.decide.front_end import FrontEnd
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply, WriteRight
 from nncache.proxy.settings import ProxySettings
-from nncache.proxy.upstream.direct_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import StartedCall
 from tests.proxy.doubles import DENIED, DIRECTORY, FILE, FakeClock, make_cache, reply, settled
 from tests.proxy.wire import RawClient, RawReply, ask, serving
 
@@ -46,7 +46,7 @@ class DictNameNode:
     error: Exception | None = None
     _hold: Hold | None = None
 
-    async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
+    async def fetch(self, head: RequestHead, _: StartedCall | None = None) -> UpstreamReply:
         """Answer a read."""
         self.fetched.append(head)
         if self.error is not None:

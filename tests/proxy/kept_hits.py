@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from nncache.cache.clock_eviction import Caller
 from nncache.cache.entries import EntryKind, Hit
-from nncache.cache.replies import Reply
-from nncache.cache.store import Store
+from nncache.cache.replies import StoredReply
+from nncache.cache.store import CacheStore
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.limits import LimitSettings
 
@@ -17,7 +17,9 @@ def good(_hit: Hit, _now: float) -> bool:
     return True
 
 
-def kept_hit(store: Store, path: str, reply: Reply, *, caller: Caller = JOE, replied_at: float = 0.0) -> Hit:
+def kept_hit(
+    store: CacheStore, path: str, reply: StoredReply, *, caller: Caller = JOE, replied_at: float = 0.0
+) -> Hit:
     """Store a reply, unless the path has one, and the caller's right; return the hit."""
     ticket = store.take_ticket(path, caller, replied_at, joinable=True)
     store.return_ticket(ticket)
@@ -32,4 +34,4 @@ def kept_hit(store: Store, path: str, reply: Reply, *, caller: Caller = JOE, rep
 
 def fast_path_alone(clock: Callable[[], float]) -> FastPath:
     """Return a fast path with its own store, for servers without a cache."""
-    return FastPath(good, Store(max_bytes=2**20, max_items=1_000), clock, LimitSettings())
+    return FastPath(good, CacheStore(max_bytes=2**20, max_items=1_000), clock, LimitSettings())

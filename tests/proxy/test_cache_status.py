@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from nncache.cache.decisions import Reason
+from nncache.cache.decisions import MissReason
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.cache_status import COLLAPSED, HIT, Bypass, ForwardReason, forwarded, shows_path
 from tests.proxy.doubles import DENIED, FILE, STANDBY
@@ -14,15 +14,15 @@ _MEMBER = re.compile(
     rb"nncache(; hit|; fwd=(bypass|method|uri-miss|vary-miss|miss|request|stale|partial)"
     rb"(; stored)?(; collapsed)?(; detail=[a-z][a-z-]*)?)"
 )
-REASONS: tuple[ForwardReason, ...] = (*Reason, *Bypass)
+REASONS: tuple[ForwardReason, ...] = (*MissReason, *Bypass)
 OF_THE_PATH: tuple[ForwardReason, ...] = (
-    Reason.MISS,
-    Reason.NO_GRANT,
-    Reason.GRANT_PENDING,
-    Reason.REQUEST,
-    Reason.GATE_CLOSED,
-    Reason.TWO_STEP_WRITE,
-    Reason.WINDOW_TABLE_FULL,
+    MissReason.MISS,
+    MissReason.NO_GRANT,
+    MissReason.GRANT_PENDING,
+    MissReason.REQUEST,
+    MissReason.GATE_CLOSED,
+    MissReason.TWO_STEP_WRITE,
+    MissReason.WINDOW_TABLE_FULL,
     Bypass.CACHE_ERROR,
 )
 

@@ -6,7 +6,7 @@ import pytest
 
 from nncache.hadoop.calls import parse_plain
 from nncache.proxy import reading
-from nncache.proxy.admission import Admitted
+from nncache.proxy.admission import AdmittedRequest
 from nncache.proxy.messages import Header, Headers
 from nncache.proxy.reading import read_admitted, read_request
 from nncache.spnego.cookies import Keys, LoginSession
@@ -17,9 +17,9 @@ TARGET = "/webhdfs/v1/a/b?op=GETFILESTATUS"
 ADDS = ((b"Set-Cookie", b"hadoop.auth=x"),)
 
 
-def admitted(*headers: Header, target: str = f"{TARGET}&user.name=alice") -> Admitted:
+def admitted(*headers: Header, target: str = f"{TARGET}&user.name=alice") -> AdmittedRequest:
     """Return an admitted request of alice's."""
-    return Admitted(
+    return AdmittedRequest(
         user="alice",
         target="/webhdfs/v1/a/b?doas=alice&op=GETFILESTATUS",
         plain=parse_plain(target),
@@ -88,7 +88,7 @@ def test_an_authenticated_user_asks_through_the_service() -> None:
     [admitted((b"Cache-Control", b"no-store")), admitted(target=f"{TARGET}&x=1")],
     ids=["no-store", "odd"],
 )
-def test_their_odd_questions_pass_through_as_well(one: Admitted) -> None:
+def test_their_odd_questions_pass_through_as_well(one: AdmittedRequest) -> None:
     """They are sent as the service, and the fields of the authentication are added to the reply."""
     reading = read_admitted("GET", one, "")
     assert (reading.plain, reading.head.acts_for, reading.adds) == (None, "alice", ADDS)

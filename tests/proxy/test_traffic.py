@@ -7,8 +7,8 @@ import pytest
 from nncache.proxy.errors import (
     ClientGoneError,
     MalformedRequestError,
-    NoActiveNameNodeError,
     TooManyCallsError,
+    UpstreamUnavailableError,
 )
 from nncache.proxy.traffic import BOUNDS_S, MEANINGS, OPERATION_NAMES, Exchange, Result, Traffic, result_of
 
@@ -76,7 +76,7 @@ def test_fast_path_hits_are_counted_there() -> None:
     [
         (MalformedRequestError("x"), Result.REFUSED),
         (TooManyCallsError("x"), Result.REFUSED),
-        (NoActiveNameNodeError("x"), Result.FAILED),
+        (UpstreamUnavailableError("x"), Result.FAILED),
         (ValueError("a bug"), Result.FAILED),
         (ClientGoneError("x"), Result.ABANDONED),
         (ConnectionResetError(), Result.ABANDONED),

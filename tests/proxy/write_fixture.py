@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from nncache.cache import EntryKind, Fetch, Known, MetadataCache, Reply, Serve
+from nncache.cache import Cacheable, EntryKind, Fetch, MetadataCache, Serve, StoredReply
 from nncache.hadoop.calls import parse_call
 from nncache.proxy.cache_status import Bypass, forwarded
 from nncache.proxy.decide.writes import Writes
@@ -45,8 +45,8 @@ class Fixture:
         for path in paths:
             decision = self.cache.lookup(path, caller(), self.clock(), may_wait=False)
             assert isinstance(decision, Fetch)
-            reply = Reply(404 if kind is EntryKind.MISSING else 200, (), b"kept")
-            known = Known(reply=reply, kind=kind, replied_at=self.clock(), term=TERM)
+            reply = StoredReply(404 if kind is EntryKind.MISSING else 200, (), b"kept")
+            known = Cacheable(reply=reply, kind=kind, replied_at=self.clock(), term=TERM)
             self.cache.conclude(decision.ticket, known)
             assert self.is_hit(path)
 

@@ -12,9 +12,9 @@ from nncache.hadoop.change import Appeared, Change, EverythingUnknown, Opened
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.decide.flights import Flights
-from nncache.proxy.decide.reads import Read, ReadAnswer, Reads
+from nncache.proxy.decide.reads import ReadAnswer, StatusRead, StatusReads
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.upstream.direct_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import StartedCall
 from tests.races.figures import Figures
 from tests.races.fills_truth import Truth
 
@@ -61,7 +61,7 @@ class Simulation:
         self.tasks = asyncio.TaskGroup()
         queries: Any = self  # its only query is `isFileClosed`
         self.flights = Flights(self.tasks, self.cache, self.fetch, queries, self.clock, query_timeout_s=1e6)
-        self.reads = Reads(self.cache, self.flights, self, self.clock, join_wait_s=1e6)
+        self.reads = StatusReads(self.cache, self.flights, self, self.clock, join_wait_s=1e6)
         self.clients: list[tuple[asyncio.Task[ReadAnswer], str, str]] = []
         self.windows: list[str] = []
         self.races = 0
@@ -74,7 +74,7 @@ class Simulation:
         """Return the time."""
         return self.now
 
-    async def fetch(self, head: RequestHead, _: Begun | None = None) -> UpstreamReply:
+    async def fetch(self, head: RequestHead, _: StartedCall | None = None) -> UpstreamReply:
         """Ask the NameNode."""
         reply: UpstreamReply = await self.fetching(head, self.term)
         return reply
@@ -141,7 +141,7 @@ class Simulation:
         target = f"/webhdfs/v1{path}?op=GETFILESTATUS&user.name={user}"
         plain = StatusRequest(path=path, as_requested=path, user_name=user, doas=None, delegation=None)
         head = RequestHead("GET", target, ((b"X-Path", path.encode()), (b"X-User", user.encode())))
-        read = Read(plain=plain, caller=Caller(f"user={user}"), head=head, refresh=refresh)
+        read = StatusRead(plain=plain, caller=Caller(f"user={user}"), head=head, refresh=refresh)
         self.clients.append((self.tasks.create_task(self.reads.answer(read)), path, user))
 
     def leave(self) -> None:

@@ -32,7 +32,7 @@ _OF_BODIES: Final = (
     frozenset({"UpstreamResponse.close: asyncio.wait"}),
     frozenset({"Upstream.stream: answer.close"}),
     frozenset({_CLOSED_AFTER_A_FAULT}),
-    frozenset({"Exchange.send_body: self._connection.write_body"}),
+    frozenset({"CallExchange.send_body: self._connection.write_body"}),
 )
 _OF_LONG_REPLIES: Final = (
     frozenset({"RawResponse._wait_for_reader: request.connection.drain"}),

@@ -9,7 +9,7 @@ from tests.model import namespace as ns
 from tests.model import operations
 from tests.model.namespace import SUPERUSER, Namespace, RefusedError, Step
 from tests.model.operations import Operation
-from tests.model.system import System
+from tests.model.system import ModelSystem
 from tests.model.writes import (
     APPEND,
     CREATE,
@@ -42,7 +42,7 @@ def _refuse(now: Namespace, user: str, path: str, number: int) -> list[Step]:
     raise RefusedError(ns.missing("/"))
 
 
-async def redirected(kind: TwoSteps, system: System, path: str) -> None:
+async def redirected(kind: TwoSteps, system: ModelSystem, path: str) -> None:
     """Send the first step of a write; its client never sends the second."""
     await system.write_in_two_steps(replace(kind, opens=_refuse), path, takes_s=0)
 
@@ -137,17 +137,17 @@ BEHIND: Final[Mapping[str, Make]] = {
 """All but the storage policy, which no event reports."""
 
 
-def behind(system: System, writes: tuple[Write, ...]) -> bool:
+def behind(system: ModelSystem, writes: tuple[Write, ...]) -> bool:
     """Make changes behind the proxy's back; return whether any had an effect."""
     return sum(_did_something(system, write.operation) for write in writes) > 0
 
 
-def _did_something(system: System, operation: Operation) -> bool:
+def _did_something(system: ModelSystem, operation: Operation) -> bool:
     writing = system.cluster.try_write(operation)
     return writing is not None and bool(writing.made)
 
 
-async def through(system: System, writes: tuple[Write, ...]) -> None:
+async def through(system: ModelSystem, writes: tuple[Write, ...]) -> None:
     """Make changes through the proxy."""
     for write in writes:
         await system.write(write)

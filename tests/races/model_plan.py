@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from nncache.hadoop.errors import RpcUnavailableError
 from nncache.proxy.errors import UpstreamCutError
-from tests.model.system import System
+from tests.model.system import ModelSystem
 from tests.model.waiting import wait
 from tests.model.writes import (
     APPEND,
@@ -55,43 +55,45 @@ class Errand:
 
     name: str
     on: str
-    clients: Callable[[System, str], tuple[Client, ...]]
+    clients: Callable[[ModelSystem, str], tuple[Client, ...]]
     is_read: bool = False
 
 
-async def _see(system: System, path: str) -> None:
+async def _see(system: ModelSystem, path: str) -> None:
     """Read one's own write, without the race's label."""
     LABEL.set(None)
     await system.read(path, USERS[0])
 
 
-async def _write(system: System, write: Write, path: str) -> None:
+async def _write(system: ModelSystem, write: Write, path: str) -> None:
     await through(system, (write,))
     await _see(system, path)
 
 
-async def _write_in_two_steps(kind: TwoSteps, system: System, path: str) -> None:
+async def _write_in_two_steps(kind: TwoSteps, system: ModelSystem, path: str) -> None:
     await system.write_in_two_steps(kind, path, takes_s=_TWO_STEPS_TAKE_S)
     await _see(system, path)
 
 
-def _reads(system: System, path: str, *, users: tuple[str, ...], refresh: bool = False) -> tuple[Client, ...]:
+def _reads(
+    system: ModelSystem, path: str, *, users: tuple[str, ...], refresh: bool = False
+) -> tuple[Client, ...]:
     return tuple(system.read(path, user, refresh=refresh) for user in users)
 
 
 def _waits(
-    system: System, path: str, *, users: tuple[str, ...], for_another: bool, is_kept: bool
+    system: ModelSystem, path: str, *, users: tuple[str, ...], for_another: bool, is_kept: bool
 ) -> tuple[Client, ...]:
     return tuple(
         wait(system, path, user, _WAIT_S, for_another=for_another, is_kept=is_kept) for user in users
     )
 
 
-def _writes(make: Callable[[str], Write], system: System, path: str) -> tuple[Client, ...]:
+def _writes(make: Callable[[str], Write], system: ModelSystem, path: str) -> tuple[Client, ...]:
     return (_write(system, make(path), path),)
 
 
-def _two_steps(kind: TwoSteps, system: System, path: str) -> tuple[Client, ...]:
+def _two_steps(kind: TwoSteps, system: ModelSystem, path: str) -> tuple[Client, ...]:
     return (_write_in_two_steps(kind, system, path),)
 
 
@@ -151,7 +153,7 @@ ERRANDS: Final = (
 )
 
 
-Clients: TypeAlias = Callable[[System, Lane, str], tuple[Client, ...]]
+Clients: TypeAlias = Callable[[ModelSystem, Lane, str], tuple[Client, ...]]
 
 # -- the state before ----------------------------------------------------------------------------------------
 
@@ -185,23 +187,23 @@ class Start:
         return self.is_gate_closed or self.is_silent or self.is_refused
 
 
-def _alice(system: System, _: Lane, path: str) -> tuple[Client, ...]:
+def _alice(system: ModelSystem, _: Lane, path: str) -> tuple[Client, ...]:
     return (system.read(path, "alice"),)
 
 
-def _bob(system: System, _: Lane, path: str) -> tuple[Client, ...]:
+def _bob(system: ModelSystem, _: Lane, path: str) -> tuple[Client, ...]:
     return (system.read(path, "bob"),)
 
 
-def _refreshing(system: System, _: Lane, path: str) -> tuple[Client, ...]:
+def _refreshing(system: ModelSystem, _: Lane, path: str) -> tuple[Client, ...]:
     return (system.read(path, "alice", refresh=True),)
 
 
-def _siblings(system: System, _: Lane, path: str) -> tuple[Client, ...]:
+def _siblings(system: ModelSystem, _: Lane, path: str) -> tuple[Client, ...]:
     return tuple(system.read(f"{path.rpartition('/')[0]}/g", user) for user in USERS)
 
 
-def _redirected(kind: TwoSteps, system: System, _: Lane, path: str) -> tuple[Client, ...]:
+def _redirected(kind: TwoSteps, system: ModelSystem, _: Lane, path: str) -> tuple[Client, ...]:
     return (redirected(kind, system, path),)
 
 
@@ -242,8 +244,8 @@ class Meanwhile:
     """
 
     name: str
-    at_once: Callable[[System, Lane, str], bool] | None = None
-    then: Callable[[System, Lane, str], Client] | None = None
+    at_once: Callable[[ModelSystem, Lane, str], bool] | None = None
+    then: Callable[[ModelSystem, Lane, str], Client] | None = None
     is_covered: bool = False
     verdict: Callable[[], Throw | Cancel] | None = None
     client_leaves: bool = False
@@ -255,28 +257,28 @@ class Meanwhile:
         return self.is_covered or self.then is not None or self.trouble is not None
 
 
-def _behind(make: Make, system: System, lane: Lane, path: str) -> bool:
+def _behind(make: Make, system: ModelSystem, lane: Lane, path: str) -> bool:
     return behind(system, make(lane, path))
 
 
-async def _through(make: Make, system: System, lane: Lane, path: str) -> None:
+async def _through(make: Make, system: ModelSystem, lane: Lane, path: str) -> None:
     LABEL.set(None)
     await through(system, make(lane, path))
     await _see(system, path)
 
 
-async def _in_two_steps(kind: TwoSteps, system: System, _: Lane, path: str) -> None:
+async def _in_two_steps(kind: TwoSteps, system: ModelSystem, _: Lane, path: str) -> None:
     LABEL.set(None)
     await system.write_in_two_steps(kind, path, takes_s=_TWO_STEPS_TAKE_S)
     await _see(system, path)
 
 
-async def _redirect(kind: TwoSteps, system: System, _: Lane, path: str) -> None:
+async def _redirect(kind: TwoSteps, system: ModelSystem, _: Lane, path: str) -> None:
     LABEL.set(None)
     await redirected(kind, system, path)
 
 
-async def _ask(users: tuple[str, ...], refresh: bool, system: System, _: Lane, path: str) -> None:
+async def _ask(users: tuple[str, ...], refresh: bool, system: ModelSystem, _: Lane, path: str) -> None:
     LABEL.set(None)
     async with asyncio.TaskGroup() as tasks:
         for user in users:

@@ -7,7 +7,7 @@ from contextvars import Context
 from typing import Any, Final, TypeVar, cast
 
 from nncache.cache import Conclusion
-from tests.model.system import System
+from tests.model.system import ModelSystem
 from tests.races.model_ground import Lane
 from tests.races.model_plan import Race
 from tests.races.steering import CANCEL, LABEL, Arrival, Cancel, Hold, Steering, Throw, Verdict, WaitPoint
@@ -33,7 +33,7 @@ class Running:
             fail, or the proxy ends; None: they may get none.
     """
 
-    def __init__(self, race: Race, lane: Lane, system: System, *, is_meant: bool = True) -> None:
+    def __init__(self, race: Race, lane: Lane, system: ModelSystem, *, is_meant: bool = True) -> None:
         self.race = race
         self.lane = lane
         self.path = lane.path(race.errand.on)

@@ -8,12 +8,12 @@ from typing import Any, Final, Self
 
 from nncache.cache import Conclusion
 from nncache.hadoop.election_view import HaState
-from nncache.proxy.decide.reads import Read, ReadAnswer
+from nncache.proxy.decide.reads import ReadAnswer, StatusRead
 from nncache.proxy.decide.waits import Group
 from tests.invalidation.virtual_time import clock
 from tests.model.channels import ChannelName
 from tests.model.guarantee import Guarantee
-from tests.model.system import System
+from tests.model.system import ModelSystem
 from tests.races.figures import Figures
 from tests.races.model_changes import behind
 from tests.races.model_ground import GLOBS, LAYOUT, USERS, Lane, anew
@@ -44,7 +44,7 @@ class Simulation:
         self.figures = Figures(name)
         self.held_at: Counter[WaitPoint] = Counter()  # of held races
         self.applying = Applying()
-        self.system = System(
+        self.system = ModelSystem(
             self.chance,
             channel,
             layout=LAYOUT,
@@ -70,7 +70,7 @@ class Simulation:
         paced = self.system.front_end.waits._checks  # noqa: SLF001 - no other object knows for whom it works
         work = paced._work  # noqa: SLF001 - as above
 
-        def serve(group: Group[Read, ReadAnswer], most: int) -> int:
+        def serve(group: Group[StatusRead, ReadAnswer], most: int) -> int:
             paths = (wait.question.plain.path for wait in group.kept)
             path = next(paths, "")
             label = LABEL.set(

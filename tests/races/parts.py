@@ -12,7 +12,7 @@ from tests.races.changes import GLOBS, WITH_BODIES
 from tests.races.lane import Kind
 from tests.races.proxied import Site
 from tests.races.real import USUAL, Part
-from tests.service import NAMESERVICE, Service
+from tests.service import NAMESERVICE, InotifyService
 
 Make: TypeAlias = Callable[[Cluster], AbstractContextManager[Part]]
 """Sets up a part on a cluster."""
@@ -47,7 +47,7 @@ def zookeeper(cluster: Cluster) -> Iterator[Part]:
     """Yield a part whose proxy is no superuser and uses a publisher; its ZooKeeper is slow or cut."""
     namenode = cluster.namenodes[0]
     with ExitStack() as running:
-        service = Service.of(cluster)
+        service = InotifyService.of(cluster)
         for number, glob in enumerate(GLOBS):
             service.add(f"f{number}", glob)
         publisher = running.enter_context(
@@ -115,7 +115,7 @@ def shaken(cluster: Cluster) -> Iterator[Part]:
         )
 
 
-async def _shake_zookeeper(relay: Relay, service: Service) -> None:
+async def _shake_zookeeper(relay: Relay, service: InotifyService) -> None:
     """Change the filters repeatedly, once per round while ZooKeeper is slow, and cut the proxy's connection.
 
     While it is slow, a record arrives before the filters of its generation are read, then more records than a reader

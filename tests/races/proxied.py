@@ -19,7 +19,7 @@ from nncache.invalidation.consumer import Consumer
 from nncache.invalidation.settings import ChannelSettings, PollingSettings
 from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.decide.flights import Flight, Flights
-from nncache.proxy.decide.reads import Read
+from nncache.proxy.decide.reads import StatusRead
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.upstream.client import Upstream
@@ -163,4 +163,4 @@ def asked_path(coroutine: Coroutine[Any, Any, Any]) -> str | None:
     if frame is None:
         return None
     asked = frame.f_locals.get("flight") or frame.f_locals.get("read")
-    return asked.plain.path if isinstance(asked, Flight | Read) else None
+    return asked.plain.path if isinstance(asked, Flight | StatusRead) else None

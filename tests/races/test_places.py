@@ -49,7 +49,7 @@ ASIDE = {
     "spnego.replays",  # reads at startup, then independently of calls
     "spnego.signing_keys",  # reads a file
     "spnego.terminator",  # waits before there is a call
-    "proxy.upstream.service_login",  # like `Connections.acquire`, which is raced, before the call is sent
+    "proxy.upstream.service_login",  # like `ConnectionPool.acquire`, which is raced, before the call is sent
     "hadoop.rpc.namespace_calls",  # of the command line and of the publisher
 }
 """Modules in which no client's call waits."""

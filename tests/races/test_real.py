@@ -23,9 +23,9 @@ from tests.races.steering import LABEL
 RACES = 80
 
 OFTEN = (
-    "proxy.decide.reads.Reads._fetched: await asked.flight.answer",
+    "proxy.decide.reads.StatusReads._fetched: await asked.flight.answer",
     "proxy.decide.flights.Flights._run: await self._fetch",
-    "proxy.upstream.exchange.Exchange._receive_head: await self._connection.protocol.read_head",
+    "proxy.upstream.exchange.CallExchange._receive_head: await self._connection.protocol.read_head",
     "proxy.upstream.client.Upstream._shielded: await asyncio.shield",
 )
 """Places that every fill or every write reaches: few races suffice for these."""

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Self
 
-from nncache.testbed import Cluster, ZooKeeper
-from nncache.testbed.cluster import NameNode
-from nncache.testbed.daemon import LightCluster
+from nncache.testbed import Cluster, ZooKeeperProcess
+from nncache.testbed.cluster import ClusterNameNode
+from nncache.testbed.daemon import LightClusterProgram
 from nncache.testbed.readiness import WebAccess
 from nncache.testbed.spec import own_user
 
@@ -13,15 +13,15 @@ from nncache.testbed.spec import own_user
 class LightServer(Cluster):
     """The NameNode and addresses of a light cluster, without Java and without files."""
 
-    def __init__(self, zookeeper: ZooKeeper | None = None) -> None:
+    def __init__(self, zookeeper: ZooKeeperProcess | None = None) -> None:
         """Prepare the cluster; a `with` block starts it. The caller stops the ZooKeeper."""
         self.superuser = own_user()
         self.kdc = None
         self._zookeeper = zookeeper
         self.directory = Path("/nonexistent")  # of edit logs, which it does not have
-        self._light = LightCluster()
+        self._light = LightClusterProgram()
         self.namenodes = (
-            NameNode(
+            ClusterNameNode(
                 id="nn1",
                 http=self._light.http,
                 https="",

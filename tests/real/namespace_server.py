@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from nncache.testbed import Cluster
-from nncache.testbed.cluster import NameNode
+from nncache.testbed.cluster import ClusterNameNode
 from nncache.testbed.daemon import OwnDataNode, OwnNameNode
 from nncache.testbed.readiness import WebAccess
 from nncache.testbed.spec import own_user
@@ -35,7 +35,7 @@ class NamespaceServer(Cluster):
         for program in (*self._namenodes, *self._datanodes):
             self._close.callback(program.close)
         self.namenodes = tuple(
-            NameNode(
+            ClusterNameNode(
                 id=f"nn{number}",
                 http=each.http,
                 https="",

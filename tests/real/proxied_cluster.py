@@ -14,11 +14,11 @@ from urllib.parse import quote
 from nncache.hadoop.jmx import JOURNAL_QUERY, parse_last_txid
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
-from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.daemon import ProxyDaemon, PublisherDaemon
 from tests.auth_methods import USER_NAME, AuthMethod
 from tests.patience import HANG_S
 from tests.real.datanode import led_to
-from tests.service import Service
+from tests.service import InotifyService
 
 USERS: Final = ("alice", "bob", "carol")
 MAX_STALENESS_S: Final = 3.0  # the proxy's default
@@ -39,7 +39,7 @@ _OWN_TO_EACH: Final = frozenset(
 )
 
 
-class Where(Enum):
+class CallTarget(Enum):
     """The server to which a call is sent."""
 
     PROXY = "through the proxy"
@@ -97,9 +97,9 @@ class ProxiedCluster:
     """
 
     cluster: Cluster
-    proxy: Proxy
-    publisher: Publisher | None = None
-    service: Service | None = None
+    proxy: ProxyDaemon
+    publisher: PublisherDaemon | None = None
+    service: InotifyService | None = None
     way: AuthMethod = USER_NAME
     through: Asker = field(init=False)
     direct: Asker = field(init=False)
@@ -188,23 +188,23 @@ class ProxiedCluster:
     # -- writes
 
     def call(
-        self, where: Where, method: str, op: str, path: str, user: str | None = None, **parameters: str
+        self, where: CallTarget, method: str, op: str, path: str, user: str | None = None, **parameters: str
     ) -> RawReply:
         """Make a call of one step as `user` (None: the superuser)."""
-        asker = self.through if where is Where.PROXY else self.direct
+        asker = self.through if where is CallTarget.PROXY else self.direct
         query = "".join(f"&{name}={quote(value, safe='/:,')}" for name, value in parameters.items())
         signature = self.way.of(user or self.cluster.superuser)
         return asker.ask(method, signature.target(path, op) + query, headers=signature.headers)
 
     def do(
-        self, where: Where, method: str, op: str, path: str, user: str | None = None, **parameters: str
+        self, where: CallTarget, method: str, op: str, path: str, user: str | None = None, **parameters: str
     ) -> RawReply:
         """Make a call of one step, which must succeed."""
         return self.must(self.call(where, method, op, path, user, **parameters))
 
     def write(
         self,
-        where: Where,
+        where: CallTarget,
         path: str,
         data: bytes = b"",
         user: str | None = None,
@@ -229,7 +229,7 @@ class ProxiedCluster:
         with Asker(address) as datanode:
             return datanode.ask(method, "/" + target, body=data)
 
-    def put(self, where: Where, path: str, data: bytes = b"", user: str | None = None) -> RawReply:
+    def put(self, where: CallTarget, path: str, data: bytes = b"", user: str | None = None) -> RawReply:
         """Create a file, which must succeed."""
         return self.must(self.write(where, path, data, user))
 
@@ -244,5 +244,5 @@ class ProxiedCluster:
 
     def mkdirs(self, path: str, owner: str | None = None, permission: str = "755") -> None:
         """Make a directory and its missing parents directly at the NameNode, as their owner."""
-        self.do(Where.NAMENODE, "PUT", "MKDIRS", path, owner)
-        self.do(Where.NAMENODE, "PUT", "SETPERMISSION", path, owner, permission=permission)
+        self.do(CallTarget.NAMENODE, "PUT", "MKDIRS", path, owner)
+        self.do(CallTarget.NAMENODE, "PUT", "SETPERMISSION", path, owner, permission=permission)

@@ -10,13 +10,13 @@ from typing import Any, Final, assert_never
 
 from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.daemon import ProxyDaemon, PublisherDaemon
 from tests.auth_methods import USER_NAME, AuthMethod
 from tests.real.namespace_server import NamespaceServer
 from tests.real.proxied_cluster import ProxiedCluster
 from tests.secured.service import principal_flags
 from tests.secured.terminating import termination_settings
-from tests.service import Service, spelled
+from tests.service import InotifyService, spelled
 
 SPARING: Final[Mapping[str, object]] = MappingProxyType({"poll_interval_s": 0.05})
 """Settings of a poller of edits that runs all session and mostly finds nothing: the other tests need the CPUs."""
@@ -61,8 +61,8 @@ def proxied(
             assert cluster.kdc is not None
             directory = Path(running.enter_context(TemporaryDirectory(prefix="nncache-termination-")))
             flags |= termination_settings(cluster.kdc, directory)
-        publisher: Publisher | None = None
-        service: Service | None = None
+        publisher: PublisherDaemon | None = None
+        service: InotifyService | None = None
         match channel:
             case Channel.DIRECT | OwnChannel.FEED:
                 if channel is OwnChannel.FEED:
@@ -70,7 +70,7 @@ def proxied(
                     zookeeper, flags = cluster.servers, {**flags, "feed_root": cluster.root}
                 http = ",".join(namenode.http for namenode in cluster.namenodes)
                 rpc = rpc or ",".join(namenode.rpc for namenode in cluster.namenodes)
-                proxy = Proxy(
+                proxy = ProxyDaemon(
                     *("--namenode-http", http, "--namenode-rpc", rpc, "--channel", channel.value),
                     *(principal_flags(cluster.kdc) if cluster.kdc is not None else ()),
                     *(argument for glob in globs for argument in ("--glob", glob)),
@@ -79,7 +79,7 @@ def proxied(
                     program=program,
                 )
             case Channel.ZOOKEEPER:
-                service = Service.of(cluster, zookeeper)
+                service = InotifyService.of(cluster, zookeeper)
                 own = (service.filter(f"f{number}", glob) for number, glob in enumerate(globs))
                 service.add_all(*own, *more_filters)
                 publisher = running.enter_context(service.publisher(**polling))

@@ -10,7 +10,7 @@ from nncache.registry.access import AccessPolicy
 from nncache.registry.operations import Registry
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.coordination.simulations import connected, remove
 from tests.service import spelled
@@ -63,9 +63,9 @@ def place_of_its_own(cluster: Cluster) -> Iterator[dict[str, str]]:
     asyncio.run(clean())
 
 
-def serving(cluster: Cluster, place: dict[str, str], glob: str, **flags: object) -> Proxy:
+def serving(cluster: Cluster, place: dict[str, str], glob: str, **flags: object) -> ProxyDaemon:
     """Return a proxy that serves that registry and is registered in it."""
     namenode = cluster.namenodes[0]
     where = {"namenode_http": namenode.http, "namenode_rpc": namenode.rpc, "user": cluster.superuser}
     own = {"glob": glob, "channel": "direct", "registry": True}
-    return Proxy(*spelled({**where, **own, **place, **flags}))
+    return ProxyDaemon(*spelled({**where, **own, **place, **flags}))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nncache.coordination.acl import ALL, OPEN, AclEntry, Right, parse_acl_entry
+from nncache.coordination.acl import ALL, OPEN_ACL, ZnodeAclEntry, ZnodePerms, parse_acl_entry
 from nncache.registry.access import READABLE, AccessPolicy, ZooKeeperIdentity, digest_account, parse_account
 
 YARN = ZooKeeperIdentity("sasl", "yarn@EXAMPLE.COM")
@@ -58,15 +58,15 @@ def test_an_open_registry_has_open_entries() -> None:
     policy = AccessPolicy()
     assert not policy.is_secure
     entry_acl = policy.entry_acl([digest_account("a", "b")])
-    assert policy.system_acl() == entry_acl == policy.home_acl("joe") == OPEN
-    assert list(policy.faults("/", OPEN)) == []
+    assert policy.system_acl() == entry_acl == policy.home_acl("joe") == OPEN_ACL
+    assert list(policy.faults("/", OPEN_ACL)) == []
 
 
 def test_the_acls_of_the_design() -> None:
     """Everybody reads; system accounts have all rights; users add and remove; accessors and creators write theirs."""
     accessor = digest_account("a", "b")
     assert SECURE.system_acl() == SYSTEM
-    assert SECURE.entry_acl([accessor]) == (*SYSTEM, AclEntry("auth", "", ALL), accessor.entry(ALL))
+    assert SECURE.entry_acl([accessor]) == (*SYSTEM, ZnodeAclEntry("auth", "", ALL), accessor.entry(ALL))
     assert SECURE.home_acl("joe") == (*SYSTEM, parse_acl_entry("sasl:joe@EXAMPLE.COM:crd"))
     assert AccessPolicy((YARN,)).home_acl("joe")[-1] == parse_acl_entry("sasl:joe:crd")
 
@@ -75,9 +75,13 @@ JOE = parse_acl_entry("sasl:joe@EXAMPLE.COM:cdrwa")
 
 WRONG = {
     "no reader": ("/", SYSTEM[1:], ["not every client may read it"]),
-    "open": ("/users", OPEN, ["world:anyone:cdrwa lets clients", "yarn@EXAMPLE.COM has not all rights"]),
-    "an address": ("/services", (*SYSTEM, AclEntry("ip", "10.0.0.1", Right.WRITE)), ["ip:10.0.0.1:w lets"]),
-    "half a system account": ("/", (READABLE, YARN.entry(Right.READ)), ["has not all rights"]),
+    "open": ("/users", OPEN_ACL, ["world:anyone:cdrwa lets clients", "yarn@EXAMPLE.COM has not all rights"]),
+    "an address": (
+        "/services",
+        (*SYSTEM, ZnodeAclEntry("ip", "10.0.0.1", ZnodePerms.WRITE)),
+        ["ip:10.0.0.1:w lets"],
+    ),
+    "half a system account": ("/", (READABLE, YARN.entry(ZnodePerms.READ)), ["has not all rights"]),
     "a user at the root": ("/", (*SYSTEM, JOE), ["sasl:joe@EXAMPLE.COM:cdrwa is no system account"]),
     "a user at /users": ("/users", (*SYSTEM, JOE), ["is no system account"]),
     "a user who writes home": ("/users/joe", (*SYSTEM, JOE), ["may do more than add and remove"]),
@@ -92,7 +96,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("path", "acl", "parts"), WRONG.values(), ids=WRONG)
-def test_a_wrong_acl_is_named(path: str, acl: tuple[AclEntry, ...], parts: list[str]) -> None:
+def test_a_wrong_acl_is_named(path: str, acl: tuple[ZnodeAclEntry, ...], parts: list[str]) -> None:
     """Each wrong entry and each missing one is reported."""
     found = list(SECURE.faults(path, acl))
     assert len(found) == len(parts)
@@ -110,7 +114,7 @@ def test_a_wrong_acl_is_named(path: str, acl: tuple[AclEntry, ...], parts: list[
         ("/services/hdfs", (*SYSTEM, parse_acl_entry("sasl:nn/host@EXAMPLE.COM:cdrwa"))),
     ],
 )
-def test_a_right_acl_has_no_faults(path: str, acl: tuple[AclEntry, ...]) -> None:
+def test_a_right_acl_has_no_faults(path: str, acl: tuple[ZnodeAclEntry, ...]) -> None:
     """The creator of a service's entry may write it."""
     assert list(SECURE.faults(path, acl)) == []
 

@@ -5,7 +5,7 @@ from ipaddress import IPv4Address, IPv6Address
 import pytest
 
 from nncache.registry.daemon_record import PROXY, RegisteredDaemon
-from nncache.registry.dns_records import Data, Pointer, Service, Text, records_of
+from nncache.registry.dns_records import Data, PtrRecord, SrvRecord, TxtRecord, records_of
 from nncache.registry.dns_zone import Zone
 from nncache.registry.limits import MAX_ADDRESSES
 from nncache.registry.record import Endpoint, ServiceRecord, host_port_endpoint, uri_endpoint
@@ -36,14 +36,14 @@ def test_a_component_is_found_at_its_service_and_at_its_own_name() -> None:
     """The records are SRV and those of DNS-SD; a host name is not resolved."""
     url = "http://proxy1.example.com:9870/webhdfs/v1"
     record = external(uri_endpoint("org.apache.hadoop.webhdfs", "REST", url))
-    service = Service(9870, "proxy1.example.com")
-    text = Text((b"api=org.apache.hadoop.webhdfs", b"scheme=http", b"path=/webhdfs/v1"))
+    service = SrvRecord(9870, "proxy1.example.com")
+    text = TxtRecord((b"api=org.apache.hadoop.webhdfs", b"scheme=http", b"path=/webhdfs/v1"))
     expected: dict[str, list[Data]] = {OWN: [text]}
     for name in ("nncache.services", OWN):
         kind = f"_webhdfs._tcp.{name}"
         expected |= {
-            f"_services._dns-sd._udp.{name}": [Pointer(labels(kind))],
-            kind: [Pointer(labels(f"p1.{kind}")), service],
+            f"_services._dns-sd._udp.{name}": [PtrRecord(labels(kind))],
+            kind: [PtrRecord(labels(f"p1.{kind}")), service],
             f"p1.{kind}": [text, service],
         }
     assert shown(PATH, record) == expected
@@ -58,11 +58,14 @@ def test_an_address_gets_a_name_of_its_own() -> None:
     found = shown("/services/s/components/c", record)
     own = "c.components.s.services"
     v6 = f"fd00-0000-0000-0000-0000-0000-0000-0007.{own}"
-    assert found["_x._tcp.s.services"][1:] == [Service(1, labels(f"10-0-0-7.{own}")), Service(2, labels(v6))]
+    assert found["_x._tcp.s.services"][1:] == [
+        SrvRecord(1, labels(f"10-0-0-7.{own}")),
+        SrvRecord(2, labels(v6)),
+    ]
     assert found[f"10-0-0-7.{own}"] == [IPv4Address("10.0.0.7")]
     assert found[v6] == found["s.services"][1:] == [IPv6Address("fd00::7")]
     assert found["s.services"][0] == IPv4Address("10.0.0.7")
-    assert [each for each in found[own] if not isinstance(each, Text)] == [
+    assert [each for each in found[own] if not isinstance(each, TxtRecord)] == [
         IPv4Address("10.0.0.7"),
         IPv6Address("fd00::7"),
     ]
@@ -76,7 +79,7 @@ def test_our_own_daemons_are_found_by_each_of_their_apis() -> None:
     )
     found = shown(daemon.path, daemon.record)
     for kind, port in (("_webhdfs", 1), ("_nncache-admin", 2), ("_prometheus", 2)):
-        assert Service(port, "h") in found[f"{kind}._tcp.nncache.services"]
+        assert SrvRecord(port, "h") in found[f"{kind}._tcp.nncache.services"]
 
 
 def test_each_record_is_there_once() -> None:
@@ -91,15 +94,17 @@ def test_an_endpoint_without_a_port_has_text_alone() -> None:
     nowhere = Endpoint(api="x", protocol="p", address_type="path", addresses=({"path": "/x"},))
     unnamed = host_port_endpoint("//", "IPC", ("h", 1))
     assert shown("/services/s", external(nowhere, unnamed)) == {
-        "s.services": [Text((b"api=x",)), Text((b"api=//",))]
+        "s.services": [TxtRecord((b"api=x",)), TxtRecord((b"api=//",))]
     }
-    assert shown("/services/s", external(uri_endpoint("é" * 200, "REST"))) == {"s.services": [Text((b"",))]}
+    assert shown("/services/s", external(uri_endpoint("é" * 200, "REST"))) == {
+        "s.services": [TxtRecord((b"",))]
+    }
 
 
 def test_text_says_what_is_so_of_all_addresses() -> None:
     """Schemes and paths that differ are only in the registry itself."""
     endpoint = uri_endpoint("x", "REST", "http://a/1", "http://b/2")
-    assert shown("/services/s", external(endpoint))["s.services"] == [Text((b"api=x", b"scheme=http"))]
+    assert shown("/services/s", external(endpoint))["s.services"] == [TxtRecord((b"api=x", b"scheme=http"))]
 
 
 def test_an_entry_without_a_name_has_no_records() -> None:
@@ -111,7 +116,7 @@ def test_a_record_of_another_client_is_bounded() -> None:
     """The number of its addresses is limited, and therefore that of its records."""
     endpoint = host_port_endpoint("x", "IPC", *(("h", port + 1) for port in range(1000)))
     found = records_of("/services/s", external(*(endpoint,) * 1000))
-    assert sum(isinstance(data, Service) for _, data in found) == 2 * MAX_ADDRESSES
+    assert sum(isinstance(data, SrvRecord) for _, data in found) == 2 * MAX_ADDRESSES
 
 
 CONTAINER = "ctr-e01-1408631738011-0028-01-000002"

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nncache.registry.dns_names import Labels
-from nncache.registry.dns_records import Data, Pointer, Service, Text, records_of
+from nncache.registry.dns_records import Data, PtrRecord, SrvRecord, TxtRecord, records_of
 from nncache.registry.dns_zone import MAX_NAME_BYTES, Zone
 from nncache.registry.record import ServiceRecord, host_port_endpoint
 
-KINDS = (Service, Pointer, Text, IPv4Address, IPv6Address)
+KINDS = (SrvRecord, PtrRecord, TxtRecord, IPv4Address, IPv6Address)
 WEB = (b"_x", b"_tcp", b"s", b"services")
 
 
@@ -25,19 +25,19 @@ def test_a_service_has_the_records_of_all_its_components() -> None:
     zone.take("/services/s/components/a", record("h"))
     zone.take("/services/s/components/b", record("h"))
     zone.check()
-    assert zone.find(WEB, Service, 9) == (Service(1, "h"),)
-    assert len(zone.find(WEB, Pointer, 9)) == 2
-    assert len(zone.find(WEB, Pointer, 1)) == 1
-    assert zone.kinds(WEB) == (Pointer, Service)
+    assert zone.find(WEB, SrvRecord, 9) == (SrvRecord(1, "h"),)
+    assert len(zone.find(WEB, PtrRecord, 9)) == 2
+    assert len(zone.find(WEB, PtrRecord, 1)) == 1
+    assert zone.kinds(WEB) == (PtrRecord, SrvRecord)
     zone.take("/services/s/components/a", None)
     zone.check()
-    assert zone.find(WEB, Service, 9) == (Service(1, "h"),)
-    assert zone.find(WEB, Text, 9) == ()
+    assert zone.find(WEB, SrvRecord, 9) == (SrvRecord(1, "h"),)
+    assert zone.find(WEB, TxtRecord, 9) == ()
     zone.take("/services/s/components/b", ServiceRecord())
     zone.check()
     assert (zone.names, zone.entries) == (1, 0)
     assert not zone.has(WEB)
-    assert zone.find(WEB, Service, 9) == zone.kinds(WEB) == ()
+    assert zone.find(WEB, SrvRecord, 9) == zone.kinds(WEB) == ()
 
 
 def test_a_name_between_others_is_there() -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.registry.access import AccessPolicy
 from nncache.registry.errors import RegistryIOError
@@ -70,10 +70,10 @@ class Writer:
 
 
 @contextlib.asynccontextmanager
-async def session(address: str) -> AsyncIterator[Session]:
+async def session(address: str) -> AsyncIterator[KazooSession]:
     """Yield a connected session with the whole ensemble."""
     settings = ZooKeeperSettings(zookeeper=tuple(address.split(",")), zookeeper_session_timeout_s=10.0)
-    async with Session(settings, asyncio.get_running_loop().time) as made:
+    async with KazooSession(settings, asyncio.get_running_loop().time) as made:
         await made.wait_connected(DEADLINE_S)
         yield made
 

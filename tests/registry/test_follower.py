@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from nncache.coordination.acl import Acl, AclEntry, Right
-from nncache.coordination.session import Session
-from nncache.coordination.zookeeper import Create
+from nncache.coordination.acl import Acl, ZnodeAclEntry, ZnodePerms
+from nncache.coordination.session import KazooSession
+from nncache.coordination.zookeeper import CreateOp
 from nncache.proxy.errors import RegistryUnavailableError
 from nncache.registry.access import AccessPolicy
 from nncache.registry.follower import RegistryFollower
@@ -28,7 +28,7 @@ class Fixture:
     """A follower of a registry, and its reports."""
 
     registry: Registry
-    session: Session | None
+    session: KazooSession | None
     reported: list[tuple[str | None, int]] = field(default_factory=list)  # and the number of followed entries
     gaps_reported: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -136,14 +136,14 @@ async def test_what_cannot_be_followed_is_an_error(zookeeper_server: ZooKeeperSe
         assert "cannot be followed" in await ended(s)
 
 
-ONLY_TO_ADMINISTER = Acl((AclEntry("world", "anyone", Right.ADMIN),))
+ONLY_TO_ADMINISTER = Acl((ZnodeAclEntry("world", "anyone", ZnodePerms.ADMIN),))
 
 
 async def test_an_entry_that_may_not_be_read_costs_no_other(zookeeper_server: ZooKeeperServer) -> None:
     """All other entries are followed."""
     async with fixture(zookeeper_server) as s, asyncio.TaskGroup() as tasks:
         secret = s.registry.znode("/users/bob")
-        await s.registry.zookeeper.commit([Create(secret, b"", acl=ONLY_TO_ADMINISTER)])
+        await s.registry.zookeeper.commit([CreateOp(secret, b"", acl=ONLY_TO_ADMINISTER)])
         running = tasks.create_task(s.follower.run(s.invalidated))
         await s.until(None)
         await s.registry.delete("/users/bob")

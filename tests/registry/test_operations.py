@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.coordination.acl import ALL, OPEN, AclEntry, Right
-from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.coordination.acl import ALL, OPEN_ACL, ZnodeAclEntry, ZnodePerms
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, ZnodeOp
 from nncache.registry.access import AccessPolicy, ZooKeeperIdentity, digest_account
 from nncache.registry.errors import (
     FileAlreadyExistsError,
@@ -87,7 +87,7 @@ async def test_an_entry_may_be_missing_or_hold_no_record(registry: Registry) -> 
             await call("/services/hdfs")
     with pytest.raises(NoRecordError):
         await registry.resolve("/services")
-    await registry.zookeeper.commit([Create(registry.znode("/services/x"), b'{"type":"JSONServiceRecord"')])
+    await registry.zookeeper.commit([CreateOp(registry.znode("/services/x"), b'{"type":"JSONServiceRecord"')])
     with pytest.raises(InvalidRecordError, match="/services/x: the record is no JSON"):
         await registry.resolve("/services/x")
 
@@ -162,7 +162,7 @@ async def test_an_update_needs_a_record(registry: Registry) -> None:
 
 async def test_names_of_other_clients_are_read_and_deleted(registry: Registry) -> None:
     """Hadoop's own client creates any names."""
-    await registry.zookeeper.commit([Create(registry.znode("/users/joe smith"), b"10.0.0.7")])
+    await registry.zookeeper.commit([CreateOp(registry.znode("/users/joe smith"), b"10.0.0.7")])
     assert await registry.list("/users") == ("joe smith",)
     with pytest.raises(NoRecordError):
         await registry.resolve("/users/joe smith")
@@ -171,7 +171,7 @@ async def test_names_of_other_clients_are_read_and_deleted(registry: Registry) -
 
 async def test_nothing_is_made_below_an_ephemeral_znode(registry: Registry) -> None:
     """ZooKeeper allows no children there."""
-    await registry.zookeeper.commit([Create(registry.znode("/services/e"), b"", ephemeral=True)])
+    await registry.zookeeper.commit([CreateOp(registry.znode("/services/e"), b"", ephemeral=True)])
     with pytest.raises(NoChildrenForEphemeralsError):
         await registry.bind("/services/e/x", WEBHDFS)
     await registry.delete("/services/e")
@@ -184,7 +184,7 @@ async def test_accessors_have_no_effect_in_an_open_registry(registry: Registry) 
         registry.add_write_accessor("id", "")
     registry.clear_write_accessors()
     await registry.bind("/services/hdfs", WEBHDFS)
-    assert (await registry.zookeeper.acl(registry.znode("/services/hdfs"))).acl == OPEN
+    assert (await registry.zookeeper.acl(registry.znode("/services/hdfs"))).acl == OPEN_ACL
 
 
 async def test_a_secure_registry_protects_what_is_made() -> None:
@@ -224,7 +224,9 @@ async def test_an_entry_that_may_not_be_read_is_left_out_of_many() -> None:
     await registry.make_root()
     await registry.bind("/services/hdfs", WEBHDFS)
     await registry.mknode("/services/secret")
-    await registry.zookeeper.set_acl("/registry/services/secret", (AclEntry("sasl", "yarn", Right.READ),), 0)
+    await registry.zookeeper.set_acl(
+        "/registry/services/secret", (ZnodeAclEntry("sasl", "yarn", ZnodePerms.READ),), 0
+    )
     names = ("/services/secret", "/services/none", "/services/hdfs", *["/users"] * PER_CALL)
     found = await registry.stat_all(names)
     assert [status.path for status in found] == ["/services/hdfs", *["/users"] * PER_CALL]
@@ -249,7 +251,7 @@ class Meddled(FakeSession):
         super().__init__(server)
         self._meddle = meddle
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Let the other client act first."""
         self._meddle(operations[0].path)
         await super().commit(operations)
@@ -261,23 +263,23 @@ async def test_endless_changes_of_others_end_a_call() -> None:
     path, data = "/registry/services/hdfs", encode_record(WEBHDFS)
     await registry_over(server.session())  # creates the root before another client acts
 
-    def change(*operations: Operation) -> None:
+    def change(*operations: ZnodeOp) -> None:
         server.tree.commit(operations, 0)
 
     def there_and_gone(_: str) -> None:
-        change(Delete(path) if server.tree.exists(path) else Create(path, data))
+        change(DeleteOp(path) if server.tree.exists(path) else CreateOp(path, data))
 
     def written(_: str) -> None:
-        change(SetData(path, data))
+        change(SetDataOp(path, data))
 
     def with_a_child(written_path: str) -> None:
         if written_path == path and not server.tree.exists(f"{path}/x"):
-            change(Create(f"{path}/x", b""))
+            change(CreateOp(f"{path}/x", b""))
 
     registry = await registry_over(Meddled(server, there_and_gone))
     with pytest.raises(RecordChangedError, match="20 times"):
         await registry.bind("/services/hdfs", OTHER, overwrite=True)
-    change(Create(path, data))
+    change(CreateOp(path, data))
     registry = await registry_over(Meddled(server, written))
     with pytest.raises(RecordChangedError, match="20 times"):
         await registry.update("/services/hdfs", lambda _: OTHER)

@@ -13,7 +13,7 @@ import pytest
 from nncache.registry.operations import Registry
 from nncache.registry.reaping import Reaping, reap
 from nncache.registry.resource_manager import ResourceManagers
-from nncache.registry.yarn_states import Terms
+from nncache.registry.yarn_states import UnknownIdTerms
 from nncache.testbed import Cluster
 from nncache.testbed.spec import REALM
 from tests.cluster import HADOOP
@@ -81,7 +81,12 @@ def master(application: str) -> str:
     return application.replace("application", "container") + "_01_000001"
 
 
-async def looked(registry: Registry, *urls: str, terms: Terms = Terms(), delete: bool = True) -> Reaping:  # noqa: B008 - a frozen value
+async def looked(
+    registry: Registry,
+    *urls: str,
+    terms: UnknownIdTerms = UnknownIdTerms(),  # noqa: B008 - a frozen value
+    delete: bool = True,
+) -> Reaping:
     """Run the reaper once."""
     async with aiohttp.ClientSession() as http:
         return await reap(
@@ -121,7 +126,7 @@ async def test_an_application_that_is_killed_takes_its_records_along(registry: R
     assert after.gone == ()
     assert {each.path.rpartition("/")[2]: each.runs for each in after.kept}["kept"]
     kill(second, kept)
-    last = await looked(registry, first, second, terms=Terms(frozenset({1408631738011}), settle_s=0))
+    last = await looked(registry, first, second, terms=UnknownIdTerms(frozenset({1408631738011}), settle_s=0))
     assert sorted(each.path for each in last.gone) == [
         "/users/joe/web/kept", "/users/joe/web/kept-attempt", "/users/joe/web/kept-master",
         "/users/joe/web/lost", "/users/joe/web/old",

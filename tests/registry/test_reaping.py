@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from nncache.coordination.acl import OPEN, AclEntry, Right
+from nncache.coordination.acl import OPEN_ACL, ZnodeAclEntry, ZnodePerms
 from nncache.coordination.errors import ConnectionLostError, NoNodeError
-from nncache.coordination.zookeeper import Create, ZnodeAcl
+from nncache.coordination.zookeeper import CreateOp, ZnodeAcl
 from nncache.registry.access import AccessPolicy, ZooKeeperIdentity
 from nncache.registry.auditing import audit_tree
 from nncache.registry.errors import (
@@ -27,7 +27,7 @@ from nncache.registry.reaping import Reaped, Reaping, reap
 from nncache.registry.record import ServiceRecord, uri_endpoint
 from nncache.registry.record_json import encode_record
 from nncache.registry.resource_manager import ActiveResourceManager, ResourceManagers
-from nncache.registry.yarn_states import Terms
+from nncache.registry.yarn_states import UnknownIdTerms
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.registry.fake_resource_manager import FakeResourceManager, served
 from tests.registry.samples import WEBHDFS, fake_registry, registry_over
@@ -112,7 +112,7 @@ async def reaped(
 ) -> Reaping:
     """Run the reaper once."""
     async with asking(manager, act) as managers:
-        return await reap(registry, managers, "/", Terms(), delete=delete)
+        return await reap(registry, managers, "/", UnknownIdTerms(), delete=delete)
 
 
 def why(found: Reaping) -> dict[str, str]:
@@ -157,7 +157,9 @@ async def test_each_page_is_asked_for_once(registry: Registry, manager: FakeReso
 async def test_an_entry_that_may_not_be_read_stays(registry: Registry, manager: FakeResourceManager) -> None:
     """Its ancestors remain as well, and it is named; other ended records are removed."""
     secret = "/users/joe/web/a/components/c1"
-    await registry.zookeeper.set_acl(registry.znode(secret), (AclEntry("sasl", "joe", Right.READ),), 0)
+    await registry.zookeeper.set_acl(
+        registry.znode(secret), (ZnodeAclEntry("sasl", "joe", ZnodePerms.READ),), 0
+    )
     found = await reaped(registry, manager)
     assert [each.path for each in found.gone] == ["/users/joe/web/b/components/c3"]
     assert why(found)[secret] == f"it cannot be read: {REFUSED}"
@@ -170,7 +172,7 @@ async def test_a_live_container_keeps_its_applications_record(
     """An unreadable record below it has the same effect."""
     await registry.bind("/users/joe/web/a/components/c4", of("container", LIVE))
     znode = registry.znode("/users/joe/web/a/components/c5")
-    await registry.zookeeper.commit([Create(znode, b'{"type":"JSONServiceRecord"')])
+    await registry.zookeeper.commit([CreateOp(znode, b'{"type":"JSONServiceRecord"')])
     found = await reaped(registry, manager)
     stays = why(found)
     assert stays["/users/joe/web/a"].endswith("/c4, which is below it, is not known to have ended")
@@ -194,7 +196,7 @@ async def made_again(registry: Registry, path: str) -> None:
 async def broken(registry: Registry, path: str) -> None:
     """Create the entry again without a record."""
     await registry.delete(path)
-    await registry.zookeeper.commit([Create(registry.znode(path), b"")])
+    await registry.zookeeper.commit([CreateOp(registry.znode(path), b"")])
 
 
 @pytest.mark.parametrize(
@@ -303,7 +305,7 @@ async def test_a_path_without_an_entry_is_an_error(registry: Registry, manager: 
     """The path may be misspelt."""
     async with asking(manager) as managers:
         with pytest.raises(PathNotFoundError):
-            await reap(registry, managers, "/users/jo", Terms(), delete=True)
+            await reap(registry, managers, "/users/jo", UnknownIdTerms(), delete=True)
 
 
 YARN = ("sasl", "yarn@R")
@@ -318,8 +320,8 @@ async def test_records_and_names_of_an_open_registry() -> None:
     assert await audit_tree(registry, "/") == {}
     await registry.zookeeper.commit(
         [
-            Create(registry.znode("/services/x"), b'{"type":"JSONServiceRecord"'),
-            Create(registry.znode("/services/Y"), encode_record(ServiceRecord(description="x" * 2000))),
+            CreateOp(registry.znode("/services/x"), b'{"type":"JSONServiceRecord"'),
+            CreateOp(registry.znode("/services/Y"), encode_record(ServiceRecord(description="x" * 2000))),
         ]
     )
     faults = await audit_tree(registry, "/services")
@@ -336,7 +338,7 @@ async def test_a_uri_that_is_none_is_named() -> None:
     broken = ServiceRecord(external=(uri_endpoint("org.prometheus.metrics", "http", "http://[x/"),))
     with pytest.raises(InvalidRecordError, match="which is no URI"):
         await registry.bind("/services/x", broken)
-    await registry.zookeeper.commit([Create(registry.znode("/services/x"), encode_record(broken))])
+    await registry.zookeeper.commit([CreateOp(registry.znode("/services/x"), encode_record(broken))])
     fault = "external[0].addresses[0].uri is 'http://[x/', which is no URI"
     assert await audit_tree(registry, "/") == {"/services/x": (fault,)}
 
@@ -349,7 +351,7 @@ async def test_acls_of_a_secure_registry() -> None:
     await registry.make_home("joe")
     await registry.bind("/services/hdfs", WEBHDFS)
     assert await audit_tree(registry, "/") == {}
-    await registry.zookeeper.commit([Create("/registry/services/open", b"", acl=OPEN)])
+    await registry.zookeeper.commit([CreateOp("/registry/services/open", b"", acl=OPEN_ACL)])
     faults = await audit_tree(registry, "/")
     assert list(faults) == ["/services/open"]
     assert len(faults["/services/open"]) == 2
@@ -361,7 +363,9 @@ async def test_an_entry_that_may_not_be_read_is_a_fault() -> None:
     registry = Registry(server.session(frozenset({YARN})), "/registry", SECURE)
     await registry.make_root()
     await registry.mknode("/services/secret")
-    await registry.zookeeper.set_acl("/registry/services/secret", (AclEntry("sasl", "joe@R", Right.READ),), 0)
+    await registry.zookeeper.set_acl(
+        "/registry/services/secret", (ZnodeAclEntry("sasl", "joe@R", ZnodePerms.READ),), 0
+    )
     for access in (SECURE, AccessPolicy()):
         seen = Registry(registry.zookeeper, "/registry", access)
         assert await audit_tree(seen, "/") == {"/services/secret": (REFUSED,)}

@@ -12,7 +12,7 @@ import pytest
 
 from nncache.clock import boottime
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.zookeeper import Create
+from nncache.coordination.zookeeper import CreateOp
 from nncache.registry import registration
 from nncache.registry.access import AccessPolicy
 from nncache.registry.daemon_record import PLACE, PROXY, RegisteredDaemon
@@ -110,7 +110,7 @@ async def test_what_is_there_of_an_earlier_run_is_replaced(registered: Fixture) 
     await registered.registry.bind(DAEMON.path, ServiceRecord(description="of before"), overwrite=True)
     await registered.until(DAEMON.record)
     await registered.registry.delete(DAEMON.path)
-    await registered.registry.zookeeper.commit([Create(registered.registry.znode(DAEMON.path), b"")])
+    await registered.registry.zookeeper.commit([CreateOp(registered.registry.znode(DAEMON.path), b"")])
     with pytest.raises(NoRecordError):
         await registered.registry.resolve("/services")
     await registered.until(DAEMON.record)

@@ -18,7 +18,7 @@ from nncache.registry.settings import (
     UpdateSettings,
     reached_at,
 )
-from nncache.registry.yarn_states import Terms
+from nncache.registry.yarn_states import UnknownIdTerms
 
 
 def test_a_secure_registry_has_system_accounts_in_a_realm() -> None:
@@ -30,9 +30,9 @@ def test_a_secure_registry_has_system_accounts_in_a_realm() -> None:
 
 def test_what_a_reaper_may_conclude() -> None:
     """By default it concludes nothing from unknown ids, except for containers after all nodes have reported."""
-    assert ReaperSettings().terms == Terms(frozenset(), 600.0)
+    assert ReaperSettings().terms == UnknownIdTerms(frozenset(), 600.0)
     given = ReaperSettings(yarn_forgotten=("1408631738011", "1795643495309"), yarn_settle_s=0)
-    assert given.terms == Terms(frozenset({1408631738011, 1795643495309}), 0)
+    assert given.terms == UnknownIdTerms(frozenset({1408631738011, 1795643495309}), 0)
 
 
 @pytest.mark.parametrize("url", ["http://rm1.example.com:8088", "https://10.0.0.1:8090", "http://[::1]:8088"])

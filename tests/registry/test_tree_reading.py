@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from nncache.coordination.acl import AclEntry, Right
+from nncache.coordination.acl import ZnodeAclEntry, ZnodePerms
 from nncache.coordination.errors import ConnectionLostError, NotAllowedError
-from nncache.coordination.zookeeper import Create, Delete
+from nncache.coordination.zookeeper import CreateOp, DeleteOp
 from nncache.registry import tree_reading
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.errors import (
@@ -47,7 +47,7 @@ async def registry() -> Registry:
     await made.bind("/users/joe/hbase/demo1", HBASE)
     await made.bind("/users/joe/hbase-demo", HBASE)
     await made.bind("/services/hdfs", WEBHDFS)
-    await made.zookeeper.commit([Create(made.znode("/services/x"), BROKEN)])
+    await made.zookeeper.commit([CreateOp(made.znode("/services/x"), BROKEN)])
     return made
 
 
@@ -128,7 +128,7 @@ async def test_a_path_that_is_not_there_is_an_error(registry: Registry) -> None:
         await read_tree(registry, "/services/..")
 
 
-FOR_YARN = (AclEntry("sasl", "yarn", Right.READ),)
+FOR_YARN = (ZnodeAclEntry("sasl", "yarn", ZnodePerms.READ),)
 
 
 async def test_what_may_not_be_read_is_named(registry: Registry) -> None:
@@ -178,7 +178,7 @@ async def test_what_may_not_be_listed_is_named() -> None:
 async def test_what_may_not_be_read_costs_each_entry_one_more_read(registry: Registry) -> None:
     """That is the limit for any number of denied entries; the named entries also count as held data."""
     await registry.zookeeper.commit(
-        [Create(f"/registry/services/i{number}", b"", acl=FOR_YARN) for number in range(PER_CALL)]
+        [CreateOp(f"/registry/services/i{number}", b"", acl=FOR_YARN) for number in range(PER_CALL)]
     )
     session = registry.zookeeper
     assert isinstance(session, FakeSession)
@@ -211,7 +211,7 @@ class Vanishing(FakeSession):
     async def children(self, path: str) -> tuple[str, ...]:
         """Let another client delete it first."""
         if path == "/registry/users":
-            await self.commit([Delete("/registry/users/joe"), Delete("/registry/users")])
+            await self.commit([DeleteOp("/registry/users/joe"), DeleteOp("/registry/users")])
         return await super().children(path)
 
 
@@ -229,7 +229,7 @@ async def chain(registry: Registry, levels: int) -> str:
     await registry.make_root()
     for _ in range(levels):
         path += "/c"
-        await registry.zookeeper.commit([Create(registry.znode(path), encode_record(HBASE))])
+        await registry.zookeeper.commit([CreateOp(registry.znode(path), encode_record(HBASE))])
     return path
 
 
@@ -249,7 +249,7 @@ async def test_a_chain_of_entries_is_read_to_a_depth() -> None:
 async def test_a_large_record_is_not_parsed(registry: Registry) -> None:
     """Each reader reports it with its size; a search that cannot match it does not."""
     data = b'{"type":"JSONServiceRecord","external":[],"x":"%s"}' % (b"x" * MAX_READ_BYTES)
-    await registry.zookeeper.commit([Create(registry.znode("/services/large"), data)])
+    await registry.zookeeper.commit([CreateOp(registry.znode("/services/large"), data)])
     why = f"the record has {len(data)} bytes; it is not read, since more than {MAX_READ_BYTES} are"
     assert Unreadable("/services/large", why) in (await read_tree(registry, "/")).unreadable
     with pytest.raises(InvalidRecordError, match="it is not read"):

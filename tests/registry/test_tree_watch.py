@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from nncache.coordination.errors import ConnectionLostError, NotAllowedError
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.watches import Watcher
-from nncache.coordination.zookeeper import Create, Znode
+from nncache.coordination.zookeeper import CreateOp, Znode
 from nncache.registry import paths
 from nncache.registry.access import AccessPolicy
 from nncache.registry.errors import PathNotFoundError, RegistryError
@@ -41,7 +41,7 @@ class View:
     """The state that a follower of a subtree has built."""
 
     def __init__(self, registry: Registry, path: str) -> None:
-        assert isinstance(registry.zookeeper, Session)
+        assert isinstance(registry.zookeeper, KazooSession)
         self.records: dict[str, ServiceRecord | None] = {}
         self.reported: list[Change] = []
         self._registry = registry
@@ -85,7 +85,7 @@ async def view(registry: Registry) -> View:
 async def test_what_is_there_comes_first(registry: Registry) -> None:
     """Entries with and without records, and broken ones with the reason; then Current."""
     await registry.bind("/services/hdfs", WEBHDFS)
-    await registry.zookeeper.commit([Create(registry.znode("/services/x"), b'{"type":"JSONServiceRecord"')])
+    await registry.zookeeper.commit([CreateOp(registry.znode("/services/x"), b'{"type":"JSONServiceRecord"')])
     view = View(registry, "/services")
     await view.until_current()
     assert view.records == {"/services": None, "/services/hdfs": WEBHDFS, "/services/x": None}
@@ -145,7 +145,7 @@ async def test_a_gap_in_which_nothing_changed_ends_with_current(
     registry: Registry, view: View, cluster: Cluster
 ) -> None:
     """The follower learns that no further change belongs to the gap."""
-    assert isinstance(registry.zookeeper, Session)
+    assert isinstance(registry.zookeeper, KazooSession)
     view.reported.clear()
     await expire(cluster.zookeeper.address, registry.zookeeper)
     await view.until_current()

@@ -13,8 +13,8 @@ from nncache.registry.yarn_states import (
     RmReply,
     RmUnanswered,
     Runs,
-    Terms,
     Undecided,
+    UnknownIdTerms,
     Verdict,
     judge,
     manager_of,
@@ -28,7 +28,7 @@ ABOUT_APPLICATION = f"/apps/{APPLICATION}"
 ABOUT_ATTEMPTS = f"{ABOUT_APPLICATION}/appattempts"
 ABOUT_CONTAINER = f"{ABOUT_ATTEMPTS}/{ATTEMPT}/containers/{CONTAINER}"
 MANAGER = Manager(is_active=True, started_on=STARTED, active_s=3600.0)
-TERMS = Terms()
+TERMS = UnknownIdTerms()
 ANSWER_OF: dict[str, Any] = {"id": APPLICATION, "state": "RUNNING", "clusterId": STARTED}
 UNKNOWN = RmReply(404, b'{"RemoteException": {"exception": "NotFoundException", "message": "app not found"}}')
 SILENT = RmUnanswered("http://rm1:8088 does not answer")
@@ -56,7 +56,11 @@ def container(**fields: object) -> RmReply:
 
 
 def verdict(
-    policy: str, yarn_id: str, answers: dict[str, RmAnswer], terms: Terms = TERMS, manager: Manager = MANAGER
+    policy: str,
+    yarn_id: str,
+    answers: dict[str, RmAnswer],
+    terms: UnknownIdTerms = TERMS,
+    manager: Manager = MANAGER,
 ) -> Verdict | PageNeeded:
     """Judge with these replies."""
     return judge(policy, yarn_id, manager, answers, terms)
@@ -158,12 +162,12 @@ def test_any_other_answer_about_an_application_proves_nothing(answer: RmAnswer, 
 def test_the_operator_may_name_ended_applications() -> None:
     """The timestamp of their ids identifies this cluster's; the ResourceManager must have been active for a while."""
     answers: dict[str, RmAnswer] = {ABOUT_APPLICATION: UNKNOWN}
-    terms = Terms(frozenset({STARTED}), settle_s=600)
+    terms = UnknownIdTerms(frozenset({STARTED}), settle_s=600)
     assert isinstance(verdict("application", APPLICATION, answers, terms), HasEnded)
     assert isinstance(verdict("container", CONTAINER, answers, terms), HasEnded)
     young = Manager(is_active=True, started_on=STARTED, active_s=599.9)
     assert "600 of 600 s only" in undecided(verdict("application", APPLICATION, answers, terms, young))
-    assert isinstance(verdict("application", APPLICATION, answers, Terms(frozenset({1}))), Undecided)
+    assert isinstance(verdict("application", APPLICATION, answers, UnknownIdTerms(frozenset({1}))), Undecided)
     nginx: dict[str, RmAnswer] = {ABOUT_APPLICATION: RmReply(404, b"{}")}
     assert isinstance(verdict("application", APPLICATION, nginx, terms), Undecided)
 

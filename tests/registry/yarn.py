@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from nncache.testbed import java
 from nncache.testbed.configuration import write_yarn_configuration
-from nncache.testbed.errors import StartError
+from nncache.testbed.errors import ServerStartError
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION, YARN
 from nncache.testbed.kdc import Kdc
 from nncache.testbed.ports import PortLease
@@ -85,7 +85,7 @@ class Yarn(Running):
         )
         done = run(command, environ=environment(self._place.user))
         if done.returncode:
-            raise StartError(f"{name} did not become active: {done.stderr}")
+            raise ServerStartError(f"{name} did not become active: {done.stderr}")
 
     def close(self) -> None:
         """Stop all and remove their directory. May be called again."""

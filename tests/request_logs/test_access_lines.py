@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nncache.cache.decisions import Reason
+from nncache.cache.decisions import MissReason
 from nncache.proxy.cache_status import Bypass
 from nncache.proxy.traffic import Exchange, Result
 from nncache.request_logs.access_lines import caller_of, combined, json_line, shown_id
@@ -66,7 +66,7 @@ def test_a_request_that_was_never_read_is_a_line() -> None:
 def test_a_json_line_has_a_field_for_each() -> None:
     """An unknown value is null."""
     exchange = exchange_of(TARGET + "&delegation=secret")
-    exchange.caller, exchange.why = "user.name=joe\0doas=eve", Reason.MISS
+    exchange.caller, exchange.why = "user.name=joe\0doas=eve", MissReason.MISS
     exchange.target = TARGET + "&doas=eve&delegation=secret"
     assert json.loads(json_line(exchange, 1, AT)) == {
         "log": "access",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.asker import Asker, RawReply
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.readiness import signed_cookie
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import need_curl
@@ -96,7 +96,7 @@ def token_of(cluster: Cluster, user: str) -> str:
     return str(json.loads(reply.body)["Token"]["urlString"])
 
 
-def until_hit(proxy: Proxy, question: Question, *, within_s: float = 60.0) -> RawReply:
+def until_hit(proxy: ProxyDaemon, question: Question, *, within_s: float = 60.0) -> RawReply:
     """Ask until the answer comes from memory, as it does once no change of the path is pending."""
     deadline = time.monotonic() + within_s
     while not (reply := ask(proxy.address, question)).is_hit:

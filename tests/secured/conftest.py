@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.daemon import ProxyDaemon, PublisherDaemon
 from nncache.testbed.ports import PortLease
 from tests.kerberos import clients_of, need_gssapi
 from tests.real.stand import SPARING
@@ -39,7 +39,7 @@ def kdc_of_module(secured_cluster: Cluster) -> Iterator[Kdc]:
 
 
 @pytest.fixture(scope="session")
-def secured_proxies(secured_cluster: Cluster) -> Iterator[dict[str, Proxy]]:
+def secured_proxies(secured_cluster: Cluster) -> Iterator[dict[str, ProxyDaemon]]:
     """A proxy on each channel that caches the matches of GLOBS. Both read the edits with a keytab."""
     need_gssapi()
     assert secured_cluster.kdc is not None
@@ -50,12 +50,12 @@ def secured_proxies(secured_cluster: Cluster) -> Iterator[dict[str, Proxy]]:
         for number, glob in enumerate(GLOBS):
             add = ("filters", "add", "--name", f"passed{number}", "--glob", glob, "--owner", "nncache")
             run(*add, *without(own, "--namenode-rpc"), *places)
-        close.enter_context(Publisher(*own, *stored, *places, *spelled(SPARING))).await_publishing()
+        close.enter_context(PublisherDaemon(*own, *stored, *places, *spelled(SPARING))).await_publishing()
         globs = (word for glob in GLOBS for word in ("--glob", glob))
         by_user = ("--tenants-by", "user")
         made = {
-            "direct": close.enter_context(Proxy(*own, *globs, *PATIENT, *by_user, *spelled(SPARING))),
-            "zookeeper": close.enter_context(Proxy(*own, *stored, *PATIENT, *by_user)),
+            "direct": close.enter_context(ProxyDaemon(*own, *globs, *PATIENT, *by_user, *spelled(SPARING))),
+            "zookeeper": close.enter_context(ProxyDaemon(*own, *stored, *PATIENT, *by_user)),
         }
         for proxy in made.values():
             proxy.await_gate()
@@ -63,7 +63,7 @@ def secured_proxies(secured_cluster: Cluster) -> Iterator[dict[str, Proxy]]:
 
 
 @pytest.fixture(scope="session")
-def terminating(secured_cluster: Cluster, secured_proxies: dict[str, Proxy]) -> Iterator[Terminating]:
+def terminating(secured_cluster: Cluster, secured_proxies: dict[str, ProxyDaemon]) -> Iterator[Terminating]:
     """A proxy on each channel that caches the matches of GLOBS and authenticates its clients itself."""
     assert secured_cluster.kdc is not None
     assert secured_proxies, "their publisher serves the one on ZooKeeper"
@@ -81,7 +81,7 @@ def terminating(secured_cluster: Cluster, secured_proxies: dict[str, Proxy]) -> 
         for name, channel in (("direct", direct), ("zookeeper", stored)):
             port = ports.take()
             listen = tls_flags(secured_cluster, f"terminating-{name}", port)
-            proxies[name] = close.enter_context(Proxy(*own, *channel, *flags, *listen, *PATIENT))
+            proxies[name] = close.enter_context(ProxyDaemon(*own, *channel, *flags, *listen, *PATIENT))
             tls[name] = f"localhost:{port}"
         for proxy in proxies.values():
             proxy.await_gate()

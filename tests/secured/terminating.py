@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nncache.spnego.cookies import Keys, LoginSession, encode_cookie
 from nncache.testbed import Kdc
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.spec import REALM
 from tests.hadoop.site_files import prop, site
 from tests.kerberos import negotiate
@@ -34,7 +34,7 @@ PRINCIPALS = {"proxy": "proxy/localhost"}
 class Terminating:
     """The proxies and their clients' credentials."""
 
-    proxies: dict[str, Proxy]  # by channel
+    proxies: dict[str, ProxyDaemon]  # by channel
     tls: dict[str, str]  # address of each proxy's TLS port, by channel
     context: ssl.SSLContext  # for a client that trusts the authority of their certificate
     secret: Path  # the file with the secrets that sign their cookies
@@ -91,7 +91,7 @@ def termination_settings(
     }
 
 
-def cookie_by_ticket(kdc: Kdc, proxy: Proxy, user: str) -> str:
+def cookie_by_ticket(kdc: Kdc, proxy: ProxyDaemon, user: str) -> str:
     """Return the cookie that a proxy issues for a user's ticket, as name=value."""
     ticket = negotiate(kdc.kinit(PRINCIPALS.get(user, user)))
     reply = ask(proxy.address, Question("/", "", (("Authorization", ticket),), "GETHOMEDIRECTORY"))

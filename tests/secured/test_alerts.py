@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.spec import REALM
 from tests.deploy.test_alerts import OF_KERBEROS, needs_prometheus, quick_rules, until
 from tests.kerberos import need_gssapi
@@ -25,7 +25,7 @@ def test_a_ticket_that_is_not_renewed_and_a_login_that_fails(secured_cluster: Cl
     kdc.keytab("brief", "brief/localhost")
     own = identity_flags(secured_cluster, kdc, f"brief/localhost@{REALM}", "brief")
     with (
-        Proxy(*own, "--glob", "/no/*") as proxy,
+        ProxyDaemon(*own, "--glob", "/no/*") as proxy,
         Prometheus([proxy.admin], quick_rules(), interval="500ms") as seen,
     ):
         seen.await_targets()

@@ -6,7 +6,7 @@ Each attempt is sent while alice's answers are cached, and must be refused with 
 import pytest
 
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.readiness import signed_cookie
 from tests.kerberos import negotiate
 from tests.secured.asking import PREFIX, Question, ask, cookie_of, kept_path, namenode_of, token_of, until_hit
@@ -16,7 +16,7 @@ _OF_A_STATUS = b"FileStatus"
 
 
 @pytest.fixture(scope="module")
-def loot(secured_cluster: Cluster, secured_proxies: dict[str, Proxy], kdc_of_module: Kdc) -> Loot:
+def loot(secured_cluster: Cluster, secured_proxies: dict[str, ProxyDaemon], kdc_of_module: Kdc) -> Loot:
     """The attacker's credentials. Both proxies have cached alice's status, by cookie, token and proxy user."""
     cluster, kdc = secured_cluster, kdc_of_module
     path, cancelled = kept_path(cluster), token_of(cluster, "alice")
@@ -56,7 +56,7 @@ def loot(secured_cluster: Cluster, secured_proxies: dict[str, Proxy], kdc_of_mod
 
 @pytest.mark.parametrize("name", ATTEMPTS)
 def test_no_attempt_makes_a_thief_alice(
-    secured_cluster: Cluster, secured_proxies: dict[str, Proxy], loot: Loot, name: str
+    secured_cluster: Cluster, secured_proxies: dict[str, ProxyDaemon], loot: Loot, name: str
 ) -> None:
     """It succeeds neither through a proxy nor directly. The proxy's refusal has the NameNode's status."""
     attempt = ATTEMPTS[name]

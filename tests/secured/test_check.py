@@ -10,7 +10,7 @@ import pytest
 
 from nncache.checks import contacts, gathering, namenode_probe
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.spec import REALM
 from tests.commands.planted import Report, checked
 from tests.kerberos import need_gssapi
@@ -157,7 +157,7 @@ def test_a_running_proxy_is_read_through(
     """The check asks as the principal, with or without termination. A 401 is not reported as a failure."""
     words = (*identity_flags(secured_cluster, kdc), *GLOB)
     words += terminates(kdc, tmp_path) if is_terminating else ()
-    with Proxy(*words) as proxy:
+    with ProxyDaemon(*words) as proxy:
         report = checked("proxy", "--listen", proxy.address, "--admin", proxy.admin, *words)
     assert report.failed == set(), report
     assert "answers 200" in report.of("through", "ok")[0]
@@ -173,7 +173,7 @@ def test_a_service_that_may_not_act_for_clients_is_named(
     own = identity_flags(secured_cluster, kdc, f"alice@{REALM}", "alice")
     words = (*own, *terminates(kdc, tmp_path), "--zookeeper", secured_cluster.zookeeper.address)
     keys = "set hadoop.proxyuser.alice.hosts to this host, and hadoop.proxyuser.alice.groups or .users"
-    with Proxy(*words) as proxy:
+    with ProxyDaemon(*words) as proxy:
         proxy.process.await_that(
             lambda: "not allowed to impersonate" in proxy.process.log.read_text(), "says nothing of it"
         )

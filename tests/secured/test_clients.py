@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.house.tree import ROOT
 from tests.kerberos import need_curl, need_gssapi
 from tests.secured.asking import Question, cookie_of, kept_path, token_of, until_hit
@@ -31,26 +31,26 @@ def path(secured_cluster: Cluster) -> str:
 
 
 @pytest.fixture
-def proxy(secured_cluster: Cluster, secured_proxies: dict[str, Proxy], path: str) -> Proxy:
+def proxy(secured_cluster: Cluster, secured_proxies: dict[str, ProxyDaemon], path: str) -> ProxyDaemon:
     """The proxy, with alice's status of the path cached."""
     proxy = secured_proxies["direct"]
     until_hit(proxy, Question(path, headers=(("Cookie", cookie_of(secured_cluster, "alice")),)))
     return proxy
 
 
-def base_of(proxy: Proxy) -> str:
+def base_of(proxy: ProxyDaemon) -> str:
     """Return the proxy's address with the host name of its principal."""
     return f"localhost:{proxy.address.rpartition(':')[2]}"
 
 
-def hits_of(proxy: Proxy, act: Callable[[], object]) -> int:
+def hits_of(proxy: ProxyDaemon, act: Callable[[], object]) -> int:
     """Return the number of answers from memory during an action."""
     before = proxy.metrics()['nncache_requests_total{result="hit"}']
     act()
     return int(proxy.metrics()['nncache_requests_total{result="hit"}'] - before)
 
 
-def test_requests_gssapi(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str) -> None:
+def test_requests_gssapi(secured_cluster: Cluster, kdc: Kdc, proxy: ProxyDaemon, path: str) -> None:
     """It negotiates once and keeps the cookie in its session: every later request is a hit."""
     need_gssapi()
     gssapi = pytest.importorskip("requests_gssapi")
@@ -72,7 +72,7 @@ def test_requests_gssapi(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path:
     assert seen == [200] * ASKED
 
 
-def test_curl(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str, tmp_path: Path) -> None:
+def test_curl(secured_cluster: Cluster, kdc: Kdc, proxy: ProxyDaemon, path: str, tmp_path: Path) -> None:
     """With `--negotiate` it negotiates each time, despite its cookie jar. With the cookie alone it gets hits."""
     need_curl()
     curl = shutil.which("curl")
@@ -91,13 +91,13 @@ def test_curl(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str, tmp_p
     assert hits_of(proxy, lambda: ask("--cookie", jar)) >= ASKED - 2
 
 
-def test_hdfscli_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:
+def test_hdfscli_with_a_token(secured_cluster: Cluster, proxy: ProxyDaemon, path: str) -> None:
     """PyPI's `hdfs` uses one token for all requests."""
     client = hdfs.TokenClient(f"http://{base_of(proxy)}", token_of(secured_cluster, "alice"))
     assert hits_of(proxy, lambda: [client.status(path) for _ in range(ASKED)]) >= ASKED - 2
 
 
-def test_fsspec_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:
+def test_fsspec_with_a_token(secured_cluster: Cluster, proxy: ProxyDaemon, path: str) -> None:
     """PyPI's `fsspec` uses one token for all requests."""
     host, _, port = base_of(proxy).partition(":")
     files = fsspec.filesystem(
@@ -111,7 +111,7 @@ def test_fsspec_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: str) 
 
 
 def test_hdfscli_with_a_ticket(
-    secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str, monkeypatch: pytest.MonkeyPatch
+    secured_cluster: Cluster, kdc: Kdc, proxy: ProxyDaemon, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """KerberosClient of PyPI's `hdfs` negotiates once and keeps the cookie in its session."""
     need_gssapi()
@@ -125,7 +125,7 @@ def test_hdfscli_with_a_ticket(
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_a_spark_job_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:
+def test_a_spark_job_with_a_token(secured_cluster: Cluster, proxy: ProxyDaemon, path: str) -> None:
     """The driver gets a token that all tasks send. Status polls are hits; listings are forwarded."""
     place, _, name = path.rpartition("/")
     asked = (f"http://{base_of(proxy)}", token_of(secured_cluster, "alice"), place, name, str(ASKED))
@@ -142,7 +142,7 @@ def test_a_spark_job_with_a_token(secured_cluster: Cluster, proxy: Proxy, path: 
         assert hits["GETFILESTATUS"] >= 2 * ASKED - 3
 
 
-def test_the_shell_of_hadoop(secured_cluster: Cluster, proxy: Proxy, path: str) -> None:
+def test_the_shell_of_hadoop(secured_cluster: Cluster, proxy: ProxyDaemon, path: str) -> None:
     """Each process fetches a token, so its first request is forwarded, and the next ones are hits."""
     url = f"webhdfs://{base_of(proxy)}{path}"
 

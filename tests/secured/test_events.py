@@ -6,7 +6,7 @@ import json
 import pytest
 
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import make_directory
 from tests.event_client import EventClient
 from tests.kerberos import negotiate
@@ -19,7 +19,7 @@ TARGET = "/v1/events?filter=passed0"
 
 
 @pytest.fixture
-def proxy(secured_cluster: Cluster, kdc: Kdc, terminating: Terminating) -> Proxy:
+def proxy(secured_cluster: Cluster, kdc: Kdc, terminating: Terminating) -> ProxyDaemon:
     """The proxy on ZooKeeper; alice is a subscriber of the filter on /kept/*."""
     proxy = terminating.proxies["zookeeper"]
     cookie = cookie_by_ticket(kdc, proxy, "alice")
@@ -30,14 +30,14 @@ def proxy(secured_cluster: Cluster, kdc: Kdc, terminating: Terminating) -> Proxy
     return proxy
 
 
-def answered(proxy: Proxy, cookie: str) -> int:
+def answered(proxy: ProxyDaemon, cookie: str) -> int:
     """Return the status for the bearer of a cookie."""
     with EventClient(proxy.address, TARGET, {"Cookie": cookie}) as following:
         return following.status
 
 
 def test_whom_the_proxy_has_authenticated_reads_events(
-    secured_cluster: Cluster, kdc: Kdc, proxy: Proxy
+    secured_cluster: Cluster, kdc: Kdc, proxy: ProxyDaemon
 ) -> None:
     """A client reads them with a ticket, with its cookie, or for another user as the proxy-user rules allow."""
     make_directory(secured_cluster, "/kept")
@@ -58,7 +58,7 @@ def test_whom_the_proxy_has_authenticated_reads_events(
 
 
 def test_no_other_reads_them(
-    secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, secured_proxies: dict[str, Proxy]
+    secured_cluster: Cluster, kdc: Kdc, proxy: ProxyDaemon, secured_proxies: dict[str, ProxyDaemon]
 ) -> None:
     """Refused are `user.name`, a forged cookie, a NameNode's cookie, another user's cookie, and a token."""
     carol = cookie_by_ticket(kdc, proxy, "carol")
@@ -84,7 +84,7 @@ def test_no_other_reads_them(
             assert challenged is (status == 401)
 
 
-def test_a_stream_ends_with_its_session(proxy: Proxy, terminating: Terminating) -> None:
+def test_a_stream_ends_with_its_session(proxy: ProxyDaemon, terminating: Terminating) -> None:
     """The stream ends when its cookie expires, and when the cookie's secret is removed. It sends `end` first."""
     with another_secret(terminating) as secret:
         short = {"Cookie": terminating.cookie("alice", lives_s=3.0)}

@@ -8,11 +8,11 @@ from contextlib import closing, contextmanager
 import pytest
 
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
-from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUser, readiness
-from nncache.testbed.daemon import Proxy
+from nncache.testbed import Cluster, ClusterSpec, Kerberos, ProxyUserSpec, readiness
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import HADOOP, make_directory
 from tests.kerberos import clients_of, need_gssapi, need_kdc
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 from tests.secured.asking import Question, ask, names, token_of
 from tests.secured.auth_methods import Cookies, Doas, Tokens
 from tests.secured.watching import above, on_both_channels, private_place, see_hits_again, watched
@@ -29,7 +29,7 @@ def pair(*, one_http_secret: bool) -> Iterator[Cluster]:
     """Start an HA pair with an active first NameNode. This process is a client of its KDC."""
     need_kdc()
     need_gssapi()
-    users = (ProxyUser(name="proxy", users="alice,bob"),)
+    users = (ProxyUserSpec(name="proxy", users="alice,bob"),)
     kerberos = Kerberos(one_http_secret=one_http_secret, proxy_users=users)
     spec = ClusterSpec(hadoop_version=HADOOP, kerberos=kerberos, ha=True, with_zookeeper=True)
     with Cluster.start(spec) as cluster:
@@ -64,9 +64,9 @@ def test_with_one_secret_every_credential_goes_on() -> None:
             assert watch.wrong(body) == []
             assert watch.given_away() == []
             for proxied_cluster in worlds:
-                proxied_cluster.do(Where.PROXY, "PUT", "SETPERMISSION", path, permission="700")
+                proxied_cluster.do(CallTarget.PROXY, "PUT", "SETPERMISSION", path, permission="700")
                 assert proxied_cluster.make_hit(path, "alice").status == http.client.OK
-                proxied_cluster.do(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission="755")
+                proxied_cluster.do(CallTarget.NAMENODE, "PUT", "SETPERMISSION", path, permission="755")
                 proxied_cluster.await_agreement(path, "alice", since=time.monotonic())
                 assert proxied_cluster.disagreement(path, "carol") == []
 
@@ -118,7 +118,9 @@ def test_a_standbys_refusal_of_a_token_leads_to_the_active_one() -> None:
             "--namenode-rpc",
             f"{standby.rpc},{active.rpc}",
         )
-        with closing(Proxy(*flags)) as proxy:  # never ready: without a principal it learns of no active one
+        with closing(
+            ProxyDaemon(*flags)
+        ) as proxy:  # never ready: without a principal it learns of no active one
             proxy.process.launch()
             proxy.process.await_that(lambda: readiness.accepts(proxy.address), "does not listen")
             seen = [ask(proxy.address, Question("/t", f"&delegation={each}")) for each in (good, cancelled)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
-from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos, ProxyUser
+from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos, ProxyUserSpec
 from nncache.testbed.relay import Relay
 from nncache.testbed.secured import SERVICE_KEYTAB
 from tests.auth_methods import Signature
@@ -33,7 +33,7 @@ def brief_cluster() -> Iterator[Cluster]:
     """A cluster with short-lived credentials. This process is a client of its KDC."""
     need_kdc()
     need_gssapi()
-    users = (ProxyUser(name="proxy", users="alice,bob"),)
+    users = (ProxyUserSpec(name="proxy", users="alice,bob"),)
     spec = ClusterSpec(
         hadoop_version=HADOOP,
         with_zookeeper=True,

@@ -17,7 +17,7 @@ from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.invalidation.journal.access import JournalAccess
 from nncache.invalidation.journal.finalized import FinalizedSegments
 from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos, Tls
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.spec import REALM
 from tests.cluster import HADOOP, make_directory, webhdfs
 from tests.commands.planted import checked
@@ -79,7 +79,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
             yield Pair(cluster, cluster.kdc, is_authorizing)
 
 
-def permission(proxy: Proxy, question: Question) -> str:
+def permission(proxy: ProxyDaemon, question: Question) -> str:
     """Return the permission in a proxy's answer."""
     return str(json.loads(ask(proxy.address, question).body)["FileStatus"]["permission"])
 
@@ -90,7 +90,7 @@ def test_as_the_namenodes_principal_changes_are_followed(pair: Pair) -> None:
     make_directory(pair.cluster, path, "755")
     question = Question(path, headers=(("Cookie", cookie_of(pair.cluster, "alice")),))
     flags = pair.flags(*NAMENODES_OWN)
-    with Proxy(*flags) as proxy:
+    with ProxyDaemon(*flags) as proxy:
         proxy.await_gate()
         until_hit(proxy, question)
         webhdfs(pair.cluster, "PUT", path, "SETPERMISSION", permission="700")
@@ -113,7 +113,7 @@ def test_another_principal_is_refused_with_the_one_needed(pair: Pair) -> None:
         else ("answers 403", "it wants a principal of a NameNode", "hadoop.security.auth_to_local")
     )
     flags = pair.flags(SERVICE, "nncache")
-    with Proxy(*flags) as proxy:
+    with ProxyDaemon(*flags) as proxy:
         until(lambda: all(part in proxy.process.log.read_text(encoding="utf-8") for part in says))
         assert not proxy.readiness()["is_gate_open"]
     report = checked("proxy", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", *flags)

@@ -11,7 +11,7 @@ import pytest
 
 from nncache.testbed import Cluster, Kdc
 from nncache.testbed.certificates import Authority
-from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.daemon import ProxyDaemon, PublisherDaemon
 from nncache.testbed.ports import PortLease
 from nncache.testbed.relay import Relay
 from tests.cluster import webhdfs
@@ -34,14 +34,14 @@ def https_flags(cluster: Cluster, kdc: Kdc) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="module")
-def proxy(secured_cluster: Cluster) -> Iterator[tuple[Proxy, str]]:
+def proxy(secured_cluster: Cluster) -> Iterator[tuple[ProxyDaemon, str]]:
     """A proxy that uses TLS except for RPC, and its TLS address."""
     need_gssapi()
     assert secured_cluster.kdc is not None
     with PortLease() as ports, clients_of(secured_cluster.kdc):
         port = ports.take()
         own = tls_flags(secured_cluster, "https-proxy", port)
-        with Proxy(*https_flags(secured_cluster, secured_cluster.kdc), *own, *GLOBS) as made:
+        with ProxyDaemon(*https_flags(secured_cluster, secured_cluster.kdc), *own, *GLOBS) as made:
             made.await_gate()
             yield made, f"127.0.0.1:{port}"
 
@@ -55,7 +55,7 @@ def place(secured_cluster: Cluster) -> str:
 
 
 def test_hits_and_a_write_in_two_steps(
-    secured_cluster: Cluster, proxy: tuple[Proxy, str], place: str
+    secured_cluster: Cluster, proxy: tuple[ProxyDaemon, str], place: str
 ) -> None:
     """The redirect leads to a DataNode over HTTPS. The written file is visible through the proxy."""
     made, _ = proxy
@@ -80,7 +80,7 @@ def test_hits_and_a_write_in_two_steps(
 
 
 def test_a_secure_cookie_is_for_clients_over_tls(
-    secured_cluster: Cluster, proxy: tuple[Proxy, str], place: str, kdc: Kdc
+    secured_cluster: Cluster, proxy: tuple[ProxyDaemon, str], place: str, kdc: Kdc
 ) -> None:
     """In clear text the cookie is removed and counted. Over TLS it is the NameNode's own."""
     made, listen = proxy
@@ -104,9 +104,9 @@ def test_a_secure_cookie_is_for_clients_over_tls(
 
 
 @contextmanager
-def distrusting(says: str, *flags: str) -> Iterator[Proxy]:
+def distrusting(says: str, *flags: str) -> Iterator[ProxyDaemon]:
     """Launch a proxy that trusts no NameNode. It logs the reason, and calls still get a reply."""
-    with closing(Proxy(*flags, "--failover-wait-s", "1", *GLOBS)) as made:
+    with closing(ProxyDaemon(*flags, "--failover-wait-s", "1", *GLOBS)) as made:
         made.process.launch()
         made.process.await_that(lambda: says in made.process.log.read_text(), f"no word of: {says}")
         made.process.await_that(lambda: made.readiness() != {}, "has no pages")
@@ -154,7 +154,7 @@ def test_filters_are_published_over_https(secured_cluster: Cluster, kdc: Kdc) ->
     places = ("--filters-path", "/filters/https")
     add = ("filters", "add", "--name", "https", "--glob", "/https/*", "--owner", "nncache")
     run(*add, *without(own, "--namenode-rpc"), *places)
-    with Publisher(*own, *zookeeper_flags(secured_cluster, "/https"), *places) as publisher:
+    with PublisherDaemon(*own, *zookeeper_flags(secured_cluster, "/https"), *places) as publisher:
         publisher.await_publishing()
 
 

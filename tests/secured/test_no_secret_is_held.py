@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import negotiate
 from tests.patience import HANG_S
@@ -57,7 +57,7 @@ def test_no_secret_of_a_client_is_held(
     nonsense = base64.b64encode(os.urandom(99)).decode()
     path = f"{place}/d"
     own = identity_flags(secured_cluster, kdc)
-    with Proxy(
+    with ProxyDaemon(
         *own, *flags, "--glob", "/held/*/*", "--upstream-idle-s", "0.1", program=program(fifos)
     ) as proxy:
         proxy.await_gate()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import make_directory, webhdfs
 from tests.kerberos import negotiate
 from tests.patience import until
@@ -19,7 +19,7 @@ from tests.secured.service import identity_flags
 _PAGES = ("/metrics", "/ready", "/health", "/status", "/explain?path={path}", "/sample", "/")
 
 
-def _page(proxy: Proxy, target: str) -> bytes:
+def _page(proxy: ProxyDaemon, target: str) -> bytes:
     connection = http.client.HTTPConnection(proxy.admin, timeout=30)
     try:
         connection.request("GET", target)
@@ -54,7 +54,7 @@ def test_no_secret_of_a_client_is_written(
     by_cookie, by_ticket = (("Cookie", cookie),), (("Authorization", ticket),)
     path = f"{place}/d"
     location = ""
-    with Proxy(*identity_flags(secured_cluster, kdc), *logs, "--glob", "/secret/*/*") as proxy:
+    with ProxyDaemon(*identity_flags(secured_cluster, kdc), *logs, "--glob", "/secret/*/*") as proxy:
         proxy.await_gate()
         until_hit(proxy, Question(path, headers=by_cookie))
         until_hit(proxy, Question(path, f"&delegation={token}"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.testbed import Cluster, ClusterSpec, Kerberos, NameNode, Tls
+from nncache.testbed import Cluster, ClusterNameNode, ClusterSpec, Kerberos, Tls
 from nncache.testbed.asker import Asker
 from tests.cluster import HADOOP, webhdfs
 from tests.kerberos import clients_of, need_kdc, negotiate
@@ -16,7 +16,7 @@ from tests.secured.test_cluster import COOKIE
 pytestmark = pytest.mark.long
 
 
-def ask(namenode: NameNode, **headers: str) -> tuple[int, str, bytes]:
+def ask(namenode: ClusterNameNode, **headers: str) -> tuple[int, str, bytes]:
     """Ask for the caller's home; return the status, Set-Cookie and the body."""
     with Asker(namenode.web, namenode.access.context) as asker:
         reply = asker.ask("GET", "/webhdfs/v1/?op=GETHOMEDIRECTORY&user.name=root", headers=headers)

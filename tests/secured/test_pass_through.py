@@ -3,7 +3,7 @@
 import pytest
 
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import webhdfs
 from tests.kerberos import negotiate
 from tests.patience import until
@@ -13,7 +13,7 @@ CHANNELS = ("direct", "zookeeper")
 
 
 @pytest.fixture(params=CHANNELS)
-def proxy(request: pytest.FixtureRequest, secured_proxies: dict[str, Proxy]) -> Proxy:
+def proxy(request: pytest.FixtureRequest, secured_proxies: dict[str, ProxyDaemon]) -> ProxyDaemon:
     """The proxy on one of the channels."""
     return secured_proxies[request.param]
 
@@ -37,7 +37,7 @@ def ways(cluster: Cluster, user: str) -> dict[str, Question]:
 
 @pytest.mark.parametrize("way", ["cookie", "token", "doas"])
 def test_a_credential_that_was_accepted_is_answered_from_memory(
-    secured_cluster: Cluster, proxy: Proxy, place: str, way: str
+    secured_cluster: Cluster, proxy: ProxyDaemon, place: str, way: str
 ) -> None:
     """The answer has the NameNode's bytes, for an existing and for a missing path."""
     asked = ways(secured_cluster, "alice")[way]
@@ -54,7 +54,7 @@ def test_a_credential_that_was_accepted_is_answered_from_memory(
     ("way", "tenant"), [("cookie", "alice"), ("token", "alice"), ("doas", "alice via proxy")]
 )
 def test_hits_are_counted_for_the_user_whom_a_credential_names(
-    secured_cluster: Cluster, proxy: Proxy, place: str, way: str, tenant: str
+    secured_cluster: Cluster, proxy: ProxyDaemon, place: str, way: str, tenant: str
 ) -> None:
     """Hits of the fast path count, too, where the credential alone names the user. `doas` never uses the fast path."""
     asked = ways(secured_cluster, "alice")[way]
@@ -71,7 +71,7 @@ def test_hits_are_counted_for_the_user_whom_a_credential_names(
 
 @pytest.mark.parametrize("way", ["cookie", "token"])
 def test_a_user_without_a_right_has_none_by_anothers_proof(
-    secured_cluster: Cluster, proxy: Proxy, place: str, way: str
+    secured_cluster: Cluster, proxy: ProxyDaemon, place: str, way: str
 ) -> None:
     """Carol is refused with the NameNode's body. Bob gets hits only after the NameNode has admitted him."""
     path = f"{place}/d"
@@ -88,7 +88,7 @@ def test_a_user_without_a_right_has_none_by_anothers_proof(
     assert names(seen.values()) == [(200, False), (200, False), (403, False)]
 
 
-def test_a_right_that_is_taken_away_is_gone(secured_cluster: Cluster, proxy: Proxy, place: str) -> None:
+def test_a_right_that_is_taken_away_is_gone(secured_cluster: Cluster, proxy: ProxyDaemon, place: str) -> None:
     """After a chmod at the NameNode, bob's cookie is still valid, but his permission is gone."""
     question = Question(f"{place}/d", headers=(("Cookie", cookie_of(secured_cluster, "bob")),))
     until_hit(proxy, question)
@@ -98,7 +98,7 @@ def test_a_right_that_is_taken_away_is_gone(secured_cluster: Cluster, proxy: Pro
     assert (reply.status, reply.is_hit) == (403, False)
 
 
-def test_a_cookie_is_believed_until_it_ends(secured_cluster: Cluster, proxy: Proxy, place: str) -> None:
+def test_a_cookie_is_believed_until_it_ends(secured_cluster: Cluster, proxy: ProxyDaemon, place: str) -> None:
     """Then it is refused as the NameNode refuses it, never answered from memory."""
     question = Question(f"{place}/d", headers=(("Cookie", cookie_of(secured_cluster, "alice", lives_s=8)),))
     until_hit(proxy, question)
@@ -108,7 +108,7 @@ def test_a_cookie_is_believed_until_it_ends(secured_cluster: Cluster, proxy: Pro
 
 
 def test_a_token_cancelled_by_the_proxy_is_refused_at_once(
-    secured_cluster: Cluster, proxy: Proxy, place: str
+    secured_cluster: Cluster, proxy: ProxyDaemon, place: str
 ) -> None:
     """This holds in all directories. Another token of the same user stays valid."""
     tokens = [token_of(secured_cluster, "alice") for _ in range(2)]
@@ -124,7 +124,9 @@ def test_a_token_cancelled_by_the_proxy_is_refused_at_once(
     assert ask(proxy.address, Question(paths[0], f"&delegation={tokens[1]}")).is_hit
 
 
-def test_who_negotiates_is_forwarded(secured_cluster: Cluster, proxy: Proxy, place: str, kdc: Kdc) -> None:
+def test_who_negotiates_is_forwarded(
+    secured_cluster: Cluster, proxy: ProxyDaemon, place: str, kdc: Kdc
+) -> None:
     """The NameNode decides. Its cookie goes to the client, whose next requests are hits."""
     ticket = negotiate(kdc.kinit("alice"))
     reply = ask(proxy.address, Question(f"{place}/d", headers=(("Authorization", ticket),)))
@@ -135,7 +137,9 @@ def test_who_negotiates_is_forwarded(secured_cluster: Cluster, proxy: Proxy, pla
     assert again.status == 403, "a replay, which the NameNode refuses"
 
 
-def test_without_a_credential_there_is_nothing(secured_cluster: Cluster, proxy: Proxy, place: str) -> None:
+def test_without_a_credential_there_is_nothing(
+    secured_cluster: Cluster, proxy: ProxyDaemon, place: str
+) -> None:
     """Every attempt gets the NameNode's challenge."""
     for _ in range(3):
         reply = ask(proxy.address, Question(f"{place}/d", "&user.name=alice"))

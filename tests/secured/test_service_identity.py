@@ -23,7 +23,7 @@ from nncache.hadoop.rpc.callers import CallerConnections
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.testbed import Cluster, ClusterSpec, Kdc, Kerberos, Relay
-from nncache.testbed.daemon import Proxy, Publisher
+from nncache.testbed.daemon import ProxyDaemon, PublisherDaemon
 from nncache.testbed.spec import REALM
 from tests.cluster import HADOOP, make_directory, webhdfs
 from tests.kerberos import clients_of, need_gssapi, need_kdc
@@ -163,19 +163,19 @@ async def test_files_are_written_and_read_as_the_principal(secured_cluster: Clus
         assert (await hdfs.status("/written/f")).owner == "nncache"
 
 
-def status(proxy: Proxy, cluster: Cluster) -> int:
+def status(proxy: ProxyDaemon, cluster: Cluster) -> int:
     """Ask through the proxy with a valid cookie of alice; return the status."""
     return ask(proxy.address, Question("/", headers=(("Cookie", cookie_of(cluster, "alice")),))).status
 
 
-def log_says(daemon: Proxy | Publisher, text: str) -> Callable[[], bool]:
+def log_says(daemon: ProxyDaemon | PublisherDaemon, text: str) -> Callable[[], bool]:
     """Return a function that tells whether the daemon has logged this text."""
     return lambda: text in daemon.process.log.read_text(encoding="utf-8")
 
 
 def test_a_silent_kdc_leaves_edits_and_forwarding(secured_cluster: Cluster, kdc: Kdc) -> None:
     """The proxy starts, forwards, logs the remedy, and opens its gate when the KDC answers again."""
-    proxy = Proxy(*identity_flags(secured_cluster, kdc), "--glob", "/no/*")
+    proxy = ProxyDaemon(*identity_flags(secured_cluster, kdc), "--glob", "/no/*")
     with closing(proxy):
         with paused(kdc.process):
             proxy.start()
@@ -200,7 +200,7 @@ def test_a_ticket_that_ends_while_the_kdc_is_silent(secured_cluster: Cluster, kd
             ),
             *("--namenode-rpc", rpc),
         )
-        with Proxy(*own, "--glob", "/no/*") as proxy:
+        with ProxyDaemon(*own, "--glob", "/no/*") as proxy:
             proxy.await_gate()
             with paused(kdc.process):
 
@@ -222,7 +222,7 @@ def test_a_keytab_that_is_replaced_is_taken_up(secured_cluster: Cluster, kdc: Kd
     kdc.keytab("rolled", "rolled/localhost")
     kdc.change_key("rolled/localhost")
     principal = f"rolled/_HOST@{REALM}"
-    with Proxy(
+    with ProxyDaemon(
         *identity_flags(secured_cluster, kdc, principal, "rolled"), "--glob", "/no/*", "--user", "nobody"
     ) as proxy:
         wrong = "the key in the keytab is not the KDC's"
@@ -238,7 +238,7 @@ def test_a_principal_that_the_kdc_does_not_know(secured_cluster: Cluster, kdc: K
     kdc.add("late/localhost")
     kdc.keytab("late", "late/localhost")
     kdc._kadmin("delprinc -force late/localhost")  # noqa: SLF001 - of this test alone
-    with Proxy(
+    with ProxyDaemon(
         *identity_flags(secured_cluster, kdc, f"late/_HOST@{REALM}", "late"), "--glob", "/no/*"
     ) as proxy:
         proxy.process.await_that(log_says(proxy, "see that principal is spelt right"), "does not name it")
@@ -272,7 +272,7 @@ def test_filters_are_published_on_a_secured_cluster(secured_cluster: Cluster, kd
         "--zookeeper-sasl",
         "kerberos",
     )
-    with Publisher(
+    with PublisherDaemon(
         *identity_flags(secured_cluster, kdc), *where, "--filters-path", "/filters/identity"
     ) as publisher:
         publisher.await_publishing()

@@ -15,8 +15,8 @@ import requests
 
 from nncache.hadoop.credentials import parse_delegation_token
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.daemon import Proxy
-from nncache.testbed.errors import StartError
+from nncache.testbed.daemon import ProxyDaemon
+from nncache.testbed.errors import ServerStartError
 from nncache.testbed.spec import REALM
 from tests.cluster import make_directory, settle
 from tests.kerberos import need_gssapi, negotiate
@@ -43,12 +43,12 @@ BLIND = tuple(f'nncache_cache_asked_total{{reason="{why}"}}' for why in ("gate-c
 
 
 @pytest.fixture
-def path(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
+def path(secured_cluster: Cluster, kdc: Kdc, proxy: ProxyDaemon) -> str:
     """Return the path of `prepared`."""
     return prepared(secured_cluster, kdc, proxy)
 
 
-def prepared(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
+def prepared(secured_cluster: Cluster, kdc: Kdc, proxy: ProxyDaemon) -> str:
     """Return a directory that only alice may enter, with its status cached and no change pending."""
     place = kept_path(secured_cluster)
     settle(secured_cluster, proxy)  # a late event would invalidate the entry
@@ -57,17 +57,17 @@ def prepared(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> str:
 
 
 @pytest.fixture(params=["direct", "zookeeper"])
-def proxy(request: pytest.FixtureRequest, terminating: Terminating) -> Proxy:
+def proxy(request: pytest.FixtureRequest, terminating: Terminating) -> ProxyDaemon:
     """The proxy on one of the channels."""
     return terminating.proxies[request.param]
 
 
-def base_of(proxy: Proxy) -> str:
+def base_of(proxy: ProxyDaemon) -> str:
     """Return the proxy's address with the host name of its principal."""
     return f"localhost:{proxy.address.rpartition(':')[2]}"
 
 
-def counted(proxy: Proxy, act: Callable[[], object], name: str = HITS) -> int:
+def counted(proxy: ProxyDaemon, act: Callable[[], object], name: str = HITS) -> int:
     """Return the increase of a metric during an action.
 
     On a busy machine the gate may close during it, and nothing is answered from memory: then the action is repeated.
@@ -93,8 +93,8 @@ def test_a_start_without_a_replay_cache_is_refused(
     monkeypatch.setenv("KRB5_CONFIG", f"{file}:{kdc.environ()['KRB5_CONFIG']}")
     flags = (*identity_flags(secured_cluster, kdc), *termination_flags(kdc, tmp_path))
     with (
-        closing(Proxy(*flags, "--glob", "/kept/*/*")) as proxy,
-        pytest.raises(StartError, match=r"is accepted twice.*default_rcache_name"),
+        closing(ProxyDaemon(*flags, "--glob", "/kept/*/*")) as proxy,
+        pytest.raises(ServerStartError, match=r"is accepted twice.*default_rcache_name"),
     ):
         proxy.start()
 
@@ -112,14 +112,14 @@ def test_without_a_kdc_no_ticket_is_judged_and_cookies_are(
     kdc._kadmin(f"delprinc -force {gone}")  # noqa: SLF001 - of this test alone
     own = without(termination_flags(kdc, directory, f"{gone}@{REALM}"), "--spnego-keytab")
     flags = (*own, "--spnego-keytab", keytab_of(kdc, "gone"))
-    with Proxy(*identity_flags(secured_cluster, kdc), *flags, "--glob", "/kept/*/*") as proxy:
+    with ProxyDaemon(*identity_flags(secured_cluster, kdc), *flags, "--glob", "/kept/*/*") as proxy:
         refused = ask(proxy.address, Question("/", "", (("Authorization", ticket),), "GETHOMEDIRECTORY"))
         assert refused.status == HTTPStatus.SERVICE_UNAVAILABLE
         log = (proxy.process.log).read_text()
     assert "clients' tickets are refused: it is not known whether a ticket that has come before" in log
 
 
-def test_curl_is_answered_from_memory_each_time(kdc: Kdc, proxy: Proxy, path: str) -> None:
+def test_curl_is_answered_from_memory_each_time(kdc: Kdc, proxy: ProxyDaemon, path: str) -> None:
     """Its ticket differs each time. A missing path is a hit at the second request."""
     ticket = kdc.kinit("alice")
 
@@ -173,7 +173,7 @@ def test_curl_negotiates_over_tls(
 
 
 def test_each_process_of_the_hadoop_shell_has_its_hit(
-    secured_cluster: Cluster, proxy: Proxy, path: str
+    secured_cluster: Cluster, proxy: ProxyDaemon, path: str
 ) -> None:
     """It fetches a token for its only request. The proxy knows the token's owner from the reply that issued it."""
     url = f"webhdfs://{base_of(proxy)}{path}"
@@ -189,7 +189,7 @@ def test_each_process_of_the_hadoop_shell_has_its_hit(
 
 
 def test_requests_gssapi_keeps_the_proxys_cookie(
-    kdc: Kdc, proxy: Proxy, path: str, monkeypatch: pytest.MonkeyPatch
+    kdc: Kdc, proxy: ProxyDaemon, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It negotiates once, and every request is a hit."""
     need_gssapi()
@@ -212,7 +212,7 @@ def test_requests_gssapi_keeps_the_proxys_cookie(
     [("alice", "&doas=bob"), ("proxy", "&doas=carol"), ("alice", "&doas=alice"), ("alice", "&user.name=bob")],
 )
 def test_a_name_in_the_query_is_answered_as_by_the_namenode(
-    secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, user: str, query: str
+    secured_cluster: Cluster, kdc: Kdc, proxy: ProxyDaemon, user: str, query: str
 ) -> None:
     """The reply is equal to the byte, header fields included."""
     cookies = cookie_of(secured_cluster, user), cookie_by_ticket(kdc, proxy, user)
@@ -224,7 +224,9 @@ def test_a_name_in_the_query_is_answered_as_by_the_namenode(
     assert ours.header("Content-Type") == own.header("Content-Type")
 
 
-def test_a_body_says_nothing_of_who_asks(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy, path: str) -> None:
+def test_a_body_says_nothing_of_who_asks(
+    secured_cluster: Cluster, kdc: Kdc, proxy: ProxyDaemon, path: str
+) -> None:
     """A servlet container also takes parameters from a form, but the one in the query comes first."""
     host, _, port = proxy.address.rpartition(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=60)
@@ -245,7 +247,9 @@ def test_a_body_says_nothing_of_who_asks(secured_cluster: Cluster, kdc: Kdc, pro
         connection.close()
 
 
-def test_a_token_and_a_redirect_are_the_users_own(secured_cluster: Cluster, kdc: Kdc, proxy: Proxy) -> None:
+def test_a_token_and_a_redirect_are_the_users_own(
+    secured_cluster: Cluster, kdc: Kdc, proxy: ProxyDaemon
+) -> None:
     """They do not name the service: `realUser` is empty."""
     make_directory(secured_cluster, "/kept")
     make_directory(secured_cluster, _OPEN, permission="777")
@@ -273,7 +277,7 @@ def test_no_secret_is_written(secured_cluster: Cluster, kdc: Kdc, tmp_path: Path
     access, audit = tmp_path / "access.log", tmp_path / "audit.log"
     logs = ("--access-log", str(access), "--audit-log", str(audit), "--log-level", "debug")
     flags = termination_flags(kdc, tmp_path)
-    with Proxy(*identity_flags(secured_cluster, kdc), *flags, *logs, "--glob", "/kept/*/*") as proxy:
+    with ProxyDaemon(*identity_flags(secured_cluster, kdc), *flags, *logs, "--glob", "/kept/*/*") as proxy:
         proxy.await_gate()
         ticket = negotiate(kdc.kinit("alice"))
         first = ask(proxy.address, Question(f"{_OPEN}/none", headers=(("Authorization", ticket),)))

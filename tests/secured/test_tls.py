@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from nncache.testbed import Cluster, ClusterSpec, Kdc, Tls
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.ports import PortLease
 from tests.cluster import HADOOP, webhdfs
 from tests.kerberos import clients_of, need_gssapi, negotiate
@@ -20,7 +20,7 @@ ASKED = 4
 
 
 @pytest.fixture(scope="module")
-def tls_proxy(secured_cluster: Cluster) -> Iterator[tuple[Proxy, str]]:
+def tls_proxy(secured_cluster: Cluster) -> Iterator[tuple[ProxyDaemon, str]]:
     """A proxy on the direct channel with both ports, and the address of its TLS port."""
     need_gssapi()
     assert secured_cluster.kdc is not None
@@ -28,7 +28,7 @@ def tls_proxy(secured_cluster: Cluster) -> Iterator[tuple[Proxy, str]]:
         port = ports.take()
         flags = identity_flags(secured_cluster, secured_cluster.kdc)
         tls = tls_flags(secured_cluster, "proxy", port)
-        with Proxy(*flags, *tls, "--glob", "/tls/*", "--glob", "/tls/*/*") as proxy:
+        with ProxyDaemon(*flags, *tls, "--glob", "/tls/*", "--glob", "/tls/*/*") as proxy:
             proxy.await_gate()
             yield proxy, f"localhost:{port}"
 
@@ -39,7 +39,7 @@ def path(secured_cluster: Cluster) -> str:
     return kept_path(secured_cluster, top="/tls")
 
 
-def test_requests_over_tls(secured_cluster: Cluster, tls_proxy: tuple[Proxy, str], path: str) -> None:
+def test_requests_over_tls(secured_cluster: Cluster, tls_proxy: tuple[ProxyDaemon, str], path: str) -> None:
     """A cookie gets hits over a verified connection. A client that does not trust the authority gets nothing."""
     proxy, address = tls_proxy
     assert secured_cluster.authority is not None
@@ -56,7 +56,7 @@ def test_requests_over_tls(secured_cluster: Cluster, tls_proxy: tuple[Proxy, str
 
 
 def test_curl_negotiates_over_tls(
-    secured_cluster: Cluster, kdc: Kdc, tls_proxy: tuple[Proxy, str], path: str
+    secured_cluster: Cluster, kdc: Kdc, tls_proxy: tuple[ProxyDaemon, str], path: str
 ) -> None:
     """The ticket is for the host in the URL, whatever the scheme."""
     assert secured_cluster.authority is not None
@@ -64,7 +64,7 @@ def test_curl_negotiates_over_tls(
     assert b"FileStatus" in curl(kdc, kdc.kinit("alice"), url, "--cacert", str(secured_cluster.authority.ca))
 
 
-def test_hdfscli_over_tls(secured_cluster: Cluster, tls_proxy: tuple[Proxy, str], path: str) -> None:
+def test_hdfscli_over_tls(secured_cluster: Cluster, tls_proxy: tuple[ProxyDaemon, str], path: str) -> None:
     """PyPI's `hdfs`, with a token."""
     _, address = tls_proxy
     assert secured_cluster.authority is not None
@@ -75,7 +75,7 @@ def test_hdfscli_over_tls(secured_cluster: Cluster, tls_proxy: tuple[Proxy, str]
 
 
 def test_the_shell_of_hadoop_over_tls(
-    secured_cluster: Cluster, tls_proxy: tuple[Proxy, str], path: str
+    secured_cluster: Cluster, tls_proxy: tuple[ProxyDaemon, str], path: str
 ) -> None:
     """The URL has the scheme `swebhdfs`. The shell fetches a token through the proxy."""
     _, address = tls_proxy

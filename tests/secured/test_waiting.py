@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from nncache.testbed import Cluster, Kdc
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import webhdfs
 from tests.patience import HANG_S
 from tests.secured.asking import Question, ask, cookie_of, kept_place, namenode_of, until_hit
@@ -18,7 +18,7 @@ WAITS = ("Prefer", "wait=50")
 @pytest.mark.usefixtures("kdc")
 @pytest.mark.parametrize("channel", ["direct", "zookeeper"])
 def test_who_has_a_right_waits_and_who_has_none_does_not(
-    secured_cluster: Cluster, secured_proxies: dict[str, Proxy], channel: str
+    secured_cluster: Cluster, secured_proxies: dict[str, ProxyDaemon], channel: str
 ) -> None:
     """ProvenGrant: the proxy holds alice by her cookie. The NameNode answers bob and a client with a forged cookie."""
     proxy = secured_proxies[channel]
@@ -49,7 +49,7 @@ def test_who_has_a_right_waits_and_who_has_none_does_not(
     assert all("hadoop.auth" not in value for reply in replies for _, value in reply.headers)
 
 
-def token_through(proxy: Proxy, cookie: str) -> str:
+def token_through(proxy: ProxyDaemon, cookie: str) -> str:
     """Return a delegation token that a NameNode issues through a proxy."""
     reply = ask(proxy.address, Question("/", "&renewer=alice", (("Cookie", cookie),), "GETDELEGATIONTOKEN"))
     return str(json.loads(reply.body)["Token"]["urlString"])

@@ -17,8 +17,8 @@ from kazoo.exceptions import NoAuthError
 from kazoo.security import OPEN_ACL_UNSAFE
 
 from nncache.testbed import Cluster, Kdc, workplace
-from nncache.testbed.daemon import Proxy, Publisher, Subscriber
-from nncache.testbed.errors import StartError
+from nncache.testbed.daemon import ProxyDaemon, PublisherDaemon, Subscriber
+from nncache.testbed.errors import ServerStartError
 from nncache.testbed.jars import java as find_java
 from nncache.testbed.spec import REALM
 from tests.cluster import make_directory, webhdfs
@@ -57,9 +57,9 @@ class Service:
         own = identity_flags(self.cluster, self.kdc, f"{user}@{REALM}", user.partition("/")[0])
         run("filters", *words, *without(own, "--namenode-rpc"), "--filters-path", FILTERS_PATH)
 
-    def publisher(self, *flags: str) -> Publisher:
+    def publisher(self, *flags: str) -> PublisherDaemon:
         """Return a publisher that is not started yet."""
-        return Publisher(
+        return PublisherDaemon(
             *identity_flags(self.cluster, self.kdc),
             *zookeeper_flags(self.cluster, self.root),
             *("--filters-path", FILTERS_PATH, "--zookeeper-sasl", "kerberos", "--nameservice", NAMESERVICE),
@@ -193,7 +193,7 @@ def test_a_proxy_reads_by_zookeeper_acl(service: Service) -> None:
         *zookeeper_flags(service.cluster, service.root),
         *("--nameservice", NAMESERVICE, "--zookeeper-sasl", "kerberos"),
     )
-    with service.publisher() as publisher, Proxy(*own_flags) as proxy:
+    with service.publisher() as publisher, ProxyDaemon(*own_flags) as proxy:
         publisher.await_publishing()
         until(
             lambda: (
@@ -203,7 +203,7 @@ def test_a_proxy_reads_by_zookeeper_acl(service: Service) -> None:
     allowed = ("--zookeeper-acl", f"sasl:proxy/localhost@{REALM}:r")
     with service.publisher(*allowed) as publisher, service.client("proxy/localhost") as client:
         publisher.await_publishing()
-        with Proxy(*own_flags) as proxy:
+        with ProxyDaemon(*own_flags) as proxy:
             proxy.await_gate()
         paths = all_paths(client, service.root)
         allowed_deeds = {deed for path in paths for deed, done in deeds(client, path).items() if done}
@@ -236,7 +236,7 @@ def test_a_subscriber_follows_without_seeing_more(service: Service) -> None:
             ("alices", (*flags[:-4], *as_carol), "ZooKeeper's ACL refuses it"),
             ("nones", flags, "this user may not list those that there are"),
         ):
-            with pytest.raises(StartError, match=why), Subscriber(name, *own_flags):
+            with pytest.raises(ServerStartError, match=why), Subscriber(name, *own_flags):
                 pass
 
 

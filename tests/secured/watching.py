@@ -15,7 +15,7 @@ from tests.auth_methods import AuthMethod
 from tests.cluster import make_directory, webhdfs
 from tests.patience import HANG_S, SLACK_S
 from tests.real.pollers import Pollers
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 from tests.real.stand import Channel, proxied
 from tests.secured.auth_methods import Cookies
 
@@ -116,7 +116,7 @@ def see_hits_again(worlds: Sequence[ProxiedCluster], path: str, *, since: float)
         AssertionError: it took too long, even for a busy machine.
     """
     made = f"{path}/{uuid.uuid4().hex[:12]}"
-    worlds[0].do(Where.NAMENODE, "PUT", "MKDIRS", made)
+    worlds[0].do(CallTarget.NAMENODE, "PUT", "MKDIRS", made)
     for proxied_cluster in worlds:
         proxied_cluster.settle()
     again_s = max(proxied_cluster.make_hit(made, "alice").ended_at for proxied_cluster in worlds) - since

@@ -8,7 +8,7 @@ import pytest
 
 from nncache.settings.commands import PROXY, PUBLISHER, load_settings
 from nncache.testbed import Cluster, ClusterSpec
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import HADOOP
 from tests.hadoop.layouts import DISTRIBUTIONS, Addresses
 from tests.processes import fetched
@@ -61,7 +61,7 @@ def test_one_command_runs_a_proxy(pair: Cluster, tmp_path: Path, distribution: s
     """`nncache proxy --hadoop-conf-dir DIR --glob GLOB` answers from memory, with a real pair's addresses."""
     lay_out(tmp_path, distribution, *pair.namenodes)
     words = ("--hadoop-conf-dir", str(tmp_path), "--glob", "/user/*/_SUCCESS", "--user", pair.superuser)
-    with Proxy(*words) as proxy:
+    with ProxyDaemon(*words) as proxy:
         proxy.await_gate()
         assert proxy.readiness()["active"] == pair.namenodes[0].http
         target = "/webhdfs/v1/user/joe/_SUCCESS?op=GETFILESTATUS&user.name=joe"

@@ -9,7 +9,7 @@ from nncache.errors import ConfigurationError
 from nncache.net.setting_error import SettingError
 from nncache.settings.namespaces import (
     NOTHING_WRITTEN,
-    Namespaces,
+    NamespaceTables,
     Written,
     namespaces_of,
     own_keys_at_the_top,
@@ -20,7 +20,7 @@ FILE = Path("n.toml")
 TABLES: Mapping[str, Mapping[str, object]] = {"one": {"user": "hdfs"}, "two": {}}
 
 
-def found(written: Written, viewfs: Mapping[str, str] | None = None) -> Namespaces:
+def found(written: Written, viewfs: Mapping[str, str] | None = None) -> NamespaceTables:
     """Return the namespaces of the file and core-site.xml, which must be several."""
     made = namespaces_of(written, viewfs or {}, FILE, "/etc/hadoop")
     assert made is not None

@@ -10,9 +10,9 @@ from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos.auth_to_local import AuthToLocal
 from nncache.hadoop.kerberos.gss import Accepted, RefusedToken
 from nncache.hadoop.proxy_users import parse_proxy_users
-from nncache.proxy.admission import Admitted, ByToken
+from nncache.proxy.admission import AdmittedRequest, ByToken
 from nncache.proxy.clients.response import RawResponse
-from nncache.proxy.decide.ports import Rejected
+from nncache.proxy.decide.ports import RejectedRequest
 from nncache.proxy.messages import Header, Headers
 from nncache.spnego.cookies import Keys, LoginSession, encode_cookie
 from nncache.spnego.handshakes import Handshakes
@@ -57,7 +57,7 @@ class Fixture:
 
     async def admit(
         self, *headers: Header, target: str = TARGET, **request: Any
-    ) -> Admitted | ByToken | Rejected:
+    ) -> AdmittedRequest | ByToken | RejectedRequest:
         """Send a request."""
         made: Any = ClientRequest(request.pop("method", "GET"), target, headers, **request)
         return await self.terminator.admit(made)
@@ -76,7 +76,7 @@ def cookie(user: str = "alice", *, ends_s: float = NOW_S + 60.0) -> Header:
 
 def rejection(admission: object) -> tuple[int, Headers, bytes]:
     """Return status, fields and body of a rejection."""
-    assert isinstance(admission, Rejected)
+    assert isinstance(admission, RejectedRequest)
     response = admission.response
     assert isinstance(response, RawResponse)
     body = response._whole  # noqa: SLF001 - there is no wire here
@@ -88,14 +88,14 @@ async def test_a_ticket_brings_a_cookie_that_is_good_next_time() -> None:
     """The reply also has the service's proof; neither ticket nor cookie is passed on to the NameNode."""
     fixture = Fixture()
     first = await fixture.admit(ticket("alice@EXAMPLE.COM"), (b"Accept", b"*/*"))
-    assert isinstance(first, Admitted)
+    assert isinstance(first, AdmittedRequest)
     assert (first.user, first.headers) == ("alice", ((b"Accept", b"*/*"),))
     assert first.target == "/webhdfs/v1/a/b?doas=alice&op=GETFILESTATUS"
     assert first.repeatable_until is None, "a ticket is looked at each time"
     (name, proof), (_, given) = first.adds
     assert (name, proof) == (b"WWW-Authenticate", b"Negotiate " + base64.b64encode(b"reply"))
     again = await fixture.admit((b"Cookie", given.split(b";")[0]))
-    assert isinstance(again, Admitted)
+    assert isinstance(again, AdmittedRequest)
     assert (again.user, again.adds) == ("alice", ())
     assert again.repeatable_until == pytest.approx(fixture.clock() + 3600.0)
 
@@ -143,10 +143,10 @@ async def test_a_good_cookie_precedes_a_ticket() -> None:
     """A NameNode does the same."""
     fixture = Fixture()
     good = await fixture.admit(cookie("alice"), ticket("bob@EXAMPLE.COM"))
-    assert isinstance(good, Admitted)
+    assert isinstance(good, AdmittedRequest)
     assert (good.user, good.adds) == ("alice", ())
     bad = await fixture.admit(cookie("alice", ends_s=NOW_S - 1), ticket("bob@EXAMPLE.COM"))
-    assert isinstance(bad, Admitted)
+    assert isinstance(bad, AdmittedRequest)
     assert bad.user == "bob"
     assert bad.adds
     assert bad.repeatable_until is None
@@ -186,7 +186,7 @@ async def test_doas_is_judged_here(user: str, doas: str, remote: str, status: in
     fixture = Fixture()
     admission = await fixture.admit(*fields, target=f"{TARGET}&doas={doas}", peer=remote)
     if status == 200:
-        assert isinstance(admission, Admitted)
+        assert isinstance(admission, AdmittedRequest)
         assert admission.user == doas
         assert admission.repeatable_until is None
         return
@@ -212,8 +212,8 @@ async def test_only_a_get_asks_the_cache() -> None:
     """The plain read has the user's name."""
     fixture = Fixture()
     got, put = await fixture.admit(cookie()), await fixture.admit(cookie(), method="HEAD")
-    assert isinstance(got, Admitted)
-    assert isinstance(put, Admitted)
+    assert isinstance(got, AdmittedRequest)
+    assert isinstance(put, AdmittedRequest)
     assert (got.plain is not None and got.plain.user_name, put.plain) == ("alice", None)
 
 
@@ -231,5 +231,5 @@ async def test_no_body_is_a_form_at_the_namenode(content_type: bytes, target: st
     admitted = await Fixture().admit(
         cookie(), (b"content-TYPE", content_type), (b"A", b"b"), method="PUT", target=target
     )
-    assert not isinstance(admitted, Rejected)
+    assert not isinstance(admitted, RejectedRequest)
     assert admitted.headers == ((b"content-TYPE", b"application/octet-stream"), (b"A", b"b"))

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 
-Act = Callable[[ProxiedCluster, str, Where], None]
+Act = Callable[[ProxiedCluster, str, CallTarget], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,14 @@ class Change:
     goes_on: bool = False
 
 
-def nothing(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
+def nothing(proxied_cluster: ProxiedCluster, root: str, where: CallTarget) -> None:
     """Create nothing."""
 
 
 def directories(*names: str) -> Act:
     """Make directories of alice."""
 
-    def make(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
+    def make(proxied_cluster: ProxiedCluster, root: str, where: CallTarget) -> None:
         for name in names:
             proxied_cluster.mkdirs(f"{root}/{name}", "alice")
 
@@ -43,11 +43,11 @@ def directories(*names: str) -> Act:
 def files(*names: str, length: int = 1000) -> Act:
     """Write files of alice, in directories of hers."""
 
-    def make(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
+    def make(proxied_cluster: ProxiedCluster, root: str, where: CallTarget) -> None:
         for name in names:
             if "/" in name:
                 proxied_cluster.mkdirs(f"{root}/{name.rsplit('/', 1)[0]}", "alice")
-            proxied_cluster.put(Where.NAMENODE, f"{root}/{name}", b"x" * length, "alice")
+            proxied_cluster.put(CallTarget.NAMENODE, f"{root}/{name}", b"x" * length, "alice")
 
     return make
 
@@ -55,7 +55,7 @@ def files(*names: str, length: int = 1000) -> Act:
 def write(name: str, op: str = "CREATE", user: str | None = "alice", **parameters: str) -> Act:
     """Write or append to a file in two steps, the second at the DataNode."""
 
-    def act(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
+    def act(proxied_cluster: ProxiedCluster, root: str, where: CallTarget) -> None:
         path = f"{root}/{name}"
         proxied_cluster.must(
             proxied_cluster.write(where, path, b"new" * 100, user, op=op, parameters=parameters)
@@ -67,7 +67,7 @@ def write(name: str, op: str = "CREATE", user: str | None = "alice", **parameter
 def call(method: str, op: str, name: str, user: str | None = "alice", **parameters: str) -> Act:
     """Make a call of one step; `{root}` in a parameter is replaced by the story's directory."""
 
-    def act(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
+    def act(proxied_cluster: ProxiedCluster, root: str, where: CallTarget) -> None:
         filled = {key: value.replace("{root}", root) for key, value in parameters.items()}
         proxied_cluster.do(where, method, op, f"{root}/{name}".rstrip("/") or "/", user, **filled)
 
@@ -77,9 +77,9 @@ def call(method: str, op: str, name: str, user: str | None = "alice", **paramete
 def both(first: Act, then: Act) -> Act:
     """Do both in this order, directly at the NameNode."""
 
-    def make(proxied_cluster: ProxiedCluster, root: str, where: Where) -> None:
+    def make(proxied_cluster: ProxiedCluster, root: str, where: CallTarget) -> None:
         for act in (first, then):
-            act(proxied_cluster, root, Where.NAMENODE)
+            act(proxied_cluster, root, CallTarget.NAMENODE)
 
     return make
 

@@ -6,7 +6,7 @@ import pytest
 
 from nncache.testbed import Cluster
 from tests.real.light_server import LightServer
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 from tests.real.stand import SPARING, Channel, proxied
 
 GLOBS = tuple("/t" + "/*" * depth for depth in range(1, 8))
@@ -16,6 +16,8 @@ GLOBS = tuple("/t" + "/*" * depth for depth in range(1, 8))
 def proxied_cluster(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[ProxiedCluster]:
     """The session's cluster and a proxy with filters for everything below /t."""
     with proxied(cluster, *GLOBS, channel=request.param, polling=SPARING) as proxied_cluster:
-        enable = proxied_cluster.call(Where.NAMENODE, "PUT", "ENABLEECPOLICY", "/", ecpolicy="XOR-2-1-1024k")
+        enable = proxied_cluster.call(
+            CallTarget.NAMENODE, "PUT", "ENABLEECPOLICY", "/", ecpolicy="XOR-2-1-1024k"
+        )
         assert enable.status == 200 or isinstance(cluster, LightServer), enable
         yield proxied_cluster

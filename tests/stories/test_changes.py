@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.real.proxied_cluster import USERS, ProxiedCluster, Where
+from tests.real.proxied_cluster import USERS, CallTarget, ProxiedCluster
 from tests.stories.changes import CHANGES, UNANNOUNCED, Change
 
 
@@ -25,10 +25,10 @@ def _hits_of(proxied_cluster: ProxiedCluster, root: str, change: Change) -> list
 @pytest.mark.parametrize("change", [*CHANGES, *UNANNOUNCED], ids=_by_name)
 def test_own_writes(proxied_cluster: ProxiedCluster, hdfs_directory: str, change: Change) -> None:
     """OwnWrites: after the reply to a write through the proxy, the next read sees the change."""
-    change.before(proxied_cluster, hdfs_directory, Where.NAMENODE)
+    change.before(proxied_cluster, hdfs_directory, CallTarget.NAMENODE)
     watched = _hits_of(proxied_cluster, hdfs_directory, change)
     before = {pair: proxied_cluster.ask(*pair) for pair in watched}
-    change.act(proxied_cluster, hdfs_directory, Where.PROXY)
+    change.act(proxied_cluster, hdfs_directory, CallTarget.PROXY)
     if change.goes_on:
         since = time.monotonic()
         seen = {pair: proxied_cluster.ask(*pair) for pair in watched}
@@ -45,9 +45,9 @@ def test_own_writes(proxied_cluster: ProxiedCluster, hdfs_directory: str, change
 @pytest.mark.parametrize("change", CHANGES, ids=_by_name)
 def test_bounded(proxied_cluster: ProxiedCluster, hdfs_directory: str, change: Change) -> None:
     """Bounded: a change at the NameNode is visible soon, and then the answer comes from memory again."""
-    change.before(proxied_cluster, hdfs_directory, Where.NAMENODE)
+    change.before(proxied_cluster, hdfs_directory, CallTarget.NAMENODE)
     watched = _hits_of(proxied_cluster, hdfs_directory, change)
-    change.act(proxied_cluster, hdfs_directory, Where.NAMENODE)
+    change.act(proxied_cluster, hdfs_directory, CallTarget.NAMENODE)
     since = time.monotonic()
     for path, user in watched:
         proxied_cluster.await_agreement(path, user, since=since)

@@ -16,11 +16,11 @@ from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import make_directory
 from tests.docs.pages import DOCS, blocks
 from tests.event_client import EventClient
-from tests.service import Service
+from tests.service import InotifyService
 
 PAGE = blocks(DOCS / "inotify.md")
 ORIGIN = "https://ui.example.com"
@@ -31,8 +31,8 @@ FLOOD = 70
 class Served(NamedTuple):
     """A publisher with the filters "f" and "loud", and a proxy; their matches are below `root`."""
 
-    service: Service
-    proxy: Proxy
+    service: InotifyService
+    proxy: ProxyDaemon
     root: str
 
     def events(
@@ -65,7 +65,7 @@ class Served(NamedTuple):
 @pytest.fixture(scope="module")
 def served(cluster: Cluster) -> Iterator[Served]:
     """Run them; alice is the subscriber of both filters, and the superuser owns them."""
-    service = Service.of(cluster)
+    service = InotifyService.of(cluster)
     root = f"/t{service.root}"
     for name in ("f", "loud"):
         make_directory(cluster, f"{root}/{name}")

@@ -16,7 +16,7 @@ import pytest
 
 from nncache.registry.daemon_record import PROXY, RegisteredDaemon
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from tests.cluster import make_directory
 from tests.patience import HANG_S, until
 from tests.processes import fetched
@@ -30,7 +30,7 @@ COMMANDS = (("status",), ("top", "--once"), ("explain", FILE), ("purge", FILE))
 
 
 @pytest.fixture
-def proxies(cluster: Cluster, place: dict[str, str]) -> Iterator[tuple[Proxy, ...]]:
+def proxies(cluster: Cluster, place: dict[str, str]) -> Iterator[tuple[ProxyDaemon, ...]]:
     """Yield three registered proxies that have cached a 404."""
     make_directory(cluster, "/fleet")
     with ExitStack() as started:
@@ -42,15 +42,15 @@ def proxies(cluster: Cluster, place: dict[str, str]) -> Iterator[tuple[Proxy, ..
         yield three
 
 
-def _await_registered(proxy: Proxy) -> None:
+def _await_registered(proxy: ProxyDaemon) -> None:
     until(lambda: proxy.metrics()["nncache_registered"] == 1.0)
 
 
-def _keep(proxy: Proxy) -> None:
+def _keep(proxy: ProxyDaemon) -> None:
     until(lambda: "; hit" in fetched(proxy.address, ASK)[0][1])
 
 
-def name_of(proxy: Proxy) -> str:
+def name_of(proxy: ProxyDaemon) -> str:
     """Return the proxy's name in the registry."""
     host, _, port = proxy.address.rpartition(":")
     return RegisteredDaemon(kind=PROXY, host=host, port=int(port), admin="").path.rpartition("/")[2]
@@ -104,12 +104,14 @@ def looked_at(place: dict[str, str]) -> str:
     return shown.decode()
 
 
-def is_kept(proxy: Proxy) -> bool:
+def is_kept(proxy: ProxyDaemon) -> bool:
     """Return whether the proxy has cached the answer."""
     return proxy.explain(FILE)["entry"] is not None
 
 
-def test_all_are_asked_and_what_failed_is_named(place: dict[str, str], proxies: tuple[Proxy, ...]) -> None:
+def test_all_are_asked_and_what_failed_is_named(
+    place: dict[str, str], proxies: tuple[ProxyDaemon, ...]
+) -> None:
     """The exit code is 0 if all succeeded, and 1 with the failed ones named. A hanging proxy delays no other."""
     names = sorted(map(name_of, proxies))
     code, printed, complained = asked(place, "status")

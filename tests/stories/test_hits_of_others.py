@@ -13,7 +13,7 @@ from nncache.hadoop.rpc.connection import Method, RpcConnection
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.testbed import Cluster
 from tests.cluster import make_directory
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 from tests.real.stand import Channel, proxied
 
 _FILES: Final = 5
@@ -51,7 +51,7 @@ def _kept(proxied_cluster: ProxiedCluster, directory: str) -> list[str]:
     proxied_cluster.mkdirs(f"{directory}/p", "alice", "711")
     proxied_cluster.mkdirs(f"{directory}/p/d", "alice", "700")
     files = [f"{directory}/p/d/{n}" for n in range(_FILES)]
-    proxied_cluster.put(Where.NAMENODE, files[0], b"x", "alice")
+    proxied_cluster.put(CallTarget.NAMENODE, files[0], b"x", "alice")
     proxied_cluster.settle()
     for path in files:
         proxied_cluster.make_hit(path, "alice")
@@ -65,7 +65,7 @@ def test_what_changes_nothing_of_theirs_costs_others_nothing(
     files = _kept(proxied_cluster, hdfs_directory)
     status = json.loads(proxied_cluster.truth(hdfs_directory, "alice").body)["FileStatus"]
     for name in "st":
-        proxied_cluster.put(Where.NAMENODE, f"{hdfs_directory}/{name}", b"x", "carol")
+        proxied_cluster.put(CallTarget.NAMENODE, f"{hdfs_directory}/{name}", b"x", "carol")
     lost = []
     for row in CALLS.strip().splitlines():
         what, request = (part.strip() for part in row.split("|"))
@@ -146,12 +146,14 @@ def test_a_change_below_one_sibling_costs_no_other(
         proxied_cluster.make_hit(path, "bob")
     changed = places[42]
     others = [path for path in files if not path.startswith(changed + "/")]
-    proxied_cluster.put(Where.NAMENODE, f"{changed}/_SUCCESS", b"", "alice")
-    proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", f"{changed}/sub", "alice")
-    proxied_cluster.do(Where.PROXY, "PUT", "SETPERMISSION", f"{changed}/sub", "alice", permission="700")
-    proxied_cluster.do(Where.NAMENODE, "PUT", "RENAME", f"{changed}/sub", "alice", destination=f"{changed}/z")
-    proxied_cluster.do(Where.PROXY, "DELETE", "DELETE", f"{changed}/z", "alice", recursive="true")
-    proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", changed, "alice", recursive="true")
+    proxied_cluster.put(CallTarget.NAMENODE, f"{changed}/_SUCCESS", b"", "alice")
+    proxied_cluster.do(CallTarget.NAMENODE, "PUT", "MKDIRS", f"{changed}/sub", "alice")
+    proxied_cluster.do(CallTarget.PROXY, "PUT", "SETPERMISSION", f"{changed}/sub", "alice", permission="700")
+    proxied_cluster.do(
+        CallTarget.NAMENODE, "PUT", "RENAME", f"{changed}/sub", "alice", destination=f"{changed}/z"
+    )
+    proxied_cluster.do(CallTarget.PROXY, "DELETE", "DELETE", f"{changed}/z", "alice", recursive="true")
+    proxied_cluster.do(CallTarget.NAMENODE, "DELETE", "DELETE", changed, "alice", recursive="true")
     proxied_cluster.settle()
     kept = sum(proxied_cluster.ask(path, "bob").is_hit for path in others)
     assert kept >= 0.99 * len(others), f"{kept} of {len(others)} are still hits"
@@ -162,7 +164,7 @@ def test_a_refused_write_costs_next_to_nothing(proxied_cluster: ProxiedCluster, 
     """Only the entries of the path and of its parent are dropped, so refused writes cannot empty the cache."""
     files = _kept(proxied_cluster, hdfs_directory)
     refused = proxied_cluster.call(
-        Where.PROXY, "DELETE", "DELETE", f"{hdfs_directory}/p/d", "bob", recursive="true"
+        CallTarget.PROXY, "DELETE", "DELETE", f"{hdfs_directory}/p/d", "bob", recursive="true"
     )
     assert refused.status == 403
     assert all(proxied_cluster.ask(path, "alice").is_hit for path in files)
@@ -174,7 +176,7 @@ def test_pretended_writes_keep_no_directory_uncached(
     """The NameNode redirects anybody's CREATE of any path; over a directory the second step always fails."""
     files = _kept(proxied_cluster, hdfs_directory)
     for place in ("/", "/t", hdfs_directory, f"{hdfs_directory}/p", f"{hdfs_directory}/p/d"):
-        begun = proxied_cluster.call(Where.PROXY, "PUT", "CREATE", place, "carol", noredirect="true")
+        begun = proxied_cluster.call(CallTarget.PROXY, "PUT", "CREATE", place, "carol", noredirect="true")
         assert begun.status == 200
     assert all(proxied_cluster.ask(path, "alice").is_hit for path in files)
 
@@ -184,7 +186,7 @@ def test_making_a_directory_that_is_there_costs_next_to_nothing(
 ) -> None:
     """Jobs create their output directories repeatedly."""
     files = _kept(proxied_cluster, hdfs_directory)
-    proxied_cluster.do(Where.PROXY, "PUT", "MKDIRS", f"{hdfs_directory}/p/d", "alice")
+    proxied_cluster.do(CallTarget.PROXY, "PUT", "MKDIRS", f"{hdfs_directory}/p/d", "alice")
     assert all(proxied_cluster.ask(path, "alice").is_hit for path in files)
 
 
@@ -201,7 +203,7 @@ def homes(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[tuple[Pr
         for user, mode in (("alice", "711"), ("bob", "700")):
             proxied_cluster.mkdirs(f"{top}/{user}", user, mode)
         proxied_cluster.mkdirs(f"{top}/alice/workflow", "alice")
-        proxied_cluster.do(Where.NAMENODE, "PUT", "SETPERMISSION", top, permission="755")
+        proxied_cluster.do(CallTarget.NAMENODE, "PUT", "SETPERMISSION", top, permission="755")
         proxied_cluster.settle()
         yield proxied_cluster, top
 
@@ -218,7 +220,7 @@ def test_an_upload_into_a_private_directory_costs_others_nothing(homes: tuple[Pr
     proxied_cluster, top = homes
     for path in (f"{top}/bob/x", f"{top}/bob/new/deep/x", f"{top}/bob/workflow/y"):
         paths = _hits(proxied_cluster, top)
-        assert proxied_cluster.write(Where.PROXY, path, b"data", "bob").status == 201
+        assert proxied_cluster.write(CallTarget.PROXY, path, b"data", "bob").status == 201
         assert all(proxied_cluster.ask(each, "alice").is_hit for each in paths), path
         assert proxied_cluster.ask(path, "bob").status == 200
 
@@ -230,7 +232,7 @@ def test_redirects_without_a_right_cost_no_other_caller(homes: tuple[ProxiedClus
     before = proxied_cluster.proxy.metrics()
     for number in range(FLOOD):
         for place in (f"{top}/alice/workflow/{number}", f"{top}/bob/{number}", f"/nobodys/{number}/x"):
-            begun = proxied_cluster.call(Where.PROXY, "PUT", "CREATE", place, "carol", noredirect="true")
+            begun = proxied_cluster.call(CallTarget.PROXY, "PUT", "CREATE", place, "carol", noredirect="true")
             assert begun.status == 200
     after = proxied_cluster.proxy.metrics()
     assert all(proxied_cluster.ask(path, "alice").is_hit for path in paths)
@@ -248,14 +250,14 @@ def test_own_writes_a_right_since_the_redirect_counts(homes: tuple[ProxiedCluste
 
     def let() -> None:
         place = f"{top}/alice/workflow"
-        proxied_cluster.do(Where.PROXY, "PUT", "SETPERMISSION", place, "alice", permission="777")
+        proxied_cluster.do(CallTarget.PROXY, "PUT", "SETPERMISSION", place, "alice", permission="777")
         proxied_cluster.settle()
         proxied_cluster.make_hit(f"{top}/alice/workflow/other", "carol")
 
-    assert proxied_cluster.write(Where.PROXY, path, b"data", "carol", between=let).status == 201
+    assert proxied_cluster.write(CallTarget.PROXY, path, b"data", "carol", between=let).status == 201
     assert proxied_cluster.ask(path, "carol").status == 200
     proxied_cluster.do(
-        Where.NAMENODE, "PUT", "SETPERMISSION", f"{top}/alice/workflow", "alice", permission="755"
+        CallTarget.NAMENODE, "PUT", "SETPERMISSION", f"{top}/alice/workflow", "alice", permission="755"
     )
 
 
@@ -278,7 +280,7 @@ def test_cache_status_leaks_nothing_of_a_private_tree(
         return reply.status, reply.header("Cache-Status")
 
     def begin(name: str, user: str) -> tuple[int, str]:
-        reply = proxied_cluster.call(Where.PROXY, "PUT", "CREATE", f"{home}/{name}", user)
+        reply = proxied_cluster.call(CallTarget.PROXY, "PUT", "CREATE", f"{home}/{name}", user)
         return reply.status, reply.header("Cache-Status")
 
     for name in ("there", "missing", "unknown"):

@@ -5,14 +5,14 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 from tests.real.stand import Channel, proxied
 from tests.stories.conftest import GLOBS
 
 
 @contextmanager
 def open_for_writing(
-    proxied_cluster: ProxiedCluster, path: str, where: Where, user: str
+    proxied_cluster: ProxiedCluster, path: str, where: CallTarget, user: str
 ) -> Iterator[socket.socket]:
     """Keep a file open: the second step of a CREATE with an incomplete body."""
     first = proxied_cluster.do(where, "PUT", "CREATE", path, user, noredirect="true", overwrite="true")
@@ -51,7 +51,7 @@ def test_an_open_file_is_never_answered_from_memory(
     """Opened directly at the NameNode, it is forwarded until its CLOSE and cached afterwards."""
     path = f"{hdfs_directory}/f"
     proxied_cluster.make_hit(path, "alice")
-    with open_for_writing(proxied_cluster, path, Where.NAMENODE, "alice") as connection:
+    with open_for_writing(proxied_cluster, path, CallTarget.NAMENODE, "alice") as connection:
         while proxied_cluster.ask(path, "alice").status == 404:
             pass  # Bounded: until the opening is known; make_hit below fails if it never is
         assert_never_a_hit(proxied_cluster, path, "alice")
@@ -67,7 +67,7 @@ def test_a_file_open_before_the_start_is_not_cached(
     path = f"{hdfs_directory}/f"
     channel = Channel.DIRECT if proxied_cluster.service is None else Channel.ZOOKEEPER
     with (
-        open_for_writing(proxied_cluster, path, Where.NAMENODE, "alice") as connection,
+        open_for_writing(proxied_cluster, path, CallTarget.NAMENODE, "alice") as connection,
         proxied(proxied_cluster.cluster, *GLOBS, channel=channel) as later,
     ):
         assert_never_a_hit(later, path, "alice")
@@ -81,7 +81,7 @@ def test_a_two_step_write_is_forwarded_until_its_close(
     """OwnWrites: the second step bypasses the proxy, so nothing is cached until the CLOSE."""
     path = f"{hdfs_directory}/f"
     proxied_cluster.make_hit(path, "alice")
-    with open_for_writing(proxied_cluster, path, Where.PROXY, "alice") as connection:
+    with open_for_writing(proxied_cluster, path, CallTarget.PROXY, "alice") as connection:
         assert_never_a_hit(proxied_cluster, path, "alice")
         assert "two-step-write" in proxied_cluster.ask(path, "alice").header("Cache-Status")
         close(connection)

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.hadoop.events import EventBatch, Rename
@@ -17,8 +17,8 @@ from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.invalidation.channel.published_filters import parse_published_filter
-from nncache.invalidation.channel.records import Events, parse_cache_record, parse_filter_record
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.records import MatchedEvents, parse_cache_record, parse_filter_record
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
@@ -39,12 +39,12 @@ MAX_WRITES = 100
 class Place:
     """A separate place in HDFS and in ZooKeeper, and publishers for it."""
 
-    def __init__(self, cluster: Cluster, zookeeper: Session, hdfs: WebHdfs) -> None:
+    def __init__(self, cluster: Cluster, zookeeper: KazooSession, hdfs: WebHdfs) -> None:
         name = uuid.uuid4().hex[:12]
         self.settings = ZooKeeperSettings(
             zookeeper=(cluster.zookeeper.address,), zookeeper_root=f"/publisher-{name}"
         )
-        self.znodes = Znodes(self.settings.zookeeper_root, "ns1")
+        self.znodes = ZnodePaths(self.settings.zookeeper_root, "ns1")
         self.directory = f"/publisher/{name}"
         self.zookeeper: ZooKeeper = zookeeper
         self.hdfs = hdfs
@@ -123,7 +123,7 @@ class Place:
             record_path = self.znodes.record(stream, txid)
             record = parse_filter_record(record_path, (await self.zookeeper.get(record_path)).data)
             assert (record.link.chain, record.link.previous) == (filter_.id, reached)
-            assert isinstance(record.content, Events)
+            assert isinstance(record.content, MatchedEvents)
             batches += record.content.batches
             reached = record.link.txid
         assert int((await self.zookeeper.get(stream)).data) == reached
@@ -155,7 +155,7 @@ async def place(cluster: Cluster) -> AsyncIterator[Place]:
     """Set up a place."""
     settings = ZooKeeperSettings(zookeeper=(cluster.zookeeper.address,))
     async with (
-        Session(settings, time.monotonic) as zookeeper,
+        KazooSession(settings, time.monotonic) as zookeeper,
         WebHdfs(f"http://{cluster.namenodes[0].http}", cluster.superuser) as hdfs,
     ):
         await zookeeper.wait_connected(10)

@@ -18,7 +18,7 @@ from nncache.hadoop.calls import PREFIX
 from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
 from tests.cluster import make_directory
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 from tests.real.stand import Channel, proxied
 
 NAMES: Final = {
@@ -104,7 +104,7 @@ def test_own_writes_both_forms_are_right(place: tuple[ProxiedCluster, str], op: 
     paths = [f"{home}/{unquote(spelled)}" for spelled in NAMES["form D"]]
     if op == "APPEND":
         for path in paths:
-            proxied_cluster.put(Where.NAMENODE, path, b"one", "alice")
+            proxied_cluster.put(CallTarget.NAMENODE, path, b"one", "alice")
     for path in paths:
         proxied_cluster.make_hit(path, "alice")
     assert upload(proxied_cluster, quote(paths[0]), op=op, way=way).status in {200, 201}

@@ -8,7 +8,7 @@ import pytest
 
 from nncache.testbed import Cluster
 from tests.cluster import SESSION, make_directory
-from tests.real.proxied_cluster import Where
+from tests.real.proxied_cluster import CallTarget
 from tests.real.stand import Channel, proxied
 from tests.stories.changes import Act, call, write
 
@@ -33,20 +33,20 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.mark.parametrize("channel", Channel, ids=lambda channel: channel.value)
-@pytest.mark.parametrize("where", Where, ids=lambda where: where.name)
-def test_a_change_of_the_root_is_seen(cluster: Cluster, channel: Channel, where: Where) -> None:
+@pytest.mark.parametrize("where", CallTarget, ids=lambda where: where.name)
+def test_a_change_of_the_root_is_seen(cluster: Cluster, channel: Channel, where: CallTarget) -> None:
     """OwnWrites and Bounded: each new or removed entry changes the root's times and number of children."""
     with proxied(cluster, "/", channel=channel) as proxied_cluster:
         for name, act in CHANGES.items():
             proxied_cluster.make_hit("/", "alice")
             act(proxied_cluster, "", where)
             since = time.monotonic()
-            if where is Where.PROXY:
+            if where is CallTarget.PROXY:
                 assert proxied_cluster.disagreement("/", "alice") == [], name
             proxied_cluster.await_agreement("/", "alice", since=since)
         proxied_cluster.make_hit("/", "alice")
         for path in ("/new", "/file", "/made"):
-            proxied_cluster.do(Where.NAMENODE, "DELETE", "DELETE", path, recursive="true")
+            proxied_cluster.do(CallTarget.NAMENODE, "DELETE", "DELETE", path, recursive="true")
 
 
 @pytest.mark.parametrize("grants", ["per_directory", "per_path"])
@@ -55,7 +55,7 @@ def test_who_sees_the_root_may_not_see_what_is_in_it(cluster: Cluster, grants: s
     with proxied(cluster, "/", "/*", grants=grants) as proxied_cluster:
         try:
             make_directory(cluster, "/", "700")
-            proxied_cluster.do(Where.NAMENODE, "PUT", "SETOWNER", "/", owner="alice")
+            proxied_cluster.do(CallTarget.NAMENODE, "PUT", "SETOWNER", "/", owner="alice")
             proxied_cluster.make_hit("/f", "alice")
             for _ in range(3):
                 proxied_cluster.make_hit("/", "bob")
@@ -65,5 +65,5 @@ def test_who_sees_the_root_may_not_see_what_is_in_it(cluster: Cluster, grants: s
                     == 403
                 )
         finally:
-            proxied_cluster.do(Where.NAMENODE, "PUT", "SETOWNER", "/", owner=cluster.superuser)
+            proxied_cluster.do(CallTarget.NAMENODE, "PUT", "SETOWNER", "/", owner=cluster.superuser)
             make_directory(cluster, "/", "755")

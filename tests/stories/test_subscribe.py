@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 import nncache
-from nncache.client.portal import Portal
+from nncache.client.portal import BlockingPortal
 from nncache.hadoop.events import Create
 from nncache.testbed import Cluster
 from tests.cluster import make_directory
 from tests.patience import HANG_S
-from tests.service import NAMESERVICE, Service
+from tests.service import NAMESERVICE, InotifyService
 
 
 @pytest.fixture
-def service(cluster: Cluster, hdfs_directory: str) -> Iterator[Service]:
+def service(cluster: Cluster, hdfs_directory: str) -> Iterator[InotifyService]:
     """A publisher with one filter, "f"."""
-    service = Service.of(cluster)
+    service = InotifyService.of(cluster)
     service.add("f", f"{hdfs_directory}/*")
     with service.publisher() as publisher:
         publisher.await_publishing()
@@ -28,7 +28,7 @@ def service(cluster: Cluster, hdfs_directory: str) -> Iterator[Service]:
 
 
 def events(
-    service: Service, resume: nncache.EventsPosition | None = None, *, name: str = "f"
+    service: InotifyService, resume: nncache.EventsPosition | None = None, *, name: str = "f"
 ) -> nncache.FilterEvents:
     """Return the events of a filter."""
     return nncache.subscribe(
@@ -37,7 +37,7 @@ def events(
 
 
 def test_a_blocking_program_resumes_and_sees_a_gap(
-    service: Service, cluster: Cluster, hdfs_directory: str
+    service: InotifyService, cluster: Cluster, hdfs_directory: str
 ) -> None:
     """Each transaction comes once, in order, from the block's start. A gap is an exception; then events continue."""
     with events(service) as following:
@@ -60,7 +60,7 @@ def test_a_blocking_program_resumes_and_sees_a_gap(
 
 
 def test_a_modified_filter_keeps_its_subscribers(
-    service: Service, cluster: Cluster, hdfs_directory: str
+    service: InotifyService, cluster: Cluster, hdfs_directory: str
 ) -> None:
     """They learn from which transaction on the glob differs, even if they resume later."""
     with events(service) as following, service.subscriber("f") as watching:
@@ -89,12 +89,12 @@ def test_a_modified_filter_keeps_its_subscribers(
 
 
 def test_an_interrupt_costs_no_batch(
-    service: Service, cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
+    service: InotifyService, cluster: Cluster, hdfs_directory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C with the batch already received: it is still the next batch, and the position is before it."""
-    wait_for = Portal.wait_for
+    wait_for = BlockingPortal.wait_for
 
-    def interrupted(portal: Portal, work: Coroutine[Any, Any, object]) -> None:
+    def interrupted(portal: BlockingPortal, work: Coroutine[Any, Any, object]) -> None:
         wait_for(portal, work)
         raise KeyboardInterrupt
 
@@ -102,7 +102,7 @@ def test_an_interrupt_costs_no_batch(
         before = following.position
         make_directory(cluster, f"{hdfs_directory}/a")
         with monkeypatch.context() as patch:
-            patch.setattr(Portal, "wait_for", interrupted)
+            patch.setattr(BlockingPortal, "wait_for", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 next(following)
         assert following.position == before
@@ -110,7 +110,9 @@ def test_an_interrupt_costs_no_batch(
         assert following.position != before
 
 
-async def test_a_coroutine_reads_the_same(service: Service, cluster: Cluster, hdfs_directory: str) -> None:
+async def test_a_coroutine_reads_the_same(
+    service: InotifyService, cluster: Cluster, hdfs_directory: str
+) -> None:
     """A waiting read may be cancelled."""
     async with events(service) as following:
         async with asyncio.TaskGroup() as tasks:
@@ -124,7 +126,7 @@ async def test_a_coroutine_reads_the_same(service: Service, cluster: Cluster, hd
                 break
 
 
-def test_an_unknown_filter_is_named(service: Service) -> None:
+def test_an_unknown_filter_is_named(service: InotifyService) -> None:
     """The error lists the existing filters, before the block begins."""
     with pytest.raises(nncache.UnknownFilterError, match=r"there are: f$"):
         events(service, name="nothing").__enter__()
@@ -140,7 +142,7 @@ QUIET = 5
 
 def test_a_flood_costs_the_subscribers_of_its_own_filter(cluster: Cluster, hdfs_directory: str) -> None:
     """Each event comes once and in order, or lies within a reported gap. Then all is normal again."""
-    service = Service.of(cluster)
+    service = InotifyService.of(cluster)
     for name in ("loud", "quiet"):
         make_directory(cluster, f"{hdfs_directory}/{name}")
         service.add(name, f"{hdfs_directory}/{name}/*")

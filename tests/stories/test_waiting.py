@@ -12,7 +12,7 @@ from nncache.testbed import Cluster
 from nncache.testbed.asker import Asker, RawReply
 from tests.patience import HANG_S
 from tests.real.faults import paused
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 from tests.real.stand import Channel, proxied
 
 WAITERS = 16
@@ -48,7 +48,7 @@ def test_who_waits_sees_a_file_appear(proxied_cluster: ProxiedCluster, hdfs_dire
         ]
         _are_held(proxied_cluster, WAITERS)
         calls = _calls(proxied_cluster)
-        proxied_cluster.put(Where.NAMENODE, path, b"", None)
+        proxied_cluster.put(CallTarget.NAMENODE, path, b"", None)
         replies = [each.result(HANG_S) for each in waiting]
         calls_made = _calls(proxied_cluster) - calls
     truth = json.loads(proxied_cluster.truth(path, "alice").body)
@@ -72,7 +72,7 @@ def test_who_waits_sees_a_change_and_no_other(proxied_cluster: ProxiedCluster, h
         proxied_cluster.mkdirs(f"{hdfs_directory}/other")
         proxied_cluster.settle()
         assert not waiting.done()
-        proxied_cluster.do(Where.NAMENODE, "PUT", "SETPERMISSION", path, permission="711")
+        proxied_cluster.do(CallTarget.NAMENODE, "PUT", "SETPERMISSION", path, permission="711")
         reply = waiting.result(HANG_S)
     assert (reply.status, json.loads(reply.body)["FileStatus"]["permission"]) == (200, "711")
     assert reply.header("ETag") != known
@@ -94,7 +94,7 @@ def test_who_waits_goes_on_waiting_over_a_reload(
             "does not reload",
         )
         _are_held(proxied_cluster, 4)
-        proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+        proxied_cluster.do(CallTarget.NAMENODE, "PUT", "MKDIRS", path)
         replies = [each.result(HANG_S) for each in waiting]
     assert [(reply.status, reply.header("Preference-Applied")) for reply in replies] == 4 * [(200, "wait=50")]
 
@@ -112,7 +112,7 @@ def test_who_waits_at_a_closed_gate_is_answered_at_the_end(
         waiting = clients.submit(_wait, proxied_cluster, path, "alice", wait_s=4)
         _are_held(proxied_cluster, 1)
         with paused(proxied_cluster.publisher.process):
-            proxied_cluster.do(Where.NAMENODE, "PUT", "MKDIRS", path)
+            proxied_cluster.do(CallTarget.NAMENODE, "PUT", "MKDIRS", path)
             proxied_cluster.proxy.await_gate(is_open=False)
             reply = waiting.result(HANG_S)
     assert (reply.status, reply.header("Preference-Applied")) == (200, "wait=4")

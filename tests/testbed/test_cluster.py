@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.testbed import Cluster, ClusterSpec, Ports, StartError
+from nncache.testbed import Cluster, ClusterSpec, Ports, ServerStartError
 from nncache.testbed.asker import Asker
 from nncache.testbed.errors import PortError
 from nncache.testbed.ports import PortLease
@@ -75,6 +75,6 @@ def test_a_failing_server_is_named_with_its_log(tmp_path: Path, monkeypatch: pyt
     """The other servers are stopped."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     spec = ClusterSpec(hadoop_version=HADOOP, overrides={"dfs.datanode.data.dir": "/proc/none"})
-    with pytest.raises(StartError, match=r"(?s)^datanode ended with 1 .*Too many failed volumes"):
+    with pytest.raises(ServerStartError, match=r"(?s)^datanode ended with 1 .*Too many failed volumes"):
         Cluster.start(spec)
     assert not list(tmp_path.glob("nncache-cluster-*"))

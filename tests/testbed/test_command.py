@@ -14,8 +14,8 @@ import pytest
 
 from nncache.testbed import readiness
 from nncache.testbed.command import run_cluster
-from nncache.testbed.daemon import Proxy
-from nncache.testbed.errors import StartError
+from nncache.testbed.daemon import ProxyDaemon
+from nncache.testbed.errors import ServerStartError
 from nncache.testbed.ports import is_free
 from nncache.testbed.spec import ClusterSpec, ZooKeeperSecurity
 from tests.cluster import HADOOP
@@ -82,8 +82,8 @@ def test_a_cluster_that_cannot_be_is_refused(make: Callable[[], object], reason:
 
 def test_a_daemon_that_does_not_start_says_why() -> None:
     """The message has the end of its log; its ports are free, and close() may be called again."""
-    daemon = Proxy("--max-staleness-s", "-1")
-    with pytest.raises(StartError, match="max_staleness_s"), daemon:
+    daemon = ProxyDaemon("--max-staleness-s", "-1")
+    with pytest.raises(ServerStartError, match="max_staleness_s"), daemon:
         pass
     daemon.close()
     assert daemon.process.pid is None

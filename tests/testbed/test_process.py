@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nncache.testbed.errors import StartError
+from nncache.testbed.errors import ServerStartError
 from nncache.testbed.process import Lifeline, ServerProcess, await_all
 from tests.patience import HANG_S
 
@@ -54,13 +54,13 @@ def make(tmp_path: Path, lifeline: Lifeline) -> Iterator[Callable[..., ServerPro
 
 def test_a_death_at_start_shows_the_end_of_the_log(make: Callable[..., ServerProcess]) -> None:
     """The server's last words are what its operator needs."""
-    with pytest.raises(StartError, match=r"(?s)it ended with 1 while.*first\nno such luck"):
+    with pytest.raises(ServerStartError, match=r"(?s)it ended with 1 while.*first\nno such luck"):
         make(FAIL).start()
 
 
 def test_silence_ends_with_the_time_given(make: Callable[..., ServerProcess]) -> None:
     """A server that never comes up is not awaited forever."""
-    with pytest.raises(StartError, match="it is not up after 0 s"):
+    with pytest.raises(ServerStartError, match="it is not up after 0 s"):
         make("import time; time.sleep(600)", timeout_s=0.2).start()
 
 
@@ -70,7 +70,7 @@ def test_several_are_awaited_at_once(make: Callable[..., ServerProcess]) -> None
     for server in (slow, failing):
         server.launch()
     began = time.monotonic()
-    with pytest.raises(StartError, match="failing ended"):
+    with pytest.raises(ServerStartError, match="failing ended"):
         await_all([slow, failing])
     assert time.monotonic() - began < HANG_S
 

@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from nncache.testbed.asker import Asker, RawReply
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 from nncache.tracing.spans import CLOSE_S
 from tests.http_server import Answer, serving
 from tests.patience import HANG_S, SLACK_S, until
@@ -52,10 +52,10 @@ def light() -> Iterator[LightServer]:
 
 
 @contextmanager
-def traced_proxy(light: LightServer) -> Iterator[Proxy]:
+def traced_proxy(light: LightServer) -> Iterator[ProxyDaemon]:
     """Run a proxy with spans in front of it; yield it once its gate is open."""
     (namenode,) = light.namenodes
-    with Proxy(
+    with ProxyDaemon(
         *("--namenode-http", namenode.http, "--namenode-rpc", namenode.rpc, "--user", light.superuser),
         *("--channel", "direct", "--glob", "/*", "--tracing"),
     ) as proxy:

@@ -26,7 +26,7 @@ from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
-from nncache.testbed.daemon import OwnNameNode, Proxy, Publisher
+from nncache.testbed.daemon import OwnNameNode, ProxyDaemon, PublisherDaemon
 from nncache.testbed.ending import signals_end_it, wait_for_the_end
 from nncache.testbed.jars import DEFAULT_HADOOP_VERSION
 from nncache.testbed.programs import find_program
@@ -69,8 +69,8 @@ class Stand:
     """The running system."""
 
     cluster: Cluster
-    publisher: Publisher
-    proxies: tuple[Proxy, ...]
+    publisher: PublisherDaemon
+    proxies: tuple[ProxyDaemon, ...]
     prometheus: Prometheus
 
 
@@ -153,11 +153,11 @@ def running(hadoop_version: str, say: Callable[[str], None], fault: str | None =
         asyncio.run(_add_filter(cluster))
         flags = (*cluster.flags, "--user", cluster.superuser, "--zookeeper", cluster.zookeeper.address)
         say("a publisher and two proxies")
-        publisher = stack.enter_context(Publisher(*flags, "--filters-path", "/filters"))
+        publisher = stack.enter_context(PublisherDaemon(*flags, "--filters-path", "/filters"))
         publisher.await_publishing()
         small = ("--max-cache-entries", "60") if fault == "cache-too-small" else ()
         proxies = tuple(
-            stack.enter_context(Proxy(*flags, "--tenants-by", "user", *own)) for own in (small, ())
+            stack.enter_context(ProxyDaemon(*flags, "--tenants-by", "user", *own)) for own in (small, ())
         )
         for proxy in proxies:
             proxy.await_gate()

@@ -15,27 +15,27 @@ from nncache.commands import registry_view
 from nncache.commands.audit import report_as_json
 from nncache.commands.audit_questions import AuditReport
 from nncache.commands.check import report_as_json as check_as_json
-from nncache.commands.event_lines import Away, Happened, Missing, json_line
+from nncache.commands.event_lines import EventItem, GapItem, OutageItem, json_line
 from nncache.commands.filters_estimate import estimate_as_json
 from nncache.commands.filters_view import all_as_json, plan_as_json
-from nncache.commands.fleet_client import Answer
+from nncache.commands.fleet_client import MemberAnswer
 from nncache.commands.fleet_view import answers_as_json
-from nncache.commands.proxies import READY, Found
+from nncache.commands.proxies import READY, ListedDaemon
 from nncache.commands.proxies import lines as proxy_lines
 from nncache.daemons.history import History, Totals
 from nncache.daemons.proxy_status import StatusSnapshot, status_of
-from nncache.daemons.purging import Purged
+from nncache.daemons.purging import PurgeResult
 from nncache.daemons.watchdog import LoopStats
 from nncache.hadoop.events import Unlink
 from nncache.invalidation.filters.admission import too_general
 from nncache.invalidation.filters.definition import Filter, filter_as_json
-from nncache.invalidation.filters.file_plan import Change, FilePlan
+from nncache.invalidation.filters.file_plan import FilePlan, FilterUpdate
 from nncache.invalidation.filters.hdfs_bulk import Done
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.publisher.estimate import Estimate
 from nncache.invalidation.stats import ChannelStats
-from nncache.invalidation.subscriber.events import FilterModified, Position
+from nncache.invalidation.subscriber.events import FilterModified, SubscriptionStart
 from nncache.registry.endpoint_query import EndpointQuery
 from nncache.registry.purge_plan import KeptEntry
 from nncache.registry.reaping import Reaped, Reaping
@@ -62,7 +62,7 @@ def shapes() -> Iterator[tuple[str, str]]:
     yield "filters show", _text(filter_as_json(_JOE))
     plan = FilePlan(
         added=(_JOE,),
-        changed=(Change(_JOE, _WIDER),),
+        changed=(FilterUpdate(_JOE, _WIDER),),
         removed=("ann",),
         unlisted=(),
         broken=_BROKEN,
@@ -86,14 +86,16 @@ def shapes() -> Iterator[tuple[str, str]]:
     )
     yield "filters estimate", _text(estimate_as_json(_JOE.path_glob, found, 1000.0, "", is_whole=True))
     printed = (
-        Position(70),
-        Happened(71, Unlink("/user/joe/a/_SUCCESS", 1_795_298_171_446)),
-        Missing("transactions 72 to 75 are missing", 72, 75),
-        Away("no publisher is running"),
+        SubscriptionStart(70),
+        EventItem(71, Unlink("/user/joe/a/_SUCCESS", 1_795_298_171_446)),
+        GapItem("transactions 72 to 75 are missing", 72, 75),
+        OutageItem("no publisher is running"),
         FilterModified(80, _JOE.path_glob, _JOE.owner, _WIDER.path_glob, _WIDER.owner),
     )
     yield "watch", "\n".join(json_line("joe", each) for each in printed)
-    purged: dict[str, object] = {"purged": [asdict(Purged(path="/user/joe", is_subtree=True, was_held=True))]}
+    purged: dict[str, object] = {
+        "purged": [asdict(PurgeResult(path="/user/joe", is_subtree=True, was_held=True))]
+    }
     yield "explain", _text(_explanation())
     yield "purge", _text(purged)
     report = AuditReport(outcomes=Counter({AuditOutcome.SAME: 148, AuditOutcome.CHANGED: 2}))
@@ -116,19 +118,19 @@ def shapes() -> Iterator[tuple[str, str]]:
         kept=(KeptEntry("/users/joe/web/b", "application_1408631738011_0029 is RUNNING", runs=True),),
     )
     yield "registry reaper", _lines([registry_view.reaping_as_json(reaping, is_done=False)])
-    proxy = Found(
+    proxy = ListedDaemon(
         name="proxy7-9871", kind="proxy", state=READY, webhdfs=(_URL,), admin=("http://proxy7:9872/",)
     )
     yield "proxies", _lines(proxy_lines([proxy], as_json=True))
     yield "top", _text(_status())
-    silent = Answer("proxy8-9871", None, "no answer within 5 s")
+    silent = MemberAnswer("proxy8-9871", None, "no answer within 5 s")
     for name, document in (
         ("status", _status()),
         ("top", _status()),
         ("explain", _explanation()),
         ("purge", purged),
     ):
-        yield f"fleet {name}", answers_as_json([Answer("proxy7-9871", document), silent])
+        yield f"fleet {name}", answers_as_json([MemberAnswer("proxy7-9871", document), silent])
 
 
 def _explanation() -> dict[str, object]:

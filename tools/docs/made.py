@@ -16,7 +16,7 @@ from nncache.metrics.table import METRICS
 from nncache.proxy.cache_status import COLLAPSED, HIT, NOT_ADMITTED, NOT_WEBHDFS, REASONS, forwarded
 from nncache.proxy.traffic import MEANINGS
 from nncache.settings.commands import FORMS
-from nncache.settings.keys import COMMA_SEPARATED, Key, Kind, keys_of
+from nncache.settings.keys import COMMA_SEPARATED, SettingKey, SettingKind, keys_of
 from tools.docs.json_shapes import shapes
 
 _TEMPLATES: Final = jinja2.Environment(
@@ -76,9 +76,9 @@ def _anchor(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
-def _setting(key: Key) -> str:
+def _setting(key: SettingKey) -> str:
     choices = f" One of {', '.join(f'`{choice}`' for choice in key.choices)}." if key.choices else ""
-    default = key.default_text + (", a list" if key.kind is Kind.LIST else "")
+    default = key.default_text + (", a list" if key.kind is SettingKind.LIST else "")
     return f"`{key.name}`{f' ({default})' if default else ''}: {key.help}{choices}"
 
 

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Callable
 from typing import Final, cast
 
-from nncache.bench.polling.replies import Reply, ReplyError, parse
+from nncache.bench.polling.replies import PollReply, PollReplyError, parse
 
 SPARE_FILES: Final = 100  # open files that a process needs in addition to its connections
 
@@ -45,7 +45,7 @@ def request_of(path: str, host: str, fields: str = "", user: str = "joe") -> byt
     return f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n{fields}\r\n".encode()
 
 
-class Client:
+class PollClient:
     """Sends requests in sequence over one connection.
 
     Invariants:
@@ -56,7 +56,7 @@ class Client:
     __slots__ = ("_address", "_connection", "_is_again", "_opening", "_request", "_tasks", "_tell")
 
     def __init__(
-        self, address: tuple[str, int], tasks: asyncio.TaskGroup, tell: Callable[[Reply | str], None]
+        self, address: tuple[str, int], tasks: asyncio.TaskGroup, tell: Callable[[PollReply | str], None]
     ) -> None:
         """Prepare a client of the server at this IP address; `tell` takes each reply, or the error instead."""
         self._address = address
@@ -94,7 +94,7 @@ class Client:
         if connection is self._connection and connection.transport is not None:
             connection.transport.write(self._request)
 
-    def replied(self, connection: "_Connection", reply: Reply) -> None:
+    def replied(self, connection: "_Connection", reply: PollReply) -> None:
         """Accept a reply."""
         if connection is not self._connection:
             return
@@ -157,7 +157,7 @@ class _Connection(asyncio.Protocol):
 
     __slots__ = ("_client", "_held", "transport")
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: PollClient) -> None:
         self.transport: asyncio.Transport | None = None  # None until it is open
         self._client = client
         self._held = b""  # bytes of an incomplete reply
@@ -185,7 +185,7 @@ class _Connection(asyncio.Protocol):
     def _take(self, data: bytes, *, is_end: bool) -> None:
         try:
             reply = parse(data, is_end=is_end)
-        except ReplyError as exc:
+        except PollReplyError as exc:
             self._client.broken(self, str(exc))
             return
         if reply is None:

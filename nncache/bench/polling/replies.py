@@ -19,11 +19,11 @@ _HEX: Final = b"0123456789abcdefABCDEF"
 _NO_BODY: Final = frozenset((204, 304))
 
 
-class ReplyError(Exception):
+class PollReplyError(Exception):
     """The server sent something other than an HTTP/1 reply."""
 
 
-class Reply(NamedTuple):
+class PollReply(NamedTuple):
     """One complete reply."""
 
     status: int
@@ -44,7 +44,7 @@ class Reply(NamedTuple):
         return b"\r\npreference-applied: wait=" in self.head
 
 
-def parse(data: bytes, *, is_end: bool = False) -> Reply | None:
+def parse(data: bytes, *, is_end: bool = False) -> PollReply | None:
     """Return the reply in the data received since the request; None if it is incomplete.
 
     With `is_end` no data will follow: the server closed the connection.
@@ -53,15 +53,15 @@ def parse(data: bytes, *, is_end: bool = False) -> Reply | None:
         ReplyError: the data are not a reply.
     """
     if data[:7] != b"HTTP/1."[: len(data)]:
-        raise ReplyError(f"no HTTP reply: {data[:20]!r}")
+        raise PollReplyError(f"no HTTP reply: {data[:20]!r}")
     end = data.find(b"\r\n\r\n")
     if end < 0:
         if len(data) > MAX_HEAD_BYTES:
-            raise ReplyError(f"the head of the reply is longer than {MAX_HEAD_BYTES} bytes")
+            raise PollReplyError(f"the head of the reply is longer than {MAX_HEAD_BYTES} bytes")
         return None
     head = data[: end + 2].lower()
     if not head[9:12].isdigit():
-        raise ReplyError(f"no HTTP status: {head[:20]!r}")
+        raise PollReplyError(f"no HTTP status: {head[:20]!r}")
     status = int(head[9:12])
     body, rest = _body(head, data, end + 4, status)
     if body is None:
@@ -71,7 +71,7 @@ def parse(data: bytes, *, is_end: bool = False) -> Reply | None:
     connection = _field(head, b"\r\nconnection:")
     keeps = not rest and rest is not None and connection != b"close" and head[7:8] == b"1"
     cache_status = _field(head, b"\r\ncache-status:") or _field(head, b"\r\nx-cache-status:")
-    return Reply(status, _served(cache_status) if cache_status else "", body, keeps, head)
+    return PollReply(status, _served(cache_status) if cache_status else "", body, keeps, head)
 
 
 def digest_of(status: int, body: bytes) -> int:
@@ -104,12 +104,12 @@ def _body(head: bytes, data: bytes, at: int, status: int) -> tuple[bytes | None,
     if coding == b"chunked":
         return _chunks(data, at)
     if coding:
-        raise ReplyError(f"unknown Transfer-Encoding: {coding!r}")
+        raise PollReplyError(f"unknown Transfer-Encoding: {coding!r}")
     length = _field(head, b"\r\ncontent-length:")
     if not length:
         return None, None
     if not length.isdigit():
-        raise ReplyError(f"no Content-Length: {length!r}")
+        raise PollReplyError(f"no Content-Length: {length!r}")
     end = at + int(length)
     return (data[at:end], data[end:]) if len(data) >= end else (None, b"")
 
@@ -119,7 +119,7 @@ def _chunks(data: bytes, at: int) -> tuple[bytes | None, bytes]:
     while (end := data.find(b"\r\n", at)) >= 0:
         digits = data[at:end].partition(b";")[0].strip()
         if not digits or digits.strip(_HEX):
-            raise ReplyError(f"no size of a chunk: {digits!r}")
+            raise PollReplyError(f"no size of a chunk: {digits!r}")
         size = int(digits, 16)
         at = end + 2
         if size == 0:

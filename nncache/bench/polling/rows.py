@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from nncache.bench.polling.replies import Reply, digest_of, file_id_of
+from nncache.bench.polling.replies import PollReply, digest_of, file_id_of
 from nncache.bench.shared.tables import FAILED, POLLS
 
 _KINDS: Final = "iidddhqqh"  # of the columns of POLLS up to `served`, as `array` names them
@@ -27,7 +27,7 @@ class Rows:
         self._errors: dict[int, str] = {}  # by row
 
     def add_reply(
-        self, poller: int, path_id: int, due_s: float, sent_s: float, replied_s: float, reply: Reply
+        self, poller: int, path_id: int, due_s: float, sent_s: float, replied_s: float, reply: PollReply
     ) -> None:
         """Append an answered poll."""
         status, served, body = reply[:3]

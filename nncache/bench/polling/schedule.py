@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any, Final
 
-from nncache.bench.polling.client import Client, resolved
-from nncache.bench.polling.replies import Reply
+from nncache.bench.polling.client import PollClient, resolved
+from nncache.bench.polling.replies import PollReply
 from nncache.bench.polling.rows import Rows
 from nncache.bench.shared.plan import Poller
 
@@ -39,7 +39,7 @@ class Polling:
 
     def __init__(self, poller: Poller, requests: tuple[bytes, ...], begins_s: float, period_s: float) -> None:
         self.poller = poller
-        self.client: Client  # its connection; the schedule sets it and takes its replies
+        self.client: PollClient  # its connection; the schedule sets it and takes its replies
         self.awaits = False  # whether a poll has no reply yet
         self.is_held = False  # whether the next poll is due, but must wait for that reply
         self.path_id = 0  # of the poll without a reply, like the next two
@@ -95,7 +95,7 @@ class Schedule:
         async with asyncio.TaskGroup() as tasks:
             now_s = self._now()
             for polling in self._polled:
-                polling.client = Client(address, tasks, self._taker(polling))
+                polling.client = PollClient(address, tasks, self._taker(polling))
                 while polling.next_s < now_s:
                     polling.advance()
             self._running = sum(polling.next_s < self._ends_s for polling in self._polled)
@@ -165,12 +165,12 @@ class Schedule:
         polling.client.ask(request)
         self._go_on(polling)
 
-    def _taker(self, polling: Polling) -> Callable[[Reply | str], None]:
+    def _taker(self, polling: Polling) -> Callable[[PollReply | str], None]:
         """Return the callback for the replies to a poller's polls."""
         number = polling.poller.number
         now, add_reply, add_failure = self._now, self._rows.add_reply, self._rows.add_failure
 
-        def take(outcome: Reply | str) -> None:
+        def take(outcome: PollReply | str) -> None:
             polling.awaits = False
             add = add_failure if isinstance(outcome, str) else add_reply
             add(number, polling.path_id, polling.due_s, polling.sent_s, now(), outcome)  # type: ignore[arg-type]  # as chosen

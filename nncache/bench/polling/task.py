@@ -19,8 +19,8 @@ from nncache.bench.polling.client import allow_connections, request_of
 from nncache.bench.polling.clock import ClockOffset, boottime, endpoint, measure
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Schedule, Times
-from nncache.bench.polling.waiting import Waiting
-from nncache.bench.shared.plan import Plan, Poller
+from nncache.bench.polling.waiting import WaitSchedule
+from nncache.bench.shared.plan import Poller, WorkloadPlan
 from nncache.bench.shared.tables import POLLS
 
 try:
@@ -45,7 +45,7 @@ class TaskError(Exception):
 class Orders:
     """The parameters of all tasks of one mode."""
 
-    plan: Plan
+    plan: WorkloadPlan
     tasks: int  # number of tasks; task n runs the pollers n, n + tasks, n + 2 tasks and so on
     server: str  # the polled server, "host:port"
     clock: str  # the driver's clock, "host:port"
@@ -119,9 +119,9 @@ async def _poll(
     rows = Rows()
     asking = ((poller, orders.requests(poller)) for poller in pollers)
     times = Times(begins_s=-orders.warm_up_s, ends_s=orders.duration_s)
-    schedule: Schedule | Waiting
+    schedule: Schedule | WaitSchedule
     if orders.is_waiting:
-        schedule = Waiting(asking, times, now=now, rows=rows)
+        schedule = WaitSchedule(asking, times, now=now, rows=rows)
     else:
         schedule = Schedule(asking, orders.plan.workload.period_s, times, now=now, rows=rows)
     if now() > 0:

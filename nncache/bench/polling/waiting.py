@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 
-from nncache.bench.polling.client import Client, resolved
-from nncache.bench.polling.replies import Reply
+from nncache.bench.polling.client import PollClient, resolved
+from nncache.bench.polling.replies import PollReply
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
 from nncache.bench.shared.plan import Poller
@@ -33,14 +33,14 @@ class _Waiter:
 
     poller: Poller
     head: bytes  # of its request, without the fields Prefer and If-None-Match
-    client: Client = field(init=False)  # its connection
+    client: PollClient = field(init=False)  # its connection
     tag: bytes = _UNKNOWN_TAG  # of the last answer
-    reply: Reply | None = None  # the last answer
+    reply: PollReply | None = None  # the last answer
     sent_s: float = 0.0  # time at which the request in flight was sent
     gives_up: asyncio.TimerHandle | None = None  # the timer of its timeout, or of the next request
 
 
-class Waiting:
+class WaitSchedule:
     """Runs all pollers of one process; all times are seconds on the clock that it is given."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Waiting:
             waiters = list[_Waiter]()
             for poller, (request, *_) in self._pollers:
                 waiter = _Waiter(poller, request.removesuffix(b"\r\n"))
-                waiter.client = Client(address, tasks, self._taker(waiter))
+                waiter.client = PollClient(address, tasks, self._taker(waiter))
                 waiters.append(waiter)
                 self._ask_at(waiter, max(self._now(), self._times.begins_s + poller.phase_s))
             await asyncio.sleep(self._times.ends_s - self._now())
@@ -90,11 +90,11 @@ class Waiting:
         )
         waiter.client.ask(waiter.head + fields)
 
-    def _taker(self, waiter: _Waiter) -> Callable[[Reply | str], None]:
+    def _taker(self, waiter: _Waiter) -> Callable[[PollReply | str], None]:
         """Return the callback for the answers to one waiter."""
         number, path_id = waiter.poller.number, waiter.poller.path_ids[0]
 
-        def take(outcome: Reply | str) -> None:
+        def take(outcome: PollReply | str) -> None:
             now_s = self._now()
             assert waiter.gives_up is not None
             waiter.gives_up.cancel()

@@ -11,7 +11,7 @@ from typing import Final
 import jinja2
 
 from nncache.bench.servers.counters import page_of
-from nncache.bench.servers.running import Progress, Running, server
+from nncache.bench.servers.running import RunningServer, ServerProgress, server
 from nncache.testbed.certificates import Certificate
 from nncache.testbed.programs import find_program
 
@@ -27,7 +27,7 @@ _STATUS: Final = "/nginx_status"
 
 def nginx(
     namenode: str, *, valid_s: int | None, certificate: Certificate | None = None
-) -> AbstractContextManager[Running]:
+) -> AbstractContextManager[RunningServer]:
     """Run nginx in front of a NameNode ("host:port"). It caches each 200 and 404 for `valid_s` seconds; None: no cache.
 
     With a certificate it serves TLS.
@@ -51,7 +51,7 @@ def nginx(
     return server("nginx", command, lambda address: progress_of(page_of(address, _STATUS)))
 
 
-def haproxy(namenode: str) -> AbstractContextManager[Running]:
+def haproxy(namenode: str) -> AbstractContextManager[RunningServer]:
     """Run HAProxy in front of a NameNode ("host:port"). It caches each 200 for an hour."""
     program = find_program("haproxy")
 
@@ -69,10 +69,10 @@ def _written(name: str, directory: Path, **values: object) -> str:
     return str(directory / name)
 
 
-def progress_of(page: str) -> Progress:
+def progress_of(page: str) -> ServerProgress:
     """Parse the page of nginx's ngx_http_stub_status_module.
 
     `Active connections: 1 server accepts handled requests 7 7 9 Reading: 0 Writing: 1 Waiting: 0`
     """
     words = page.split()
-    return Progress(answered=int(words[9]), connections=int(words[2]))
+    return ServerProgress(answered=int(words[9]), connections=int(words[2]))

@@ -17,7 +17,7 @@ import uvloop
 
 from nncache.bench.polling.clock import endpoint
 from nncache.bench.servers.counters import page_of
-from nncache.bench.servers.running import Progress, Running, server
+from nncache.bench.servers.running import RunningServer, ServerProgress, server
 from nncache.testbed.asker import Asker
 
 _PROGRESS: Final = "/progress"
@@ -88,7 +88,7 @@ async def serve(address: str, namenode: str) -> None:
     await listener.serve_forever()
 
 
-def floor(namenode: str) -> AbstractContextManager[Running]:
+def floor(namenode: str) -> AbstractContextManager[RunningServer]:
     """Run the floor in front of a NameNode ("host:port"), in a separate process."""
 
     def command(_place: Path, address: str) -> tuple[str, ...]:
@@ -97,9 +97,9 @@ def floor(namenode: str) -> AbstractContextManager[Running]:
     return server("floor", command, _progress)
 
 
-def _progress(address: str) -> Progress:
+def _progress(address: str) -> ServerProgress:
     answered, connections = page_of(address, _PROGRESS).split()
-    return Progress(answered=int(answered), connections=int(connections))
+    return ServerProgress(answered=int(answered), connections=int(connections))
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 from nncache.auditing.audit_judge import AuditOutcome
 from nncache.bench.servers.counters import TIMEOUT_S
-from nncache.bench.servers.running import Progress, Running
+from nncache.bench.servers.running import RunningServer, ServerProgress
 from nncache.bench.shared.driver import add_filters
 from nncache.client.connecting import connect
 from nncache.invalidation.filters.definition import Filter
-from nncache.testbed import Cluster, NameNode
-from nncache.testbed.daemon import Daemon, Proxy, Publisher
+from nncache.testbed import Cluster, ClusterNameNode
+from nncache.testbed.daemon import Daemon, ProxyDaemon, PublisherDaemon
 
 AUDITING: Final = ("--audit-share", "0.05")
 """The share of a measured proxy's hits that it compares with the NameNode: at most one for 100 forwarded calls."""
@@ -36,7 +36,7 @@ def nncache(
     proxy_flags: Sequence[str] = (),
     *,
     edits_flags: Sequence[str] = (),
-) -> Iterator[Running]:
+) -> Iterator[RunningServer]:
     """Run a proxy that caches these globs, with its gate open; stop all its daemons at the end.
 
     With the ZooKeeper channel, the proxy is registered there and found by name. `edits_flags` are further flags of the
@@ -51,7 +51,7 @@ def nncache(
             filters = (Filter(f"f{number:05}", glob, cluster.superuser) for number, glob in enumerate(globs))
             asyncio.run(add_filters(cluster, filters_path, filters))
             publisher = running.enter_context(
-                Publisher(*common, "--filters-path", filters_path, *edits_flags)
+                PublisherDaemon(*common, "--filters-path", filters_path, *edits_flags)
             )
             publisher.await_publishing()
             daemons["publisher"] = publisher
@@ -59,7 +59,7 @@ def nncache(
         else:
             kept = (word for glob in globs for word in ("--glob", glob))
             own = ("--channel", "direct", *kept, *edits_flags)
-        proxy = running.enter_context(Proxy(*common, *own, *proxy_flags))
+        proxy = running.enter_context(ProxyDaemon(*common, *own, *proxy_flags))
         proxy.await_gate()
         address = proxy.address
         if channel is Channel.ZOOKEEPER:
@@ -70,7 +70,7 @@ def nncache(
             with connect(zookeeper=cluster.zookeeper.address, registry_root=registry_root) as proxies:
                 address = urlsplit(proxies.url()).netloc
         daemons["proxy"] = proxy
-        yield Running(
+        yield RunningServer(
             address=address,
             processes={source: daemon.process.running_pid for source, daemon in daemons.items()},
             upkeep=lambda: _probes(daemons, cluster.namenodes[0]),
@@ -79,15 +79,15 @@ def nncache(
         )
 
 
-def _progress(metrics: Mapping[str, float]) -> Progress:
-    return Progress(
+def _progress(metrics: Mapping[str, float]) -> ServerProgress:
+    return ServerProgress(
         answered=int(metrics['nncache_requests_total{result="hit"}']),
         connections=int(metrics["nncache_connections_open"]),
         entries=int(metrics["nncache_cache_entries"]),
     )
 
 
-def _probes(daemons: Mapping[str, Daemon], namenode: NameNode) -> dict[str, float]:
+def _probes(daemons: Mapping[str, Daemon], namenode: ClusterNameNode) -> dict[str, float]:
     name = f'nncache_namenode_probes_total{{namenode="{namenode.http}"}}'
     return {"upkeep:probe (JMX)": sum(daemon.metrics()[name] for daemon in daemons.values())}
 

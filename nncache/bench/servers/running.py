@@ -13,7 +13,7 @@ from nncache.testbed.readiness import accepts
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ServerProgress:
     """A reading of a server's counters."""
 
     answered: int = 0  # requests since start (counter); for nncache, those from memory only
@@ -22,7 +22,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class RunningServer:
     """A running server: its address, its processes and its counters."""
 
     address: str  # the polled "host:port"
@@ -31,7 +31,9 @@ class Running:
     # the server's own calls to the NameNode since start, if no poll caused them and the NameNode does not count them,
     # by name ("upkeep:...")
     upkeep: Callable[[], Mapping[str, float]] = dict
-    progress: Callable[[], Progress] = Progress  # reads the counters; 0 if the server does not report them
+    progress: Callable[[], ServerProgress] = (
+        ServerProgress  # reads the counters; 0 if the server does not report them
+    )
     # reads the metrics, by name (`nncache.testbed.daemon.Daemon.metrics`); empty for a server other than nncache
     metrics: Callable[[], Mapping[str, float]] = dict
 
@@ -48,8 +50,8 @@ class Running:
 def server(
     name: str,
     command: Callable[[Path, str], Sequence[str]],
-    progress: Callable[[str], Progress] = lambda _: Progress(),
-) -> Iterator[Running]:
+    progress: Callable[[str], ServerProgress] = lambda _: ServerProgress(),
+) -> Iterator[RunningServer]:
     """Run a program of one process, perhaps with children, until the end of the block.
 
     `command` gets a new directory and the address to listen on, and returns the command line. `progress` gets the
@@ -63,4 +65,4 @@ def server(
             program=words, name=name, is_up=lambda: accepts(address), start_timeout_s=20.0
         ) as program:
             processes = {name: program.process.running_pid}
-            yield Running(address=address, processes=processes, progress=lambda: progress(address))
+            yield RunningServer(address=address, processes=processes, progress=lambda: progress(address))

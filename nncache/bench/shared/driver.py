@@ -1,7 +1,7 @@
 """The shared parts of all benchmarks: figures with limits, the command, a cluster, and processes that generate load.
 
-A benchmark is a function that measures and returns a `Result`. `benchmark` turns it into a command, which prints the
-figures, writes them with rounds and chart to a directory, and exits with 1 if a figure is outside its limits.
+A benchmark is a function that measures and returns a `BenchResult`. `benchmark` turns it into a command, which prints
+the figures, writes them with rounds and chart to a directory, and exits with 1 if a figure is outside its limits.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ def _number(value: float) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class BenchResult:
     """The results of a benchmark."""
 
     figures: Sequence[Figure]
@@ -92,10 +92,10 @@ class Result:
     chart: Chart | None = None
 
 
-def benchmark(name: str) -> Callable[[Callable[..., Result]], click.Command]:
+def benchmark(name: str) -> Callable[[Callable[..., BenchResult]], click.Command]:
     """Return a decorator that turns a function into a command; it writes the results to build/NAME or `--out`."""
 
-    def decorate(measure: Callable[..., Result]) -> click.Command:
+    def decorate(measure: Callable[..., BenchResult]) -> click.Command:
         @functools.wraps(measure)
         def command(*, out: Path, **options: object) -> None:
             try:
@@ -115,7 +115,7 @@ def benchmark(name: str) -> Callable[[Callable[..., Result]], click.Command]:
     return decorate
 
 
-def write(result: Result, out: Path) -> None:
+def write(result: BenchResult, out: Path) -> None:
     """Write figures, rounds and chart to a directory, which is created if missing."""
     out.mkdir(parents=True, exist_ok=True)
     for name, rows in (("figures", result.figures), ("rounds", result.rounds)):

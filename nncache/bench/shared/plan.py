@@ -25,7 +25,7 @@ class Poller:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlannedChange:
     """One planned change."""
 
     # due time in seconds from the start of the measured time; negative in the warm-up
@@ -34,7 +34,7 @@ class Change:
     path_id: int
 
 
-class Plan:
+class WorkloadPlan:
     """The paths of a workload, their pollers and their changes."""
 
     def __init__(self, workload: Workload, seed: int, root: str = ROOT) -> None:
@@ -105,7 +105,7 @@ class Plan:
                 there.update(self.in_directory(path_id))
         return frozenset(there)
 
-    def changes(self, existing: frozenset[int], from_s: float, duration_s: float) -> Iterator[Change]:
+    def changes(self, existing: frozenset[int], from_s: float, duration_s: float) -> Iterator[PlannedChange]:
         """Yield the changes from `from_s` (0: start of the measured time; negative: warm-up) to `duration_s`, in order.
 
         `existing` are the paths that exist at `from_s`.
@@ -121,7 +121,7 @@ class Plan:
                 event_at_s, event = events.pop(0)
                 for path_id in self._chosen(event.share):
                     if state.take(event.kind, path_id):
-                        yield Change(event_at_s, event.kind, path_id)
+                        yield PlannedChange(event_at_s, event.kind, path_id)
             if at_s >= duration_s:
                 return
             path_id = chance.randrange(self.workload.paths)
@@ -129,7 +129,7 @@ class Plan:
             if fitting:
                 (kind,) = chance.choices(fitting, [self.workload.kinds[kind] for kind in fitting])
                 state.take(kind, path_id)
-                yield Change(at_s, kind, path_id)
+                yield PlannedChange(at_s, kind, path_id)
 
     def _chosen(self, share: float) -> range:
         count = max(1, round(self.workload.paths * share))
@@ -143,7 +143,7 @@ class Plan:
 class _State:
     """The paths that exist and the directories closed to others, during the sequence of changes."""
 
-    def __init__(self, plan: Plan, existing: frozenset[int]) -> None:
+    def __init__(self, plan: WorkloadPlan, existing: frozenset[int]) -> None:
         self._plan = plan
         self._there = set(existing)
         self._closed: set[str] = set()

@@ -51,7 +51,7 @@ OF_A_DIRECTORY: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class TimedChange:
     """A change at a fixed time, in addition to the random ones."""
 
     at: float  # time, as a share of the measured time (0 to 1)
@@ -76,7 +76,7 @@ class Workload:
     changes_per_s: float = 0.0  # random changes per second, over all paths
     # weight of each kind in the random choice among those that are possible for the path
     kinds: dict[ChangeKind, float] = field(default_factory=dict)
-    events: tuple[Event, ...] = ()  # changes at set times
+    events: tuple[TimedChange, ...] = ()  # changes at set times
 
     def scaled(self, *, pollers: int) -> "Workload":
         """Return the workload with another number of pollers; globs, paths (at least 1) and changes in proportion."""

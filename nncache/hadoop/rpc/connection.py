@@ -19,7 +19,7 @@ from nncache.hadoop.namespace import Namespace, NamespaceCheck
 from nncache.hadoop.remote_exception import RemoteException, Verdict
 from nncache.hadoop.rpc.framing import MAX_FRAME_BYTES
 from nncache.hadoop.rpc.handshake import SimpleHandshake
-from nncache.hadoop.rpc.messages import MAX_CALL_ID, MessageT, Succeeded, encode_call, parse_message
+from nncache.hadoop.rpc.messages import MAX_CALL_ID, MessageT, RpcSuccess, encode_call, parse_message
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.sasl import Handshake, SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
@@ -186,7 +186,7 @@ class RpcConnection:
         call_id = self._last_call_id = (self._last_call_id + 1) & MAX_CALL_ID
         frame = encode_call(self._client_id, call_id, method.protocol, method.name, request)
         reply = await wire.call(call_id, frame)
-        if isinstance(reply, Succeeded):
+        if isinstance(reply, RpcSuccess):
             return parse_message(result, reply.body)
         remote = RemoteException(reply.class_name.rpartition(".")[2], reply.class_name, reply.message)
         lacks_rights = method.needs_superuser and remote.verdict is Verdict.ACCESS_CONTROL

@@ -25,7 +25,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 @dataclass(frozen=True, slots=True)
-class Succeeded:
+class RpcSuccess:
     """The reply to a successful call; `body` holds the serialised result."""
 
     call_id: int
@@ -33,7 +33,7 @@ class Succeeded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RpcRefusal:
     """The reply to a call that the server refused, or that failed there."""
 
     call_id: int
@@ -43,11 +43,11 @@ class Refused:
     message: str  # without the lines of the Java stack trace
 
 
-Reply = Succeeded | Refused
+Reply = RpcSuccess | RpcRefusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class RpcCall:
     """A client's call of a method."""
 
     call_id: int
@@ -71,7 +71,7 @@ class Ping:
     """A client's keep-alive message."""
 
 
-Request = Call | Context | Ping | pb.RpcSasl
+Request = RpcCall | Context | Ping | pb.RpcSasl
 
 
 def encode_call(client_id: bytes, call_id: int, protocol: str, method: str, request: Message) -> bytes:
@@ -106,7 +106,7 @@ def encode_sasl(client_id: bytes, message: pb.RpcSasl) -> bytes:
     return encode_frame(_request_header(client_id, SASL_CALL_ID), message.SerializeToString())
 
 
-def parse_sasl(frame: bytes) -> pb.RpcSasl | Refused:
+def parse_sasl(frame: bytes) -> pb.RpcSasl | RpcRefusal:
     """Parse the server's SASL message or refusal. Raises FramingError: the frame holds neither."""
     encoded, end = take_message(frame, 0)
     header = parse_message(pb.RpcResponseHeader, encoded)
@@ -128,12 +128,12 @@ def parse_reply(frame: bytes) -> Reply:
     header = parse_message(pb.RpcResponseHeader, encoded)
     if header.status == pb.RpcResponseHeader.SUCCESS:
         body, _ = take_message(frame, end)
-        return Succeeded(header.call_id, body)
+        return RpcSuccess(header.call_id, body)
     return _refused(header)
 
 
-def _refused(header: pb.RpcResponseHeader) -> Refused:
-    return Refused(
+def _refused(header: pb.RpcResponseHeader) -> RpcRefusal:
+    return RpcRefusal(
         call_id=header.call_id,
         is_fatal=header.status == pb.RpcResponseHeader.FATAL,
         detail=header.error_detail,
@@ -158,7 +158,7 @@ def parse_request(frame: bytes) -> Request:
             user.real_user if user.HasField("real_user") else None,
         )
     asked = parse_message(pb.RequestHeader, encoded)
-    return Call(
+    return RpcCall(
         call_id=header.call_id,
         client_id=header.client_id,
         retry_count=header.retry_count,
@@ -168,13 +168,13 @@ def parse_request(frame: bytes) -> Request:
     )
 
 
-def encode_success(call: Call, result: Message) -> bytes:
+def encode_success(call: RpcCall, result: Message) -> bytes:
     """Encode the frame of a call's result."""
     header = _response_header(call.call_id, call.client_id, call.retry_count)
     return encode_frame(header.SerializeToString(), result.SerializeToString())
 
 
-def encode_refusal(call: Call, class_name: str, message: str, detail: int = pb.ERROR_APPLICATION) -> bytes:
+def encode_refusal(call: RpcCall, class_name: str, message: str, detail: int = pb.ERROR_APPLICATION) -> bytes:
     """Encode the frame of a call's exception; the connection stays usable."""
     header = _response_header(call.call_id, call.client_id, call.retry_count)
     return _encode_refused(header, pb.RpcResponseHeader.ERROR, class_name, message, detail)

@@ -21,7 +21,7 @@ from nncache.hadoop.kerberos.advice import with_advice
 from nncache.hadoop.kerberos.gss import GssContext
 from nncache.hadoop.kerberos.principal import Principal, expected_server
 from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, SimpleHandshake, TokenRequest
-from nncache.hadoop.rpc.messages import Refused, encode_context, encode_sasl, parse_sasl
+from nncache.hadoop.rpc.messages import RpcRefusal, encode_context, encode_sasl, parse_sasl
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 
 _METHOD: Final = "KERBEROS"
@@ -106,7 +106,7 @@ class SaslHandshake:
             FramingError: The message is out of sequence.
         """
         message = parse_sasl(frame)
-        if isinstance(message, Refused):
+        if isinstance(message, RpcRefusal):
             raise RpcLoginError(
                 f"{self._address} does not let this service in: {with_advice(message.message or message.class_name)}"
             )
@@ -226,7 +226,7 @@ class ContextProtection:
             FramingError: The frame is not one of state WRAP.
         """
         message = parse_sasl(frame)
-        if isinstance(message, Refused):
+        if isinstance(message, RpcRefusal):
             raise FramingError(
                 f"{self._address} ends the connection without protection: {message.class_name}: {message.message}"
             )

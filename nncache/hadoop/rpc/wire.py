@@ -20,7 +20,7 @@ from nncache.hadoop.kerberos.identity import Initiator
 from nncache.hadoop.remote_exception import Verdict, verdict_of
 from nncache.hadoop.rpc.framing import FrameSplitter, encode_preamble
 from nncache.hadoop.rpc.handshake import SASL_AUTH_PROTOCOL, TokenRequest
-from nncache.hadoop.rpc.messages import Refused, Reply, encode_ping, parse_reply
+from nncache.hadoop.rpc.messages import Reply, RpcRefusal, encode_ping, parse_reply
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from nncache.hadoop.rpc.sasl import Handshake
 
@@ -181,7 +181,7 @@ class Wire(asyncio.Protocol):
                 self._ready.set_result(True)
             return
         reply = parse_reply(frame)
-        fatal = reply if isinstance(reply, Refused) and reply.is_fatal else None
+        fatal = reply if isinstance(reply, RpcRefusal) and reply.is_fatal else None
         waiter = self._waiting.get(reply.call_id)
         if (fatal is None or _is_too_busy(fatal)) and waiter is not None and not waiter.done():
             waiter.set_result(reply)
@@ -209,7 +209,7 @@ class Wire(asyncio.Protocol):
         protection = self._handshake.protection
         self._transport.write(frames if protection is None else protection.wrap(frames))
 
-    def _refusal(self, reply: Refused) -> RpcError:
+    def _refusal(self, reply: RpcRefusal) -> RpcError:
         if reply.detail == pb.FATAL_UNAUTHORIZED:
             advice = "" if self._handshake.auth_protocol == SASL_AUTH_PROTOCOL else SIMPLE_ADVICE
             return RpcAuthenticationError(self._address, reply.message, advice)
@@ -251,7 +251,7 @@ class Wire(asyncio.Protocol):
         self._ping = self._loop.call_later(self._ping_interval_s, self._send_ping)
 
 
-def _is_too_busy(reply: Refused) -> bool:
+def _is_too_busy(reply: RpcRefusal) -> bool:
     return reply.detail != pb.FATAL_UNAUTHORIZED and verdict_of(reply.class_name) in _TOO_BUSY
 
 

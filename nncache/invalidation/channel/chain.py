@@ -7,18 +7,18 @@ Sans-I/O. Each record names the one before it, so a gap is known exactly. The de
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from nncache.invalidation.channel.records import Link
+from nncache.invalidation.channel.records import RecordLink
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class ChainContinued:
     """The record is the next one; its transactions up to `after_txid` have been read already."""
 
     after_txid: int
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ChainReplayed:
     """The whole record has been read already."""
 
 
@@ -29,13 +29,13 @@ class ChainBroken:
     reason: str
 
 
-Step: TypeAlias = Next | Replayed | ChainBroken
+Step: TypeAlias = ChainContinued | ChainReplayed | ChainBroken
 
 
-class Chain:
+class ChainPosition:
     """A position in a stream.
 
-    Invariant: every transaction from the first position up to `txid` was in a record that was `Next`.
+    Invariant: every transaction from the first position up to `txid` was in a record that was `ChainContinued`.
     """
 
     def __init__(self, chain: str, txid: int) -> None:
@@ -45,13 +45,13 @@ class Chain:
         self.txid = txid
         """Every transaction up to this one has been read."""
 
-    def receive(self, link: Link) -> Step:
-        """Check the next record that was found; only `Next` advances the position."""
+    def receive(self, link: RecordLink) -> Step:
+        """Check the next record that was found; only `ChainContinued` advances the position."""
         if link.chain != self.chain:
             return ChainBroken("the stream was restarted")
         if link.txid <= self.txid:
-            return Replayed()
+            return ChainReplayed()
         if link.previous > self.txid:
             return ChainBroken(f"transactions {self.txid + 1} to {link.previous} are missing")
         after_txid, self.txid = self.txid, link.txid
-        return Next(after_txid)
+        return ChainContinued(after_txid)

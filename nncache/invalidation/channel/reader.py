@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar, assert_never
 from nncache.coordination.errors import NoNodeError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.hadoop.paths import name
-from nncache.invalidation.channel.chain import Chain, ChainBroken, Next, Replayed
+from nncache.invalidation.channel.chain import ChainBroken, ChainContinued, ChainPosition, ChainReplayed
 from nncache.invalidation.channel.records import CacheRecord, FilterRecord
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
 from nncache.invalidation.channel.znodes import parse_txid
@@ -63,7 +63,7 @@ class RecordReader(Generic[RecordT]):
         self._parse = parse
         self._bad_znodes = bad_znodes
         self._watch = zookeeper.watch(path)
-        self._chain: Chain | None = None  # None until the chain id is known
+        self._chain: ChainPosition | None = None  # None until the chain id is known
         self._txid = -1  # the position while the chain id is unknown
         self._value = -1  # the stream's value as last read
         self.is_behind = False
@@ -113,12 +113,12 @@ class RecordReader(Generic[RecordT]):
         except (NoNodeError, CorruptZnodeError):
             self._chain, self._txid = None, value
         else:
-            self._chain = Chain(newest.link.chain, value)
+            self._chain = ChainPosition(newest.link.chain, value)
         self._value, self.is_behind = value, False
 
     def begin_after(self, chain: str, txid: int, value: int) -> None:
         """Move the position to a transaction of this chain, given the stream's value, which may be an earlier one."""
-        self._chain, self._value, self.is_behind = Chain(chain, txid), value, False
+        self._chain, self._value, self.is_behind = ChainPosition(chain, txid), value, False
 
     async def changed(self, timeout_s: float) -> bool:
         """Return True as soon as there may be a new record, False after `timeout_s` seconds."""
@@ -200,14 +200,14 @@ class RecordReader(Generic[RecordT]):
         """Advance the position past these records (R2)."""
         if not records:
             raise self._missing(self.txid + 1)
-        chain = self._chain or Chain(records[0].link.chain, self._txid)
-        ahead = Chain(chain.chain, chain.txid)
+        chain = self._chain or ChainPosition(records[0].link.chain, self._txid)
+        ahead = ChainPosition(chain.chain, chain.txid)
         accepted: list[NextRecord[RecordT]] = []
         for record in records:
             match ahead.receive(record.link):
-                case Next(after_txid):
+                case ChainContinued(after_txid):
                     accepted.append(NextRecord(record, after_txid))
-                case Replayed():
+                case ChainReplayed():
                     continue
                 case ChainBroken(reason):
                     raise MissingEventsError(

@@ -33,7 +33,7 @@ from nncache.invalidation.channel.znodes import parse_txid
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class RecordLink:
     """A record's place in its stream: it covers the transactions after `previous` up to `txid`."""
 
     chain: str
@@ -42,21 +42,21 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class MatchedEvents:
     """The events that match a filter, in order."""
 
     batches: tuple[EventBatch, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Stale:
+class StaleChanges:
     """The changes that make cached data stale, each with its transaction id, in order."""
 
     changes: tuple[tuple[int, Change], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedTransactions:
     """The events or changes of these transactions, both ends included, will never be published."""
 
     first_txid: int
@@ -65,7 +65,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Modified:
+class FilterModification:
     """A filter was modified: transactions after `after_txid` are matched with the new glob, earlier ones are not."""
 
     after_txid: int
@@ -77,18 +77,18 @@ class Modified:
 class FilterRecord:
     """A record of a filter's stream. `modified` comes before the content, whose events are all after `after_txid`."""
 
-    link: Link
-    content: Events | Dropped
-    modified: Modified | None = None
+    link: RecordLink
+    content: MatchedEvents | DroppedTransactions
+    modified: FilterModification | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CacheRecord:
     """A record of the stream for caches, matched with the filters of this generation."""
 
-    link: Link
+    link: RecordLink
     generation: int
-    content: Stale | Dropped
+    content: StaleChanges | DroppedTransactions
 
 
 # -- the form of the JSON ---------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def encode_filter_record(record: FilterRecord) -> bytes:
     """Return the data of a record of a filter's stream."""
     link, content, modified = record.link, record.content, None
     batches, dropped = None, None
-    if isinstance(content, Events):
+    if isinstance(content, MatchedEvents):
         batches = [
             _Batch(batch.txid, [encode_event(event) for event in batch.events]) for batch in content.batches
         ]
@@ -196,13 +196,13 @@ def parse_filter_record(path: str, data: bytes) -> FilterRecord:
         raise ValueError(
             f"modified after transaction {modified.after_txid}, but it begins with transaction {first}"
         )
-    return FilterRecord(link, dropped or Events(batches), modified)
+    return FilterRecord(link, dropped or MatchedEvents(batches), modified)
 
 
-def _modified(found: _Modified, link: Link) -> Modified:
+def _modified(found: _Modified, link: RecordLink) -> FilterModification:
     if not link.previous <= found.after <= link.txid:
         raise ValueError(f"modified after transaction {found.after} in a record of {link.txid}")
-    return Modified(found.after, read_terms(found.old), read_terms(found.new))
+    return FilterModification(found.after, read_terms(found.old), read_terms(found.new))
 
 
 # -- the stream for caches --------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ def encode_cache_record(record: CacheRecord) -> bytes:
     """Return the data of a record of the stream for caches."""
     link, content = record.link, record.content
     changes, dropped = None, None
-    if isinstance(content, Stale):
+    if isinstance(content, StaleChanges):
         changes = [_spell(txid, change) for txid, change in content.changes]
     else:
         dropped = _spelled_dropped(content)
@@ -239,7 +239,7 @@ def parse_cache_record(path: str, data: bytes) -> CacheRecord:
         raise ValueError("a record holds either changes or what was dropped")
     changes = tuple(_change(spelled) for spelled in record.changes or ())
     _check_order(link, (txid for txid, _ in changes), least_step=0)
-    return CacheRecord(link, record.generation, dropped or Stale(changes))
+    return CacheRecord(link, record.generation, dropped or StaleChanges(changes))
 
 
 def _spell(txid: int, change: Change) -> list[int | str]:
@@ -273,27 +273,27 @@ def _path(text: str) -> str:
 # -- what records have in common --------------------------------------------------------------------------
 
 
-def _link(path: str, record: _Record) -> Link:
+def _link(path: str, record: _Record) -> RecordLink:
     if parse_txid(name(path)) != record.txid:
         raise ValueError(f"the record of transaction {record.txid} has another's name")
     if record.previous >= record.txid:
         raise ValueError(f"the record of transaction {record.txid} follows that of {record.previous}")
-    return Link(record.chain, record.previous, record.txid)
+    return RecordLink(record.chain, record.previous, record.txid)
 
 
-def _spelled_dropped(content: Dropped) -> _Dropped:
+def _spelled_dropped(content: DroppedTransactions) -> _Dropped:
     return _Dropped(content.first_txid, content.last_txid, content.reason)
 
 
-def _dropped(dropped: _Dropped | None, link: Link) -> Dropped | None:
+def _dropped(dropped: _Dropped | None, link: RecordLink) -> DroppedTransactions | None:
     if dropped is None:
         return None
     if not dropped.first <= dropped.last <= link.txid:
         raise ValueError(f"dropped from {dropped.first} to {dropped.last} in a record of {link.txid}")
-    return Dropped(dropped.first, dropped.last, dropped.reason)
+    return DroppedTransactions(dropped.first, dropped.last, dropped.reason)
 
 
-def _check_order(link: Link, txids: Iterable[int], *, least_step: int) -> None:
+def _check_order(link: RecordLink, txids: Iterable[int], *, least_step: int) -> None:
     least = link.previous + 1
     for txid in txids:
         if not least <= txid <= link.txid:

@@ -27,7 +27,7 @@ _TAKEN: Final = frozenset({"zookeeper", "quota"})  # ZooKeeper's own, at the roo
 
 
 @dataclass(frozen=True, slots=True)
-class Znodes:
+class ZnodePaths:
     """The paths of one nameservice's znodes."""
 
     root: str  # an absolute path such as /HDFSInotifyRoot

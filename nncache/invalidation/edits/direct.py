@@ -7,10 +7,10 @@ from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.stats import ChannelStats
 from nncache.invalidation.stream import (
     ChannelSetup,
-    Covered,
+    CoveredThrough,
     InotifyEventInputStream,
     StreamItem,
-    Transactions,
+    TransactionEvents,
 )
 
 
@@ -49,7 +49,7 @@ class EditsInputStream(InotifyEventInputStream):
         """Return the next item; see InotifyEventInputStream."""
         while not self._items:
             read = await self._source.read()
-            self._items.extend(Transactions(batch) for batch in read.batches)
+            self._items.extend(TransactionEvents(batch) for batch in read.batches)
             if read.seen_as_of is not None:
                 self._seen_as_of = read.seen_as_of
             if read.fresh_as_of is None:
@@ -57,7 +57,7 @@ class EditsInputStream(InotifyEventInputStream):
             covered = (read.fresh_as_of, read.through_txid)
             if read.seen_as_of is not None or covered != self._covered:
                 self._covered = covered
-                self._items.append(Covered(*covered, self._seen_as_of))
+                self._items.append(CoveredThrough(*covered, self._seen_as_of))
         return self._items.popleft()
 
     async def shut_down(self) -> None:

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Final
 
 from nncache.coordination.errors import ConnectionLostError, CoordinationError, NotAllowedError
-from nncache.coordination.login import Login
-from nncache.coordination.session import Session
+from nncache.coordination.login import ZooKeeperLogin
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.task_group import run_until_first
 from nncache.coordination.zookeeper import SessionStats, ZooKeeperSession
@@ -30,7 +30,7 @@ from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.namenodes import NameNodes, wait_active
 from nncache.invalidation.same_namespace import check_same_namespace
 from nncache.invalidation.stats import ChannelStats, RecordStats
-from nncache.invalidation.stream import Covered
+from nncache.invalidation.stream import CoveredThrough
 
 CONNECT_TIMEOUT_S: Final = 5.0
 """Seconds to wait for a connection to ZooKeeper when a run begins."""
@@ -68,7 +68,7 @@ class FeedEdits:
         feed_root: str,
         clock: Callable[[], float],
         *,
-        login: Login | None = None,
+        login: ZooKeeperLogin | None = None,
         connect: Connect | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -77,13 +77,13 @@ class FeedEdits:
         self._root = feed_root
         self._clock = clock
         self._chance = chance  # from 0 to 1; jitter of the backoff
-        self._connect: Connect = connect or partial(Session, log_name="feed of edits", login=login)
+        self._connect: Connect = connect or partial(KazooSession, log_name="feed of edits", login=login)
         self._zookeeper: ZooKeeperSession | None = None  # from the first run on
         self._reader: FeedReader | None = None  # of the run
         self._probing: Probing | None = None  # of the run
         self._term = 0  # of the run
         self._found: tuple[tuple[EventBatch, ...], int] | None = None  # read, but not returned yet
-        self._covered: Covered | None = None  # known, but not returned yet
+        self._covered: CoveredThrough | None = None  # known, but not returned yet
         self._bad_znodes = BadZnodes()
         self._counts = RecordStats()
         self._connection = 0  # the last connection over which edits were read

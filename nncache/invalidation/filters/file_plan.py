@@ -15,7 +15,7 @@ from nncache.invalidation.filters.stored_filters import StoredFilters
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FilterUpdate:
     """A filter that the file changes."""
 
     before: Filter
@@ -27,7 +27,7 @@ class FilePlan:
     """The changes to carry out; each part is sorted by name."""
 
     added: tuple[Filter, ...] = ()
-    changed: tuple[Change, ...] = ()
+    changed: tuple[FilterUpdate, ...] = ()
     removed: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()  # not in the file, and kept
     broken: Mapping[str, str]  # in the file, but broken in HDFS, with the reason; left alone
@@ -72,7 +72,7 @@ def plan_file(
         FilterError: `user` cannot own a filter.
     """
     added: list[Filter] = []
-    changed: list[Change] = []
+    changed: list[FilterUpdate] = []
     broken: dict[str, str] = {}
     unchanged = 0
     listed = set()
@@ -84,7 +84,7 @@ def plan_file(
         elif has is None:
             added.append(_wanted(entry, user, ()))
         elif (wanted := _wanted(entry, has.owner, has.allowed_subscribers)) != has:
-            changed.append(Change(has, wanted))
+            changed.append(FilterUpdate(has, wanted))
         else:
             unchanged += 1
     after = {**stored.filters, **{each.name: each for each in (*added, *(each.after for each in changed))}}

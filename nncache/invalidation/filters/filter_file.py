@@ -51,7 +51,7 @@ class FileEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FilterFileFault:
     """One error in the file."""
 
     line: int | None  # counted from 1; None if unknown
@@ -61,7 +61,7 @@ class Fault:
 class BadFilterFileError(FilterError):
     """The file does not define a valid set of filters."""
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
+    def __init__(self, faults: Iterable[FilterFileFault]) -> None:
         self.faults = tuple(faults)  # in the order of the file
         super().__init__("; ".join(fault.reason for fault in self.faults))
 
@@ -71,23 +71,28 @@ def parse_filters(text: str) -> tuple[FileEntry, ...]:
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:  # the latter: nested a thousand deep
-        raise BadFilterFileError([Fault(None, f"is not TOML: {error}")]) from error
+        raise BadFilterFileError([FilterFileFault(None, f"is not TOML: {error}")]) from error
     faults = [
-        Fault(None, f"{key}: only [[{TABLE}]] tables may stand at the top")
+        FilterFileFault(None, f"{key}: only [[{TABLE}]] tables may stand at the top")
         for key in document
         if key != TABLE
     ]
     tables = document.get(TABLE, [])
     if not isinstance(tables, list):
-        tables, faults = [], [*faults, Fault(None, f"{TABLE}: must be tables, each under [[{TABLE}]]")]
+        tables, faults = (
+            [],
+            [*faults, FilterFileFault(None, f"{TABLE}: must be tables, each under [[{TABLE}]]")],
+        )
     entries: dict[str, FileEntry] = {}
     for number, (table, lines) in enumerate(zip(tables, _lines(text, len(tables)), strict=True), start=1):
         if not isinstance(table, dict):
-            faults.append(Fault(None, f"{TABLE} {number}: must be a table"))
+            faults.append(FilterFileFault(None, f"{TABLE} {number}: must be a table"))
             continue
         found = [*_faults(table, entries)]
         who = f"filter {table[_NAME]!r}" if isinstance(table.get(_NAME), str) else f"{TABLE} {number}"
-        faults += (Fault(lines.get(key, lines.get("")), f"{who}: {reason}") for key, reason in found)
+        faults += (
+            FilterFileFault(lines.get(key, lines.get("")), f"{who}: {reason}") for key, reason in found
+        )
         if not found:
             entries[table[_NAME]] = _entry(table)
     if faults:

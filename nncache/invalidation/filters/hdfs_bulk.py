@@ -7,8 +7,8 @@ from typing import Final
 from nncache.coordination.task_group import each_bounded
 from nncache.invalidation.errors import NoSuchFilterError
 from nncache.invalidation.filters.definition import Filter
-from nncache.invalidation.filters.file_plan import Change, FilePlan
-from nncache.invalidation.filters.hdfs_reader import Progress
+from nncache.invalidation.filters.file_plan import FilePlan, FilterUpdate
+from nncache.invalidation.filters.hdfs_reader import ReadProgress
 from nncache.invalidation.filters.hdfs_store import FilterStore
 
 AT_ONCE: Final = 16
@@ -24,7 +24,9 @@ class Done:
     removed: int = 0
 
 
-async def carry_out(plan: FilePlan, store: FilterStore, done: Done, progress: Progress | None = None) -> None:
+async def carry_out(
+    plan: FilePlan, store: FilterStore, done: Done, progress: ReadProgress | None = None
+) -> None:
     """Carry out the plan, and count the changes in `done`; the first failure stops the rest and is raised.
 
     Each filter is changed as a whole or not at all, so a later plan continues where this one stopped. Filters are
@@ -38,8 +40,8 @@ async def carry_out(plan: FilePlan, store: FilterStore, done: Done, progress: Pr
         if progress is not None:
             progress(finished, plan.steps)
 
-    async def write(step: Filter | Change) -> None:
-        if isinstance(step, Change):
+    async def write(step: Filter | FilterUpdate) -> None:
+        if isinstance(step, FilterUpdate):
             await store.change(step.before, step.after)
             done.changed += 1
         else:
@@ -55,6 +57,6 @@ async def carry_out(plan: FilePlan, store: FilterStore, done: Done, progress: Pr
 
     if plan.added:
         await store.prepare()
-    steps: tuple[Filter | Change, ...] = (*plan.added, *plan.changed)
+    steps: tuple[Filter | FilterUpdate, ...] = (*plan.added, *plan.changed)
     await each_bounded(steps, write, at_once=AT_ONCE)
     await each_bounded(plan.removed, remove, at_once=AT_ONCE)

@@ -33,7 +33,7 @@ MANY_UNREADABLE: Final = 16
 TRIES: Final = 3
 """Attempts to read a filter that is removed and added again in between."""
 
-Progress: TypeAlias = Callable[[int, int], None]
+ReadProgress: TypeAlias = Callable[[int, int], None]
 """Called with the number of filters that have been read, and their total number."""
 
 
@@ -101,7 +101,7 @@ class FilterReader:
             raise FiltersUnavailableError(f"{self._path} is a file; the filters are kept in a directory")
         return {name: statuses[name] for name in sorted(statuses) if not name.startswith(".")}
 
-    async def read_all(self, progress: Progress | None = None) -> StoredFilters:
+    async def read_all(self, progress: ReadProgress | None = None) -> StoredFilters:
         """Return all filters.
 
         Raises:
@@ -153,7 +153,7 @@ class FilterReader:
         hdfs: Hdfs,
         trust: DirectoryTrust,
         directories: Mapping[str, FileStatus],
-        progress: Progress | None = None,
+        progress: ReadProgress | None = None,
     ) -> dict[str, _Found]:
         found: dict[str, _Found] = {}
         unreadable: list[str] = []

@@ -47,7 +47,7 @@ from nncache.invalidation.filters.hdfs_calls import (
 from nncache.invalidation.filters.hdfs_reader import (
     BrokenDefinition,
     FilterReader,
-    Progress,
+    ReadProgress,
     StoredFilter,
 )
 from nncache.invalidation.filters.quick_hdfs import ReadAhead
@@ -83,7 +83,7 @@ class FilterStore:
         """Return the names of all filters, sorted, including broken ones, in one call."""
         return await self._reader.names()
 
-    async def read_all(self, progress: Progress | None = None) -> StoredFilters:
+    async def read_all(self, progress: ReadProgress | None = None) -> StoredFilters:
         """Return all filters, and the fault of each that cannot be used.
 
         Raises:

@@ -7,7 +7,7 @@ from nncache.coordination.errors import NoNodeError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.invalidation.channel.published_filters import parse_published_filter
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes, UnreadableZnode, each_znode
-from nncache.invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
+from nncache.invalidation.channel.znodes import ZnodePaths, is_filter_name, parse_txid
 from nncache.invalidation.errors import CorruptZnodeError, MissingEventsError
 
 
@@ -30,7 +30,7 @@ class FilterSetReader:
     Every method may raise ConnectionLostError and NotAllowedError.
     """
 
-    def __init__(self, zookeeper: ZooKeeper, znodes: Znodes, bad_znodes: BadZnodes) -> None:
+    def __init__(self, zookeeper: ZooKeeper, znodes: ZnodePaths, bad_znodes: BadZnodes) -> None:
         self._zookeeper = zookeeper
         self._znodes = znodes
         self._bad_znodes = bad_znodes

@@ -15,14 +15,19 @@ from nncache.coordination.zookeeper import ZooKeeper
 from nncache.hadoop.change import Change, Closed, Opened, Touched
 from nncache.invalidation.backoff import Backoff
 from nncache.invalidation.channel.reader import NextRecord, RecordReader
-from nncache.invalidation.channel.records import CacheRecord, Dropped, Stale, parse_cache_record
+from nncache.invalidation.channel.records import (
+    CacheRecord,
+    DroppedTransactions,
+    StaleChanges,
+    parse_cache_record,
+)
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.errors import MissingEventsError, NotPermittedError
 from nncache.invalidation.follower.filter_set import FilterSet, FilterSetReader
 from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.stats import RecordStats
-from nncache.invalidation.stream import Changes, Filters, StreamItem
+from nncache.invalidation.stream import ChangeBatch, FiltersInForce, StreamItem
 
 REREAD_S: Final = 0.5
 """Seconds between reads of the stream's value while coverage is requested, notified or not."""
@@ -53,7 +58,7 @@ class Follower:
     def __init__(
         self,
         zookeeper: ZooKeeper,
-        znodes: Znodes,
+        znodes: ZnodePaths,
         probing: Probing,
         clock: Callable[[], float],
         *,
@@ -113,13 +118,13 @@ class Follower:
 
     def _take(self) -> StreamItem | None:
         """Return an item, if there is one; coverage before changes, so that no flow of changes delays it."""
-        is_filters_next = bool(self._items) and isinstance(self._items[0], Filters)
+        is_filters_next = bool(self._items) and isinstance(self._items[0], FiltersInForce)
         covered = None if is_filters_next else self._probing.take()
         if covered is not None or not self._items:
             return covered
         item = self._items.popleft()
         self._room.set()
-        if isinstance(item, Changes):
+        if isinstance(item, ChangeBatch):
             self._probing.advance(item.through_txid)
         return item
 
@@ -179,16 +184,16 @@ class Follower:
         record = read.record
         self._counts.records_read += 1
         match record.content:
-            case Dropped(first_txid, last_txid, reason):
+            case DroppedTransactions(first_txid, last_txid, reason):
                 raise MissingEventsError(
                     f"transactions {first_txid} to {last_txid} were dropped: {reason}",
                     first_txid=first_txid,
                     last_txid=last_txid,
                 )
-            case Stale(changes):
+            case StaleChanges(changes):
                 await self._check_filters(record.generation, is_first=is_first)
                 passed_on = tuple(_passed_on(txid, change, read.after_txid) for txid, change in changes)
-                self._items.append(Changes(passed_on, record.link.txid))
+                self._items.append(ChangeBatch(passed_on, record.link.txid))
                 self._news.set()
 
     async def _check_filters(self, generation: int, *, is_first: bool) -> None:
@@ -221,7 +226,7 @@ class Follower:
         known, self._filter_set = self._filter_set, read
         self._counts.filters, self._counts.filter_names = len(read.globs), read.names
         if known is None or known.globs != read.globs:
-            self._items.append(Filters(read.globs))
+            self._items.append(FiltersInForce(read.globs))
             self._news.set()
 
     @property

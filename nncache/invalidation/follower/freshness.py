@@ -11,7 +11,7 @@ from math import inf
 
 from nncache.hadoop.election_view import Probe
 from nncache.invalidation.errors import Discontinued, GapKind
-from nncache.invalidation.stream import Covered
+from nncache.invalidation.stream import CoveredThrough
 
 MAX_PENDING = 64
 """Probes that may wait for the position; beyond that, every other one is dropped."""
@@ -81,10 +81,10 @@ class Freshness:
         self._settle()
         return None
 
-    def take(self) -> Covered | None:
+    def take(self) -> CoveredThrough | None:
         """Return the newest coverage that was not returned yet, if there is one."""
         satisfied, self._satisfied = self._satisfied, None
-        return None if satisfied is None else Covered(satisfied.as_of, self.txid)
+        return None if satisfied is None else CoveredThrough(satisfied.as_of, self.txid)
 
     def _known_at(self, moment: float) -> int:
         """Return the position that was known at this moment; -1 if it is not remembered."""

@@ -14,7 +14,7 @@ from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsEr
 from nncache.invalidation.follower.freshness import Freshness
 from nncache.invalidation.namenodes import NameNodes, other_incarnation
 from nncache.invalidation.same_namespace import check_namespace
-from nncache.invalidation.stream import Covered
+from nncache.invalidation.stream import CoveredThrough
 
 CONFIRM_TIMEOUT_S: Final = 5.0
 """Seconds to wait for a probe that shows that the log has reached the first position."""
@@ -138,7 +138,7 @@ class Probing:
         """Advance the position to `txid`, up to which everything has been yielded."""
         self._freshness.advance(txid, self._clock())
 
-    def take(self) -> Covered | None:
+    def take(self) -> CoveredThrough | None:
         """Return the newest coverage that was not returned yet, if there is one."""
         return self._freshness.take()
 

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Final
 
 from nncache.coordination.errors import CoordinationError, NoNodeError, NotAllowedError
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import SessionStats, ZooKeeper, ZooKeeperSession
 from nncache.hadoop.election_view import Active
 from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.errors import (
     NOTHING_YET,
     ChannelUnavailableError,
@@ -46,8 +46,8 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
         self._namenodes = setup.namenodes
         self._settings = setup.zookeeper
         self._clock = setup.clock
-        self._znodes = Znodes(setup.zookeeper.zookeeper_root, setup.nameservice)
-        self._connect: Connect = connect or partial(Session, login=setup.login)
+        self._znodes = ZnodePaths(setup.zookeeper.zookeeper_root, setup.nameservice)
+        self._connect: Connect = connect or partial(KazooSession, login=setup.login)
         self._zookeeper: ZooKeeperSession | None = None  # from the first run on
         self._follower: Follower | None = None
         self._probing: Probing | None = None  # of the run

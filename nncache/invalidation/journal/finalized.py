@@ -9,8 +9,8 @@ from nncache.hadoop.editlog.journalnode import EditLogManifest, JournalNodeRpc
 from nncache.hadoop.errors import HadoopError, MalformedEditsError
 from nncache.invalidation.errors import ChannelUnavailableError, GapKind, MissingEventsError
 from nncache.invalidation.journal.access import JournalAccess, explained, unreadable
-from nncache.invalidation.journal.quorum import Shown
-from nncache.invalidation.journal.segments import Located, Purged, locate
+from nncache.invalidation.journal.quorum import ShownTransaction
+from nncache.invalidation.journal.segments import Located, PurgedEdits, locate
 
 
 class FinalizedSegments:
@@ -20,7 +20,9 @@ class FinalizedSegments:
         self._access = access
         self._rpcs = rpcs  # by address, of all JournalNodes
 
-    async def read(self, txid: int, storage: tuple[int, str]) -> AsyncGenerator[tuple[Shown, ...], None]:
+    async def read(
+        self, txid: int, storage: tuple[int, str]
+    ) -> AsyncGenerator[tuple[ShownTransaction, ...], None]:
         """Yield the transactions from `txid` to the end of the last finalized segment, in order, once each.
 
         A segment is decoded while it arrives, and each yielded tuple comes from one piece of it. `storage` is the ids
@@ -42,7 +44,7 @@ class FinalizedSegments:
             match found:
                 case None:
                     return
-                case Purged(last_txid):
+                case PurgedEdits(last_txid):
                     raise MissingEventsError(
                         f"the JournalNodes have purged transactions {txid} to {last_txid} (see "
                         "dfs.namenode.num.extra.edits.retained)",
@@ -64,7 +66,7 @@ class FinalizedSegments:
 
     async def _read_segment(
         self, segment: Segment, address: str, web: str, storage: tuple[int, str]
-    ) -> AsyncGenerator[tuple[Shown, ...], None]:
+    ) -> AsyncGenerator[tuple[ShownTransaction, ...], None]:
         """Yield the transactions of a segment as its bytes arrive. Raises ChannelUnavailableError."""
         reader = SegmentReader(segment)
         pieces = self._access.read_segment_file(web, segment.first_txid, storage)
@@ -72,7 +74,7 @@ class FinalizedSegments:
             try:
                 async for piece in pieces:
                     frames = reader.receive(piece)
-                    yield tuple(Shown(reader.layout_version, frame) for frame in frames)
+                    yield tuple(ShownTransaction(reader.layout_version, frame) for frame in frames)
                     if reader.is_complete:
                         return
             except MalformedEditsError as exc:

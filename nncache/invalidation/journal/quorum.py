@@ -17,7 +17,7 @@ START_LOG_SEGMENT: Final = 24
 """The opcode of the first transaction of a segment; each NameNode that becomes active begins a segment."""
 
 
-class Shown(NamedTuple):
+class ShownTransaction(NamedTuple):
     """A transaction as a JournalNode shows it. Two are equal if all their bytes and the layout are."""
 
     layout_version: int
@@ -25,11 +25,13 @@ class Shown(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NewTransactions:
     """The new transactions in one answer."""
 
-    seen: tuple[Shown, ...]  # shown for the first time by any JournalNode; the log may not keep them
-    durable: tuple[Shown, ...]  # the transactions after the position; they stay in the log
+    seen: tuple[
+        ShownTransaction, ...
+    ]  # shown for the first time by any JournalNode; the log may not keep them
+    durable: tuple[ShownTransaction, ...]  # the transactions after the position; they stay in the log
     discarded: int = 0  # other versions of `durable` transactions that were returned as `seen`
 
 
@@ -41,7 +43,7 @@ class _Node:
     epoch_as_of: float = -math.inf  # when the request for the epoch was sent
     as_of: float = -math.inf  # when the last request with a whole answer that counts was sent
     last_txid: int = 0  # the last transaction in this answer; 0 for none
-    shown: dict[int, Shown] | None = None  # by txid, after the position; None: no answer counts
+    shown: dict[int, ShownTransaction] | None = None  # by txid, after the position; None: no answer counts
     is_away: bool = False  # the last request got no answer that counts
     is_missing: bool = False  # the transaction after the position is not in its cache
 
@@ -67,7 +69,9 @@ class JournalQuorum:
         self._majority = len(self._nodes) // 2 + 1
         self.through_txid = after_txid
         """The position: every transaction up to this one was returned as `durable`."""
-        self._seen: dict[int, set[Shown]] = {}  # by txid after the position: all versions returned as `seen`
+        self._seen: dict[
+            int, set[ShownTransaction]
+        ] = {}  # by txid after the position: all versions returned as `seen`
         self._segment_seen_at = -math.inf  # when the beginning of a segment was returned as `seen`
         self._target: tuple[float, int] | None = None  # (time, txid) of the oldest freshness not yet durable
         self._durable_as_of: float | None = None
@@ -141,8 +145,8 @@ class JournalQuorum:
         )
 
     def answered(
-        self, name: str, shown: Iterable[Shown], *, asked_at: float, now: float, is_whole: bool
-    ) -> Found:
+        self, name: str, shown: Iterable[ShownTransaction], *, asked_at: float, now: float, is_whole: bool
+    ) -> NewTransactions:
         """Record the transactions that a JournalNode shows, from `next_txid` or an earlier one on.
 
         `is_whole`: it has no further ones. They are returned as `seen` even if the answer does not count.
@@ -152,16 +156,16 @@ class JournalQuorum:
         node.is_missing = node.is_away = False
         seen = self._first_seen(node.shown.values(), now)
         if not self._counts(node):
-            return Found(seen, ())
+            return NewTransactions(seen, ())
         if is_whole:
             node.as_of, node.last_txid = asked_at, max(node.shown, default=0)
-        return Found(seen, *self._durable())
+        return NewTransactions(seen, *self._durable())
 
-    def caught_up(self, shown: Iterable[Shown], now: float) -> Found:
+    def caught_up(self, shown: Iterable[ShownTransaction], now: float) -> NewTransactions:
         """Record the next transactions, from finalized segments: they are in the log, whatever JournalNodes show."""
         taken = tuple(each for each in shown if each.frame.txid > self.through_txid)
         seen = self._first_seen(taken, now)
-        return Found(seen, taken, sum(map(self._move_over, taken)))
+        return NewTransactions(seen, taken, sum(map(self._move_over, taken)))
 
     @property
     def fresh_as_of(self) -> float | None:
@@ -195,12 +199,12 @@ class JournalQuorum:
     def _counts(self, node: _Node) -> bool:
         return node.shown is not None and self.epoch is not None and node.epoch == self.epoch
 
-    def _counted(self, node: _Node) -> dict[int, Shown]:
+    def _counted(self, node: _Node) -> dict[int, ShownTransaction]:
         """Return the transactions that a JournalNode shows, if its answer counts."""
         return node.shown if node.shown is not None and self._counts(node) else {}
 
-    def _first_seen(self, shown: Iterable[Shown], now: float) -> tuple[Shown, ...]:
-        first: list[Shown] = []
+    def _first_seen(self, shown: Iterable[ShownTransaction], now: float) -> tuple[ShownTransaction, ...]:
+        first: list[ShownTransaction] = []
         for each in shown:
             versions = self._seen.setdefault(each.frame.txid, set())
             if each not in versions:
@@ -210,9 +214,9 @@ class JournalQuorum:
                     self._segment_seen_at = now
         return tuple(first)
 
-    def _durable(self) -> tuple[tuple[Shown, ...], int]:
+    def _durable(self) -> tuple[tuple[ShownTransaction, ...], int]:
         """Move the position while a majority agrees; return the transactions, and the number of discarded versions."""
-        taken: list[Shown] = []
+        taken: list[ShownTransaction] = []
         discarded = 0
         counting = [self._counted(node) for node in self._nodes.values()]
         while True:
@@ -226,7 +230,7 @@ class JournalQuorum:
             for shown in counting:
                 shown.pop(txid, None)
 
-    def _move_over(self, taken: Shown) -> int:
+    def _move_over(self, taken: ShownTransaction) -> int:
         """Move the position over the next transaction; return how many other versions of it were seen."""
         self.through_txid = taken.frame.txid
         for node in self._nodes.values():

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from nncache.hadoop.editlog.frames import Segment
 from nncache.invalidation.errors import Discontinued, GapKind
-from nncache.invalidation.journal.quorum import Shown
+from nncache.invalidation.journal.quorum import ShownTransaction
 
 MAX_REMEMBERED: Final = 4096
 """Limit of transactions whose CRC is kept."""
@@ -26,7 +26,7 @@ class Located:
 
 
 @dataclass(frozen=True, slots=True)
-class Purged:
+class PurgedEdits:
     """No JournalNode has the transaction any more; `last_txid` is the last missing one."""
 
     last_txid: int
@@ -34,7 +34,7 @@ class Purged:
 
 def locate(
     txid: int, listed: Mapping[str, Sequence[Segment]], nodes: int, failed: Collection[str] = ()
-) -> Located | Purged | None:
+) -> Located | PurgedEdits | None:
     """Return a JournalNode's segment with a transaction, or Purged; None if no finalized segment contains it yet.
 
     `nodes` is the number of configured JournalNodes; those in `failed` did not send this segment. Raises LookupError
@@ -53,7 +53,7 @@ def locate(
     if len(listed) * 2 <= nodes:
         raise LookupError(f"{len(listed)} of {nodes} JournalNodes list their finalized segments")
     later = [each.first_txid for segments in listed.values() for each in segments if each.first_txid > txid]
-    return Purged(min(later) - 1) if later else None
+    return PurgedEdits(min(later) - 1) if later else None
 
 
 class _Kept(NamedTuple):
@@ -64,7 +64,7 @@ class _Kept(NamedTuple):
     epoch: int  # of the log that contained it
 
 
-class Taken:
+class TransactionCrcs:
     """The CRCs of the last transactions that were taken from the log.
 
     A transaction shown by a majority is lost if JournalNodes lose power before it is on their disks, and the NameNode
@@ -86,7 +86,7 @@ class Taken:
         """Return the first transaction to compare with the log of this epoch; None if there is none."""
         return next((txid for txid, kept in self._kept.items() if kept.epoch != epoch), None)
 
-    def take(self, epoch: int, shown: Iterable[Shown]) -> Discontinued | None:
+    def take(self, epoch: int, shown: Iterable[ShownTransaction]) -> Discontinued | None:
         """Record transactions in the log of an epoch, in order; return a discontinuity if one differs from before."""
         for each in shown:
             txid, says = each.frame.txid, _Kept(each.layout_version, each.frame.crc, epoch)

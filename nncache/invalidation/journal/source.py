@@ -20,8 +20,8 @@ from nncache.invalidation.errors import ChannelUnavailableError, Discontinued, G
 from nncache.invalidation.follower.probing import Probing
 from nncache.invalidation.journal.access import JournalAccess, explained, unreadable
 from nncache.invalidation.journal.finalized import FinalizedSegments
-from nncache.invalidation.journal.quorum import Found, JournalQuorum, Shown
-from nncache.invalidation.journal.segments import Taken
+from nncache.invalidation.journal.quorum import JournalQuorum, NewTransactions, ShownTransaction
+from nncache.invalidation.journal.segments import TransactionCrcs
 from nncache.invalidation.namenodes import NameNodes, wait_active
 from nncache.invalidation.same_namespace import check_same_namespace, unavailable
 from nncache.invalidation.settings import JOURNALNODES
@@ -151,7 +151,7 @@ class JournalEdits:
         self._chance = chance  # randomizes the delays of retries
         self._nodes = tuple(_Node(address, access.rpc(address)) for address in access.journal.addresses)
         self._finalized = FinalizedSegments(access, {node.address: node.rpc for node in self._nodes})
-        self._taken = Taken()
+        self._taken = TransactionCrcs()
         self._has_peers = len(namenodes.namenodes) > 1
         self._tasks: asyncio.TaskGroup | None = None  # from the first run on
         self._run: _Run | None = None
@@ -435,7 +435,7 @@ class JournalEdits:
         is_whole = len(edits.frames) < wanted
         found = quorum.answered(
             node.address,
-            [Shown(edits.layout_version, frame) for frame in edits.frames],
+            [ShownTransaction(edits.layout_version, frame) for frame in edits.frames],
             asked_at=sent_at,
             now=replied_at,
             is_whole=is_whole,
@@ -494,7 +494,7 @@ class JournalEdits:
             return
         _log.info("transactions %d to %d were in finalized segments", first_txid, run.quorum.through_txid)
 
-    def _take(self, run: _Run, found: Found) -> None:
+    def _take(self, run: _Run, found: NewTransactions) -> None:
         """Pass the found transactions to `read`, unless they show that the log is another one."""
         self._counts.discarded += found.discarded
         run.is_durable = run.is_durable or bool(found.durable)
@@ -513,7 +513,7 @@ class JournalEdits:
         self._heed(run, run.quorum.promised(node.address, state.promised_epoch, asked_at))
         return connection
 
-    def _decoded(self, shown: Iterable[Shown], first_txid: int) -> list[EventBatch]:
+    def _decoded(self, shown: Iterable[ShownTransaction], first_txid: int) -> list[EventBatch]:
         """Return the changes of the transactions that belong to the run."""
         return [
             batch
@@ -544,6 +544,6 @@ class JournalEdits:
         return None if active is None or confirmed_as_of is None else min(as_of, confirmed_as_of)
 
 
-def _batch_of(shown: Shown) -> EventBatch | None:
+def _batch_of(shown: ShownTransaction) -> EventBatch | None:
     """Return the events and changes of a transaction; None if it changes nothing that a status shows."""
     return batch_of(decode_op(shown.frame, shown.layout_version))

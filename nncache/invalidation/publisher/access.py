@@ -14,19 +14,19 @@ from typing import Final
 
 from nncache.coordination.acl import (
     ALL,
-    OF_ITS_MAKER,
-    OPEN,
+    CREATOR_ALL_ACL,
+    OPEN_ACL,
     Acl,
-    AclEntry,
-    Right,
+    ZnodeAclEntry,
+    ZnodePerms,
     merged,
     parse_acl_entry,
     size_bytes,
 )
-from nncache.coordination.login import Login
+from nncache.coordination.login import ZooKeeperLogin
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.invalidation.channel.published_filters import PublishedFilter
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.publisher.settings import USER, PublisherSettings
 from nncache.net.setting_error import SettingError
 
@@ -51,7 +51,7 @@ class AccessRules:
 
 
 def rules_of(
-    publisher: PublisherSettings, zookeeper: ZooKeeperSettings, login: Login | None
+    publisher: PublisherSettings, zookeeper: ZooKeeperSettings, login: ZooKeeperLogin | None
 ) -> AccessRules | None:
     """Return the rules; None if the publisher has no identity at ZooKeeper: every znode is open then.
 
@@ -84,10 +84,10 @@ class ZnodeAccess:
         A2  Without rules every ACL is OPEN.
     """
 
-    def __init__(self, znodes: Znodes, rules: AccessRules | None) -> None:
+    def __init__(self, znodes: ZnodePaths, rules: AccessRules | None) -> None:
         self._znodes = znodes
         self._rules = rules
-        self.common: Acl = OPEN if rules is None else merged((*OF_ITS_MAKER, *rules.others))
+        self.common: Acl = OPEN_ACL if rules is None else merged((*CREATOR_ALL_ACL, *rules.others))
         """The ACL of znodes that belong to no filter."""
         self._filters: dict[str, Acl] = {}  # by name
         self.is_known = rules is None
@@ -135,7 +135,7 @@ class ZnodeAccess:
         """Return the size of the ACL that a new znode gets, in bytes."""
         return size_bytes(self.acl_of(path))
 
-    def _readers(self, published: PublishedFilter) -> list[tuple[str, AclEntry | None]]:
+    def _readers(self, published: PublishedFilter) -> list[tuple[str, ZnodeAclEntry | None]]:
         """Return the owner and the subscribers with their entries, the owner first; empty if users have no identity.
 
         A name has no entry if it would form another identity, or one that ZooKeeper refuses together with the whole
@@ -147,7 +147,9 @@ class ZnodeAccess:
         return [
             (
                 user,
-                AclEntry(scheme, form.replace(USER, user), Right.READ) if _NAMEABLE.fullmatch(user) else None,
+                ZnodeAclEntry(scheme, form.replace(USER, user), ZnodePerms.READ)
+                if _NAMEABLE.fullmatch(user)
+                else None,
             )
             for user in users
         ]

@@ -9,16 +9,16 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Final, TypeAlias
 
 from nncache.coordination.errors import NoNodeError, NotAllowedError, NotEmptyError
-from nncache.coordination.zookeeper import Delete, Operation, SetData, Znode, ZooKeeper
+from nncache.coordination.zookeeper import DeleteOp, SetDataOp, Znode, ZnodeOp, ZooKeeper
 from nncache.invalidation.channel.untrusted_znodes import each_znode
-from nncache.invalidation.channel.znodes import Znodes, parse_txid
+from nncache.invalidation.channel.znodes import ZnodePaths, parse_txid
 from nncache.invalidation.publisher.recovery import VOID
 from nncache.net.some_names import some_names
 
 AT_ONCE: Final = 500
 """Znodes deleted by one transaction."""
 
-Commit: TypeAlias = Callable[[Sequence[Operation]], Awaitable[None]]
+Commit: TypeAlias = Callable[[Sequence[ZnodeOp]], Awaitable[None]]
 
 
 async def delete_all(zookeeper: ZooKeeper, paths: Sequence[str], commit: Commit) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ async def _delete(zookeeper: ZooKeeper, paths: list[str], commit: Commit) -> lis
     left: list[str] = []
     while paths:
         try:
-            await commit([Delete(path) for path in paths])
+            await commit([DeleteOp(path) for path in paths])
         except NotEmptyError as exc:  # records have no children; znodes of other clients may
             if exc.path not in paths:
                 raise
@@ -98,7 +98,7 @@ _log = logging.getLogger(__name__)
 class LeftZnodes:
     """The znodes that cannot be deleted. It outlasts the publisher's runs."""
 
-    def __init__(self, zookeeper: ZooKeeper, znodes: Znodes) -> None:
+    def __init__(self, zookeeper: ZooKeeper, znodes: ZnodePaths) -> None:
         self._zookeeper = zookeeper
         self._znodes = znodes
         self._logged: set[str] = set()
@@ -144,4 +144,4 @@ class LeftZnodes:
         except NotAllowedError:
             return
         if znode.data != VOID:
-            await commit([SetData(path, VOID, znode.version)])
+            await commit([SetDataOp(path, VOID, znode.version)])

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final, NoReturn, assert_never
 
 from nncache.coordination.errors import BadVersionError, CoordinationError, NodeExistsError, NoNodeError
-from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, ZooKeeper
-from nncache.invalidation.channel.znodes import Znodes, encode_number, parse_txid
+from nncache.coordination.zookeeper import CheckOp, CreateOp, DeleteOp, SetDataOp, Znode, ZnodeOp, ZooKeeper
+from nncache.invalidation.channel.znodes import ZnodePaths, encode_number, parse_txid
 from nncache.invalidation.errors import ChannelUnavailableError
 from nncache.invalidation.publisher.deletion import clear
 from nncache.invalidation.publisher.identity import PublisherIdentity, encode_identity, parse_identity
@@ -28,42 +28,44 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class LockFree:
     """No publisher leads."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ours:
+class LockHeld:
     """This session of this process holds the lock."""
 
 
 @dataclass(frozen=True, slots=True)
-class LeftBehind:
+class LockLeftBehind:
     """No process that could lead holds the lock, so it may be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class LockTaken:
     """Another process leads, as far as is known."""
 
     by: str
 
 
-Standing = Free | Ours | LeftBehind | Taken
+Standing = LockFree | LockHeld | LockLeftBehind | LockTaken
 
 
 def standing(lock: Znode | None, session_id: int, identity: PublisherIdentity) -> Standing:
     """Return what a lock means for this process."""
     if lock is None:
-        return Free()
+        return LockFree()
     if lock.owner_session == 0:  # not ephemeral: not a publisher's lock
-        return LeftBehind()
+        return LockLeftBehind()
     holder = parse_identity(lock.data)
     if lock.owner_session == session_id:
-        return Ours() if holder == identity else LeftBehind()
+        return LockHeld() if holder == identity else LockLeftBehind()
     if holder is None:
-        return Taken(f"an unknown process (session {lock.owner_session:#x})")
-    return LeftBehind() if holder == identity else Taken(str(holder))  # ours, of a session that we gave up
+        return LockTaken(f"an unknown process (session {lock.owner_session:#x})")
+    return (
+        LockLeftBehind() if holder == identity else LockTaken(str(holder))
+    )  # ours, of a session that we gave up
 
 
 class Election:
@@ -76,7 +78,7 @@ class Election:
     """
 
     def __init__(
-        self, zookeeper: ZooKeeper, znodes: Znodes, identity: PublisherIdentity, counts: OutputStats
+        self, zookeeper: ZooKeeper, znodes: ZnodePaths, identity: PublisherIdentity, counts: OutputStats
     ) -> None:
         self._zookeeper = zookeeper
         self._lock = znodes.publisher
@@ -84,13 +86,13 @@ class Election:
         self._identity = identity
         self._counts = counts
         self._watch = zookeeper.watch(self._lock)
-        self._fence: Check | None = None  # of the epoch in which we lead, or led last
+        self._fence: CheckOp | None = None  # of the epoch in which we lead, or led last
         self._elected_session = 0
         self.waiting_for = ""
         """The current leader while this process stands by; "" otherwise."""
 
     @property
-    def fence(self) -> Check:
+    def fence(self) -> CheckOp:
         """The check that makes a write fail once another process has been elected.
 
         Raises:
@@ -122,7 +124,7 @@ class Election:
             CoordinationError: ZooKeeper does not answer.
         """
         while True:
-            if not isinstance(self._standing(await self._watch.read()), Ours):
+            if not isinstance(self._standing(await self._watch.read()), LockHeld):
                 raise ChannelUnavailableError(f"{self._lock} is no longer ours: another publisher may lead")
             await self._watch.changed(LOOK_S)
 
@@ -131,8 +133,8 @@ class Election:
         try:
             async with asyncio.timeout(RESIGN_S):
                 lock = await self._watch.read()
-                if lock is not None and isinstance(self._standing(lock), Ours):
-                    await self._zookeeper.commit([Delete(self._lock, lock.version)])
+                if lock is not None and isinstance(self._standing(lock), LockHeld):
+                    await self._zookeeper.commit([DeleteOp(self._lock, lock.version)])
         except (CoordinationError, TimeoutError) as exc:
             _log.debug("%s was not given up: %s", self._lock, exc)
 
@@ -143,16 +145,16 @@ class Election:
         lock = await self._watch.read()
         found = self._standing(lock)
         match found:
-            case Ours():
+            case LockHeld():
                 return await self._is_our_epoch() or await self._count_up()
-            case Free():
+            case LockFree():
                 return await self._count_up(
-                    Create(self._lock, encode_identity(self._identity), ephemeral=True)
+                    CreateOp(self._lock, encode_identity(self._identity), ephemeral=True)
                 )
-            case LeftBehind():
+            case LockLeftBehind():
                 assert lock is not None, "nothing is left behind"
                 await self._delete(lock)
-            case Taken(by):
+            case LockTaken(by):
                 if by != self.waiting_for:
                     self.waiting_for = by
                     self._counts.standby_waits += 1
@@ -169,22 +171,22 @@ class Election:
             is_ours and self._fence is not None and epoch is not None and epoch.version == self._fence.version
         )
 
-    async def _count_up(self, *taking: Operation) -> bool:
+    async def _count_up(self, *taking: ZnodeOp) -> bool:
         """Increment the epoch together with the operation that takes the lock; return whether this succeeded."""
         (found,) = await self._zookeeper.get_many([self._epoch])
         session_id = self._zookeeper.session_id
         number = 1 + ((parse_txid(found.data) if found is not None else None) or 0)
         data = encode_number(number)
-        begin: Operation
+        begin: ZnodeOp
         if found is None:
-            begin, version = Create(self._epoch, data), 0
+            begin, version = CreateOp(self._epoch, data), 0
         else:
-            begin, version = SetData(self._epoch, data, found.version), found.version + 1
+            begin, version = SetDataOp(self._epoch, data, found.version), found.version + 1
         try:
             await self._zookeeper.commit([begin, *taking])
         except (NodeExistsError, BadVersionError, NoNodeError):
             return False  # another process was faster
-        self._fence, self._elected_session = Check(self._epoch, version), session_id
+        self._fence, self._elected_session = CheckOp(self._epoch, version), session_id
         self._counts.epoch = number
         _log.info("this publisher leads, in epoch %d", number)
         return True
@@ -193,6 +195,6 @@ class Election:
         if lock.children:
             await clear(self._zookeeper, self._lock, self._zookeeper.commit)
         try:
-            await self._zookeeper.commit([Delete(self._lock, lock.version)])
+            await self._zookeeper.commit([DeleteOp(self._lock, lock.version)])
         except (NoNodeError, BadVersionError):
             return

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.hadoop.events import Event, EventBatch, MetadataUpdate, Rename
-from nncache.invalidation.channel.records import Dropped, Events
+from nncache.invalidation.channel.records import DroppedTransactions, MatchedEvents
 from nncache.invalidation.publisher.stats import PublisherStats
 
 UNIT_BYTES: Final = 1024
@@ -24,7 +24,7 @@ class _Waiting:
 
     batches: list[EventBatch] = field(default_factory=list)  # in order
     weight: int = 0  # of these batches
-    dropped: Dropped | None = None  # the transactions after these batches that the filter misses
+    dropped: DroppedTransactions | None = None  # the transactions after these batches that the filter misses
     is_shed: bool = False  # some batches were dropped because the buffer was full
 
 
@@ -63,9 +63,9 @@ class EventBuffer:
             self._counts.events_over_limit += len(batch.events)
         known = waiting.dropped
         if known is None:
-            waiting.dropped = Dropped(batch.txid, batch.txid, reason)
+            waiting.dropped = DroppedTransactions(batch.txid, batch.txid, reason)
         else:
-            waiting.dropped = Dropped(known.first_txid, batch.txid, known.reason)
+            waiting.dropped = DroppedTransactions(known.first_txid, batch.txid, known.reason)
 
     def add(self, name: str, batch: EventBatch, *, may_drop: bool) -> None:
         """Buffer events of a filter that misses none. With `may_drop`, overflow drops some filter's latest events."""
@@ -77,9 +77,11 @@ class EventBuffer:
         while may_drop and self.weight > self._max_events:
             self._shed()
 
-    def take(self) -> tuple[dict[str, Events], dict[str, Dropped]]:
+    def take(self) -> tuple[dict[str, MatchedEvents], dict[str, DroppedTransactions]]:
         """Return the buffered events and the dropped transactions that follow them, by filter, and empty the buffer."""
-        events = {name: Events(tuple(each.batches)) for name, each in self._waiting.items() if each.batches}
+        events = {
+            name: MatchedEvents(tuple(each.batches)) for name, each in self._waiting.items() if each.batches
+        }
         dropped = {name: each.dropped for name, each in self._waiting.items() if each.dropped is not None}
         self._waiting, self.weight = {}, 0
         return events, dropped
@@ -97,7 +99,7 @@ class EventBuffer:
         reason = f"more than {self._max_events} events waited to be published (max_buffered_events)"
         later = most.dropped
         last_txid = gone[-1].txid if later is None else later.last_txid
-        most.dropped, most.is_shed = Dropped(gone[0].txid, last_txid, reason), True
+        most.dropped, most.is_shed = DroppedTransactions(gone[0].txid, last_txid, reason), True
 
 
 def weight_of(batch: EventBatch) -> int:

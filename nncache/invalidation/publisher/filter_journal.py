@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from nncache.invalidation.channel.records import Events
+from nncache.invalidation.channel.records import MatchedEvents
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
 
 CHANGES: Final = 20
@@ -42,7 +42,7 @@ class FilterChanged:
     path_glob: str
 
 
-class FilterJournal:
+class FilterHistory:
     """Counts the publications of each filter while it is in force.
 
     Invariant:
@@ -66,7 +66,7 @@ class FilterJournal:
     def published(self, publication: Publication, filters: Mapping[str, FilterPosition], now: float) -> None:
         """Record what was written for these filters."""
         for name, content in publication.filters.items():
-            if isinstance(content, Events):
+            if isinstance(content, MatchedEvents):
                 id_ = filters[name].filter.chain
                 before = self.of(id_)
                 self._figures[id_] = FilterFigures(

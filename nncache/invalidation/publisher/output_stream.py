@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from nncache.coordination.login import Login
+from nncache.coordination.login import ZooKeeperLogin
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import SessionStats
 from nncache.invalidation.channel.published_filters import PublishedFilter
-from nncache.invalidation.channel.records import Dropped, Events, Stale
+from nncache.invalidation.channel.records import DroppedTransactions, MatchedEvents, StaleChanges
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.invalidation.publisher.stats import OutputStats
@@ -42,9 +42,13 @@ class Publication:
     """Everything that the transactions after the last publication brought, to be published together."""
 
     txid: int  # the last of these transactions
-    content: Stale | Dropped  # for the caches
-    filters: Mapping[str, Events | Dropped]  # for the subscribers, by filter; none is empty
-    missed: Mapping[str, Dropped] = field(default_factory=dict)  # by name: what is left out after the events
+    content: StaleChanges | DroppedTransactions  # for the caches
+    filters: Mapping[
+        str, MatchedEvents | DroppedTransactions
+    ]  # for the subscribers, by filter; none is empty
+    missed: Mapping[str, DroppedTransactions] = field(
+        default_factory=dict
+    )  # by name: what is left out after the events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +78,7 @@ class OutputSetup:
     publisher: PublisherSettings
     zookeeper: ZooKeeperSettings
     clock: Callable[[], float]
-    login: Login | None = None  # at ZooKeeper
+    login: ZooKeeperLogin | None = None  # at ZooKeeper
 
 
 class InotifyEventOutputStream(ABC):

@@ -12,7 +12,7 @@ from nncache.hadoop.changes import changes_of_batch
 from nncache.hadoop.events import Event, EventBatch, MetadataKind, MetadataUpdate, Rename
 from nncache.hadoop.globs import GlobSet
 from nncache.hadoop.paths import ROOT
-from nncache.invalidation.channel.records import Dropped, Stale
+from nncache.invalidation.channel.records import DroppedTransactions, StaleChanges
 from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.publisher.digest import Digest
 from nncache.invalidation.publisher.event_buffer import EventBuffer
@@ -94,7 +94,7 @@ class PendingBatch:
             return None
         events, missed = self._buffer.take()
         publication = Publication(
-            txid=self.through_txid, content=Stale(self._digest.take()), filters=events, missed=missed
+            txid=self.through_txid, content=StaleChanges(self._digest.take()), filters=events, missed=missed
         )
         for name, content in events.items():
             self._counts.events_matched += sum(len(batch.events) for batch in content.batches)
@@ -111,9 +111,9 @@ class PendingBatch:
         assert self.through_txid == self.txid < last_txid, "what was read is published before"
         publication = Publication(
             txid=last_txid,
-            content=Dropped(self.txid + 1, last_txid, reason),
+            content=DroppedTransactions(self.txid + 1, last_txid, reason),
             filters={
-                name: Dropped(max(self.txid, position.txid) + 1, last_txid, reason)
+                name: DroppedTransactions(max(self.txid, position.txid) + 1, last_txid, reason)
                 for name, position in self.filters.items()
                 if position.txid < last_txid
             },

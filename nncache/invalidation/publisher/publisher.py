@@ -28,7 +28,7 @@ from nncache.invalidation.publisher.filter_follower import (
     FilterFollower,
     StoredFiltersReader,
 )
-from nncache.invalidation.publisher.filter_journal import FilterJournal
+from nncache.invalidation.publisher.filter_journal import FilterHistory
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import (
@@ -91,7 +91,7 @@ class Publisher:
         self._pacer = RecordPacer(settings, clock())
         self._limits = FilterLimits(settings.max_events_per_s_per_filter, clock())
         self._counts = PublisherStats()
-        self.journal = FilterJournal()
+        self.journal = FilterHistory()
         """The publications of each filter and the changes of the set of filters; for operators."""
         self._resumption = Resumption(source, output, self._assemble, self._counts, clock, _new_id)
         self._run: Run | None = None  # the current one; None between runs

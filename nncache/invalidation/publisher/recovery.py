@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from nncache.coordination.zookeeper import Znode
 from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
 from nncache.invalidation.channel.records import parse_cache_record
-from nncache.invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
+from nncache.invalidation.channel.znodes import ZnodePaths, is_filter_name, parse_txid
 from nncache.invalidation.errors import CorruptZnodeError
 from nncache.invalidation.publisher.output_stream import PublishedState
 from nncache.invalidation.publisher.stats import OutputStats
-from nncache.invalidation.publisher.write_plan import Stream, WritePlan
+from nncache.invalidation.publisher.write_plan import PlannedStream, WritePlan
 
 VOID = b""
 """The data of a discarded `.cache`: a publisher that finds it starts over."""
@@ -46,7 +46,7 @@ class FoundTree:
 
 
 def recover(
-    znodes: Znodes,
+    znodes: ZnodePaths,
     found: FoundTree,
     max_records: int,
     counts: OutputStats,
@@ -97,7 +97,7 @@ def newest_of(children: Iterable[str]) -> int | None:
     return max(_records(children), default=None)
 
 
-def _cache(znodes: Znodes, found: FoundStream, newest: Znode | None) -> Stream | None:
+def _cache(znodes: ZnodePaths, found: FoundStream, newest: Znode | None) -> PlannedStream | None:
     """Return the stream for caches if it is consistent; its chain is in its records alone."""
     txid, records = parse_txid(found.znode.data), _records(found.children)
     if txid is None or not records or records[-1] != txid or newest is None:
@@ -106,11 +106,11 @@ def _cache(znodes: Znodes, found: FoundStream, newest: Znode | None) -> Stream |
         record = parse_cache_record(znodes.record(znodes.cache, txid), newest.data)
     except CorruptZnodeError:
         return None
-    return Stream(znodes.cache, record.link.chain, txid, found.znode.version, deque(records))
+    return PlannedStream(znodes.cache, record.link.chain, txid, found.znode.version, deque(records))
 
 
 def _definitions(
-    znodes: Znodes, found: FoundTree
+    znodes: ZnodePaths, found: FoundTree
 ) -> tuple[dict[str, PublishedFilter], dict[str, PublishedFilter | None]]:
     """Return the filters whose definitions are valid, and the names of the others."""
     filters: dict[str, PublishedFilter] = {}
@@ -125,7 +125,9 @@ def _definitions(
     return filters, damaged
 
 
-def _filter_stream(filter_: PublishedFilter, found: FoundStream | None, checkpoint: int) -> Stream | None:
+def _filter_stream(
+    filter_: PublishedFilter, found: FoundStream | None, checkpoint: int
+) -> PlannedStream | None:
     """Return a filter's stream if it is consistent."""
     if found is None:
         return None
@@ -138,7 +140,7 @@ def _filter_stream(filter_: PublishedFilter, found: FoundStream | None, checkpoi
         is_sound = filter_.since_txid <= txid <= checkpoint
     if not is_sound:
         return None
-    return Stream(found.znode.path, filter_.chain, txid, found.znode.version, deque(records))
+    return PlannedStream(found.znode.path, filter_.chain, txid, found.znode.version, deque(records))
 
 
 def _records(children: Iterable[str]) -> list[int]:

@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Final, NoReturn
 
 from nncache.coordination.task_group import run_all
-from nncache.invalidation.channel.records import Dropped, Stale
+from nncache.invalidation.channel.records import DroppedTransactions, StaleChanges
 from nncache.invalidation.edits_source import EditsRead, EditsSource
 from nncache.invalidation.errors import ChannelUnavailableError, InvalidationError
 from nncache.invalidation.publisher.filter_follower import FilterAdmission, FilterFollower
-from nncache.invalidation.publisher.filter_journal import FilterJournal, by_kind
+from nncache.invalidation.publisher.filter_journal import FilterHistory, by_kind
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.filter_plan import changed_positions, plan_filters
 from nncache.invalidation.publisher.output_stream import (
@@ -62,7 +62,7 @@ class Run:
         admission: FilterAdmission,
         limits: FilterLimits,
         counts: PublisherStats,
-        journal: FilterJournal,
+        journal: FilterHistory,
         clock: Callable[[], float],
         new_id: Callable[[], str],
     ) -> None:
@@ -250,7 +250,7 @@ class Run:
     def _count_published(self, publication: Publication) -> None:
         self._counts.published_txid, self._counts.published_at = publication.txid, self._clock()
         self._journal.published(publication, self._pending.filters, self._clock())
-        changes = len(publication.content.changes) if isinstance(publication.content, Stale) else 0
+        changes = len(publication.content.changes) if isinstance(publication.content, StaleChanges) else 0
         self._counts.changes_published += changes
         if publication.missed and self._clock() - self._missed_logged_at >= MISSED_LOGGED_S:
             self._missed_logged_at = self._clock()
@@ -274,7 +274,7 @@ def _described(change: FilterChange) -> str:
     return "; ".join(f"{kind}: {some_names(names)}" for kind, names in by_kind(change).items() if names)
 
 
-def _by_reason(missed: Mapping[str, Dropped]) -> dict[str, list[str]]:
+def _by_reason(missed: Mapping[str, DroppedTransactions]) -> dict[str, list[str]]:
     """Return the sorted names of filters, by the reason why they miss events."""
     found: dict[str, list[str]] = {}
     for name in sorted(missed):

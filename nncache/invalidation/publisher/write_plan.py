@@ -10,28 +10,28 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, assert_never
 
-from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode
+from nncache.coordination.zookeeper import CheckOp, CreateOp, DeleteOp, SetDataOp, Znode, ZnodeOp
 from nncache.hadoop.change import EverythingUnknown
 from nncache.hadoop.events import EventBatch
 from nncache.invalidation.channel.published_filters import PublishedFilter, encode_published_filter
 from nncache.invalidation.channel.records import (
     CacheRecord,
-    Dropped,
-    Events,
+    DroppedTransactions,
+    FilterModification,
     FilterRecord,
-    Link,
-    Modified,
-    Stale,
+    MatchedEvents,
+    RecordLink,
+    StaleChanges,
     encode_cache_record,
     encode_filter_record,
 )
 from nncache.invalidation.channel.znode_json import fits
-from nncache.invalidation.channel.znodes import Znodes, encode_number
+from nncache.invalidation.channel.znodes import ZnodePaths, encode_number
 from nncache.invalidation.publisher.filter_plan import after_modification
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
 from nncache.invalidation.publisher.stats import OutputStats
 
-Multi: TypeAlias = Sequence[Operation]
+Multi: TypeAlias = Sequence[ZnodeOp]
 
 
 MAX_OPERATIONS: Final = 2000
@@ -44,21 +44,21 @@ _OVERHEAD_BYTES: Final = 100  # upper bound for one operation in a packet, witho
 
 
 def pack(
-    units: Iterable[Sequence[Operation]],
+    units: Iterable[Sequence[ZnodeOp]],
     *,
-    reserved: Sequence[Operation] = (),
+    reserved: Sequence[ZnodeOp] = (),
     acl_bytes: Callable[[str], int] = lambda _: 0,
-) -> list[list[Operation]]:
+) -> list[list[ZnodeOp]]:
     """Pack units, each of which must stay whole, into as few multis as their order allows.
 
     `reserved` are operations to be added to each multi; `acl_bytes` returns the size of a new znode's ACL, by path.
     """
-    packed: list[list[Operation]] = []
+    packed: list[list[ZnodeOp]] = []
     base = sum(map(_size, reserved))
     size = 0
     for unit in units:
         unit_size = sum(map(_size, unit))
-        unit_size += sum(acl_bytes(each.path) for each in unit if isinstance(each, Create))
+        unit_size += sum(acl_bytes(each.path) for each in unit if isinstance(each, CreateOp))
         if (
             not packed
             or base + size + unit_size > MAX_BYTES
@@ -71,8 +71,8 @@ def pack(
     return packed
 
 
-def _size(operation: Operation) -> int:
-    data = operation.data if isinstance(operation, Create | SetData) else b""
+def _size(operation: ZnodeOp) -> int:
+    data = operation.data if isinstance(operation, CreateOp | SetDataOp) else b""
     return len(operation.path.encode()) + len(data) + _OVERHEAD_BYTES
 
 
@@ -84,7 +84,7 @@ MAX_TRIMMED: Final = 500
 
 
 @dataclass(slots=True)
-class Stream:
+class PlannedStream:
     """One stream's znode as it will be when everything planned is carried out."""
 
     path: str
@@ -111,11 +111,11 @@ class WritePlan:
 
     def __init__(
         self,
-        znodes: Znodes,
+        znodes: ZnodePaths,
         max_records: int,
         counts: OutputStats,
         *,
-        cache: Stream,
+        cache: PlannedStream,
         generation: int,
         filters_version: int,
         acl_bytes: Callable[[str], int] = lambda _: 0,
@@ -129,15 +129,15 @@ class WritePlan:
         self._generation = generation
         self._filters_version = filters_version
         self._filters: dict[str, PublishedFilter] = {}  # in force
-        self._streams: dict[str, Stream] = {}  # of the filters in force
+        self._streams: dict[str, PlannedStream] = {}  # of the filters in force
         self._modified: dict[str, None] = {}  # names of filters whose modification is not announced yet
         self._definitions: dict[str, int] = {}  # versions of all definitions that exist, by name
         self._places: set[str] = set()  # names of all streams that exist
 
     @property
-    def fence(self) -> Check:
+    def fence(self) -> CheckOp:
         """The check that makes a multi fail once another client has written to `.cache`."""
-        return Check(self._cache.path, self._cache.version)
+        return CheckOp(self._cache.path, self._cache.version)
 
     def versions(self) -> dict[str, int]:
         """Return the version of each znode that only its publisher writes, by path."""
@@ -167,7 +167,7 @@ class WritePlan:
             name: FilterPosition(filter_, self._streams[name].txid) for name, filter_ in self._filters.items()
         }
 
-    def add_filter(self, filter_: PublishedFilter, stream: Stream) -> None:
+    def add_filter(self, filter_: PublishedFilter, stream: PlannedStream) -> None:
         """Add a filter in force and its stream."""
         self._set_filter(filter_)
         self._streams[filter_.name] = stream
@@ -217,7 +217,7 @@ class WritePlan:
             for unit in self._filter_units(name, content)
         ]
         units += [
-            self._record_unit(name, Events(()), publication.txid)
+            self._record_unit(name, MatchedEvents(()), publication.txid)
             for name in tuple(self._modified)
             if self._streams[name].txid < publication.txid  # otherwise a later publication can announce it
         ]
@@ -237,13 +237,13 @@ class WritePlan:
         has = {filter_.name: self._filters[filter_.name].id for filter_ in change.modified}
         other_globs = [filter_ for filter_ in change.modified if filter_.id != has[filter_.name]]
         other_owners = [filter_ for filter_ in change.modified if filter_.id == has[filter_.name]]
-        heads = 2 * [SetData(self._cache.path, b"0" * 20)]  # of the largest possible size
+        heads = 2 * [SetDataOp(self._cache.path, b"0" * 20)]  # of the largest possible size
         sets = self._packed(self._set_units(change, other_globs, stuck), heads)
         for operations in [[]] if change.is_empty else sets:
             self._generation += 1
             yield (
-                SetData(self._cache.path, encode_number(self._cache.txid), self._cache.version),
-                SetData(self._znodes.filters, encode_number(self._generation), self._filters_version),
+                SetDataOp(self._cache.path, encode_number(self._cache.txid), self._cache.version),
+                SetDataOp(self._znodes.filters, encode_number(self._generation), self._filters_version),
                 *operations,
             )
             self._cache.version += 1
@@ -252,25 +252,25 @@ class WritePlan:
         for operations in self._packed(self._update_units(change, other_owners), (fence,)):
             yield (fence, *operations)
 
-    def _packed(
-        self, units: Iterable[Sequence[Operation]], reserved: Sequence[Operation]
-    ) -> list[list[Operation]]:
+    def _packed(self, units: Iterable[Sequence[ZnodeOp]], reserved: Sequence[ZnodeOp]) -> list[list[ZnodeOp]]:
         return pack(units, reserved=reserved, acl_bytes=self._acl_bytes)
 
-    def _filter_units(self, name: str, content: Events | Dropped) -> Iterator[list[Operation]]:
+    def _filter_units(
+        self, name: str, content: MatchedEvents | DroppedTransactions
+    ) -> Iterator[list[ZnodeOp]]:
         match content:
-            case Dropped():
+            case DroppedTransactions():
                 yield self._record_unit(name, content, content.last_txid)
-            case Events(batches):
+            case MatchedEvents(batches):
                 for part in _parts(batches):
                     yield from self._events_units(name, part)
             case _:
                 assert_never(content)
 
-    def _events_units(self, name: str, batches: tuple[EventBatch, ...]) -> Iterator[list[Operation]]:
+    def _events_units(self, name: str, batches: tuple[EventBatch, ...]) -> Iterator[list[ZnodeOp]]:
         """Yield the unit of one record or, while the record is too large, those of its two halves."""
         txid = batches[-1].txid
-        content = Events(batches)
+        content = MatchedEvents(batches)
         if fits(data := self._encoded(name, content, txid)):
             yield self._record_unit(name, content, txid, data)
         elif len(batches) > 1:
@@ -279,33 +279,35 @@ class WritePlan:
             yield from self._events_units(name, batches[half:])
         else:
             self._counts.records_too_large += 1
-            dropped = Dropped(txid, txid, f"the events of transaction {txid} are too many for one record")
+            dropped = DroppedTransactions(
+                txid, txid, f"the events of transaction {txid} are too many for one record"
+            )
             yield self._record_unit(name, dropped, txid)
 
-    def _encoded(self, name: str, content: Events | Dropped, txid: int) -> bytes:
+    def _encoded(self, name: str, content: MatchedEvents | DroppedTransactions, txid: int) -> bytes:
         """Return the filter's next record."""
         filter_, modified = self._filters[name], None
         if filter_.replaces is not None:
             after_txid = max(
                 self._cache.txid, self._streams[name].txid
             )  # a publication may have been cut short
-            modified = Modified(after_txid, filter_.replaces, filter_.terms)
+            modified = FilterModification(after_txid, filter_.replaces, filter_.terms)
         return encode_filter_record(FilterRecord(_link(self._streams[name], txid), content, modified))
 
     def _record_unit(
-        self, name: str, content: Events | Dropped, txid: int, data: bytes | None = None
-    ) -> list[Operation]:
+        self, name: str, content: MatchedEvents | DroppedTransactions, txid: int, data: bytes | None = None
+    ) -> list[ZnodeOp]:
         """Return the operations that add a filter's next record and clear the modification that it announces."""
         unit = self._unit(self._streams[name], txid, data or self._encoded(name, content, txid))
         filter_ = self._filters[name]
         return unit if filter_.replaces is None else [self._redefine(replace(filter_, replaces=None)), *unit]
 
-    def _redefine(self, filter_: PublishedFilter) -> SetData:
+    def _redefine(self, filter_: PublishedFilter) -> SetDataOp:
         """Return the operation that replaces an existing definition."""
         path, version = self._znodes.definition(filter_.name), self._definitions[filter_.name]
         self._set_filter(filter_)
         self._definitions[filter_.name] += 1
-        return SetData(path, encode_published_filter(filter_), version)
+        return SetDataOp(path, encode_published_filter(filter_), version)
 
     def _set_filter(self, filter_: PublishedFilter) -> None:
         self._filters[filter_.name] = filter_
@@ -314,24 +316,24 @@ class WritePlan:
         else:
             self._modified[filter_.name] = None
 
-    def _cache_unit(self, publication: Publication) -> list[Operation]:
+    def _cache_unit(self, publication: Publication) -> list[ZnodeOp]:
         txid = publication.txid
         record = CacheRecord(_link(self._cache, txid), self._generation, publication.content)
         data = encode_cache_record(record)
         if not fits(data):
             self._counts.records_too_large += 1
-            everything = Stale(((txid, EverythingUnknown("too much has changed at once")),))
+            everything = StaleChanges(((txid, EverythingUnknown("too much has changed at once")),))
             data = encode_cache_record(CacheRecord(record.link, self._generation, everything))
         return self._unit(self._cache, txid, data)
 
-    def _unit(self, stream: Stream, txid: int, data: bytes) -> list[Operation]:
+    def _unit(self, stream: PlannedStream, txid: int, data: bytes) -> list[ZnodeOp]:
         """Return the operations that add a record; they must stay together."""
         excess = min(len(stream.records) + 1 - self._max_records, MAX_TRIMMED)
         oldest = [stream.records.popleft() for _ in range(excess)]
-        unit: list[Operation] = [
-            Create(self._znodes.record(stream.path, txid), data),
-            *(Delete(self._znodes.record(stream.path, each)) for each in oldest),
-            SetData(stream.path, encode_number(txid), stream.version),
+        unit: list[ZnodeOp] = [
+            CreateOp(self._znodes.record(stream.path, txid), data),
+            *(DeleteOp(self._znodes.record(stream.path, each)) for each in oldest),
+            SetDataOp(stream.path, encode_number(txid), stream.version),
         ]
         stream.records.append(txid)
         stream.txid = txid
@@ -344,7 +346,7 @@ class WritePlan:
 
     def _set_units(
         self, change: FilterChange, modified: Iterable[PublishedFilter], stuck: Collection[str]
-    ) -> Iterator[list[Operation]]:
+    ) -> Iterator[list[ZnodeOp]]:
         added = {filter_.name: filter_ for filter_ in change.added}
         for name in dict.fromkeys((*change.removed, *added)):
             unit = [*self._delete(name, stuck)]
@@ -355,38 +357,38 @@ class WritePlan:
 
     def _update_units(
         self, change: FilterChange, modified: Iterable[PublishedFilter]
-    ) -> Iterator[list[Operation]]:
+    ) -> Iterator[list[ZnodeOp]]:
         for filter_ in change.updated:
             yield [self._redefine(filter_)]
         yield from map(self._modify, modified)
 
-    def _modify(self, filter_: PublishedFilter) -> list[Operation]:
+    def _modify(self, filter_: PublishedFilter) -> list[ZnodeOp]:
         """Return the operations that modify a filter, with the record that announces it if one is possible now."""
         name, txid = filter_.name, self._cache.txid
         if after_modification(filter_, self._streams[name].txid, txid) is None:
             return [self._redefine(filter_)]
         self._set_filter(filter_)
-        return self._record_unit(name, Events(()), txid)
+        return self._record_unit(name, MatchedEvents(()), txid)
 
-    def _delete(self, name: str, stuck: Collection[str]) -> Iterator[Operation]:
+    def _delete(self, name: str, stuck: Collection[str]) -> Iterator[ZnodeOp]:
         self._filters.pop(name, None)
         self._streams.pop(name, None)
         self._modified.pop(name, None)
         definition, stream = self._znodes.definition(name), self._znodes.stream(name)
         if definition not in stuck and self._definitions.pop(name, None) is not None:
-            yield Delete(definition)
+            yield DeleteOp(definition)
         if stream not in stuck and name in self._places:
             self._places.remove(name)
-            yield Delete(stream)
+            yield DeleteOp(stream)
 
-    def _create(self, filter_: PublishedFilter) -> Iterator[Operation]:
+    def _create(self, filter_: PublishedFilter) -> Iterator[ZnodeOp]:
         name = filter_.name
-        stream = Stream(self._znodes.stream(name), filter_.chain, filter_.since_txid)
+        stream = PlannedStream(self._znodes.stream(name), filter_.chain, filter_.since_txid)
         self.add_filter(filter_, stream)
         self.add_place(name)
         self.add_definition(name, 0)
-        yield Create(self._znodes.definition(name), encode_published_filter(filter_))
-        yield Create(stream.path, encode_number(stream.txid))
+        yield CreateOp(self._znodes.definition(name), encode_published_filter(filter_))
+        yield CreateOp(stream.path, encode_number(stream.txid))
 
 
 def tampered(
@@ -403,8 +405,8 @@ def tampered(
     )
 
 
-def _link(stream: Stream, txid: int) -> Link:
-    return Link(stream.chain, stream.txid, txid)
+def _link(stream: PlannedStream, txid: int) -> RecordLink:
+    return RecordLink(stream.chain, stream.txid, txid)
 
 
 def _parts(batches: Sequence[EventBatch]) -> Iterator[tuple[EventBatch, ...]]:

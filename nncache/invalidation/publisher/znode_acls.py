@@ -11,12 +11,12 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Final, Self
 
-from nncache.coordination.acl import OPEN, Acl, is_same, shown
+from nncache.coordination.acl import OPEN_ACL, Acl, is_same, shown
 from nncache.coordination.errors import BadVersionError, NoNodeError, NotAllowedError
 from nncache.coordination.task_group import each_bounded
 from nncache.coordination.zookeeper import (
-    Create,
-    Operation,
+    CreateOp,
+    ZnodeOp,
     ZooKeeper,
     ZooKeeperSession,
 )
@@ -139,18 +139,18 @@ class ProtectedSession:
         """The id of the present session; 0 without one."""
         return self._session.session_id
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Carry out all of the operations or none; see ZooKeeper."""
         await self._session.commit([self._protected(each) for each in operations])
 
-    async def ensure(self, path: str, acl: Acl = OPEN) -> None:
+    async def ensure(self, path: str, acl: Acl = OPEN_ACL) -> None:
         """Create a znode and its ancestors where they are missing; see ZooKeeper.
 
         The ancestors get the ACL of `path` as well.
         """
-        await self._session.ensure(path, self._acl_of(path) if acl == OPEN else acl)
+        await self._session.ensure(path, self._acl_of(path) if acl == OPEN_ACL else acl)
 
-    def _protected(self, operation: Operation) -> Operation:
-        if isinstance(operation, Create) and operation.acl == OPEN:
+    def _protected(self, operation: ZnodeOp) -> ZnodeOp:
+        if isinstance(operation, CreateOp) and operation.acl == OPEN_ACL:
             return replace(operation, acl=self._acl_of(operation.path))
         return operation

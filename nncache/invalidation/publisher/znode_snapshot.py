@@ -9,7 +9,7 @@ from nncache.coordination.task_group import each_bounded
 from nncache.coordination.zookeeper import Znode, ZooKeeper
 from nncache.invalidation.channel.untrusted_znodes import UnreadableZnode, each_znode
 from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
-from nncache.invalidation.channel.znodes import Znodes, is_filter_name
+from nncache.invalidation.channel.znodes import ZnodePaths, is_filter_name
 from nncache.invalidation.errors import ChannelUnavailableError
 from nncache.invalidation.publisher.recovery import FoundStream, FoundTree, newest_of
 
@@ -23,7 +23,7 @@ ATTEMPTS: Final = 3
 """Attempts to read everything: a write of an ended run may arrive late, during one of them."""
 
 
-async def read_tree(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
+async def read_tree(zookeeper: ZooKeeper, znodes: ZnodePaths) -> FoundTree:
     """Return a nameservice's znodes, all read at one version of `.cache`, which fences the writes that build on them.
 
     Raises:
@@ -38,7 +38,7 @@ async def read_tree(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
     raise ChannelUnavailableError(f"{znodes.cache}: another process is publishing")
 
 
-async def _read(zookeeper: ZooKeeper, znodes: Znodes) -> FoundTree:
+async def _read(zookeeper: ZooKeeper, znodes: ZnodePaths) -> FoundTree:
     cache, filters = await zookeeper.get_many([znodes.cache, znodes.filters])
     children = await zookeeper.children(znodes.namespace)
     names = tuple(name for name in children if is_filter_name(name))

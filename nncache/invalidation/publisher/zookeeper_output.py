@@ -12,22 +12,22 @@ from dataclasses import replace
 from typing import Final, NoReturn
 
 from nncache.coordination.errors import BadVersionError, NoNodeError, NotEmptyError
-from nncache.coordination.session import Session
+from nncache.coordination.session import KazooSession
 from nncache.coordination.task_group import run_all
 from nncache.coordination.zookeeper import (
-    Check,
-    Create,
-    Delete,
-    Operation,
+    CheckOp,
+    CreateOp,
+    DeleteOp,
     SessionStats,
-    SetData,
+    SetDataOp,
     Znode,
+    ZnodeOp,
     ZooKeeperSession,
 )
 from nncache.invalidation.channel.published_filters import PublishedFilter
-from nncache.invalidation.channel.records import Stale
+from nncache.invalidation.channel.records import StaleChanges
 from nncache.invalidation.channel.znodes import (
-    Znodes,
+    ZnodePaths,
     encode_number,
     is_filter_name,
     nameservices,
@@ -47,7 +47,7 @@ from nncache.invalidation.publisher.output_stream import (
 )
 from nncache.invalidation.publisher.recovery import VOID, recover
 from nncache.invalidation.publisher.stats import OutputStats
-from nncache.invalidation.publisher.write_plan import Multi, Stream, WritePlan, tampered
+from nncache.invalidation.publisher.write_plan import Multi, PlannedStream, WritePlan, tampered
 from nncache.invalidation.publisher.znode_acls import AclRepair, ProtectedSession
 from nncache.invalidation.publisher.znode_snapshot import read_tree
 
@@ -69,14 +69,14 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         session: ZooKeeperSession | None = None,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
-        self._znodes = Znodes(setup.zookeeper.zookeeper_root, setup.nameservice)
+        self._znodes = ZnodePaths(setup.zookeeper.zookeeper_root, setup.nameservice)
         self._root = setup.zookeeper.zookeeper_root
         self._max_records = setup.publisher.max_records_per_filter
         self._clock = setup.clock
         self._counts = OutputStats()
         self._access = ZnodeAccess(self._znodes, rules_of(setup.publisher, setup.zookeeper, setup.login))
         self._zookeeper: ZooKeeperSession = ProtectedSession(
-            session or Session(setup.zookeeper, setup.clock, log_name="publishing", login=setup.login),
+            session or KazooSession(setup.zookeeper, setup.clock, log_name="publishing", login=setup.login),
             self._access.acl_of,
         )
         self._found: tuple[str, ...] = ()  # paths found by `open`, until their ACLs are checked
@@ -142,7 +142,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         )
         left = await self._delete_all(ours, fence)
         generation = (parse_txid(filters.data) or 0) + 1
-        cache = Stream(self._znodes.cache, self._new_id(), txid - 1, fence.version)
+        cache = PlannedStream(self._znodes.cache, self._new_id(), txid - 1, fence.version)
         tree = WritePlan(
             self._znodes,
             self._max_records,
@@ -153,8 +153,8 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             acl_bytes=self._access.size_of,
         )
         tree.add_places(left)
-        (first,) = tree.plan_publication(Publication(txid=txid, content=Stale(()), filters={}))
-        counted_up = SetData(self._znodes.filters, encode_number(generation), filters.version)
+        (first,) = tree.plan_publication(Publication(txid=txid, content=StaleChanges(()), filters={}))
+        counted_up = SetDataOp(self._znodes.filters, encode_number(generation), filters.version)
         await self._commit((counted_up, *first))
         self._tree = tree
 
@@ -275,7 +275,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         except NoNodeError:
             await self._zookeeper.ensure(self._root)
             others = nameservices(await self._zookeeper.children(self._root))
-            await self._zookeeper.commit([Create(path, data)])
+            await self._zookeeper.commit([CreateOp(path, data)])
             if others:
                 _log.warning(
                     "%s is new; published in %s before: %s. If one of these was meant, correct --nameservice and "
@@ -286,7 +286,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
                 )
             return
         if not znode.data:  # created by a client that only needed a parent
-            await self._zookeeper.commit([SetData(path, data, znode.version)])
+            await self._zookeeper.commit([SetDataOp(path, data, znode.version)])
         elif znode.data != data:
             raise WrongNamespaceError(
                 f"{path} in ZooKeeper belongs to the namespace {znode.data.decode(errors='replace')!r}, the active "
@@ -294,32 +294,32 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
                 "formatted, delete that znode with all below it"
             )
 
-    async def _void(self) -> Check:
+    async def _void(self) -> CheckOp:
         """Empty `.cache`, so that no publisher continues from it; return the check that fences the next writes."""
         path = self._znodes.cache
         try:
             znode = await self._zookeeper.get(path)
         except NoNodeError:
-            await self._commit([Create(path, VOID)])
-            return Check(path, 0)
-        await self._commit([SetData(path, VOID, znode.version)])
-        return Check(path, znode.version + 1)
+            await self._commit([CreateOp(path, VOID)])
+            return CheckOp(path, 0)
+        await self._commit([SetDataOp(path, VOID, znode.version)])
+        return CheckOp(path, znode.version + 1)
 
-    async def _check_filters(self, fence: Check) -> Znode:
+    async def _check_filters(self, fence: CheckOp) -> Znode:
         try:
             return await self._zookeeper.get(self._znodes.filters)
         except NoNodeError:
-            await self._commit([fence, Create(self._znodes.filters, encode_number(0))])
+            await self._commit([fence, CreateOp(self._znodes.filters, encode_number(0))])
             return await self._zookeeper.get(self._znodes.filters)
 
-    async def _delete_all(self, paths: Sequence[str], fence: Check) -> tuple[str, ...]:
+    async def _delete_all(self, paths: Sequence[str], fence: CheckOp) -> tuple[str, ...]:
         """Delete these znodes with everything below them; return those that had to stay."""
         commit = self._fenced(fence)
         left = await delete_all(self._zookeeper, paths, commit)
         await self._left.leave(left, commit)
         return left
 
-    def _fenced(self, fence: Check) -> Commit:
+    def _fenced(self, fence: CheckOp) -> Commit:
         return lambda operations: self._commit((fence, *operations))
 
     async def _commit_all(self, multis: Iterable[Multi]) -> int:
@@ -339,7 +339,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             try:
                 await self._commit(operations)
             except NotEmptyError as exc:  # nothing was changed
-                trimmed = Delete(exc.path)
+                trimmed = DeleteOp(exc.path)
                 if trimmed not in operations:
                     raise
                 commit = self._fenced(_fence_of(operations, self._znodes.cache))
@@ -351,7 +351,7 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
             else:
                 return
 
-    async def _commit(self, operations: Sequence[Operation]) -> None:
+    async def _commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Carry out a transaction of the leader; in the epoch of another leader it changes nothing (E2)."""
         fence, began_at = self._elected.fence, self._clock()
         try:
@@ -367,10 +367,10 @@ class ZooKeeperInotifyEventOutputStream(InotifyEventOutputStream):
         self._counts.write_s += self._clock() - began_at
 
 
-def _fence_of(operations: Multi, cache: str) -> Check:
+def _fence_of(operations: Multi, cache: str) -> CheckOp:
     """Return the check of `.cache` by which this multi fails once another client has written."""
     return next(
-        Check(cache, each.version)
+        CheckOp(cache, each.version)
         for each in operations
-        if isinstance(each, Check | SetData) and each.path == cache
+        if isinstance(each, CheckOp | SetDataOp) and each.path == cache
     )

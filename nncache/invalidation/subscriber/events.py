@@ -15,9 +15,14 @@ from nncache.coordination.zookeeper import ZooKeeper
 from nncache.hadoop.events import Event, EventBatch
 from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
 from nncache.invalidation.channel.reader import NextRecord, RecordReader
-from nncache.invalidation.channel.records import Dropped, Events, FilterRecord, parse_filter_record
+from nncache.invalidation.channel.records import (
+    DroppedTransactions,
+    FilterRecord,
+    MatchedEvents,
+    parse_filter_record,
+)
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
-from nncache.invalidation.channel.znodes import Znodes, is_filter_name, parse_txid
+from nncache.invalidation.channel.znodes import ZnodePaths, is_filter_name, parse_txid
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     CorruptZnodeError,
@@ -33,7 +38,7 @@ REREAD_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class SubscriptionStart:
     """The start of the stream: the events of all later transactions follow, and no earlier ones."""
 
     txid: int
@@ -71,7 +76,7 @@ class FilterModified:
         return ()
 
 
-SubscriptionItem: TypeAlias = Position | ReceivedEvents | FilterModified
+SubscriptionItem: TypeAlias = SubscriptionStart | ReceivedEvents | FilterModified
 
 
 class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
@@ -85,7 +90,7 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
     def __init__(
         self,
         zookeeper: ZooKeeper,
-        znodes: Znodes,
+        znodes: ZnodePaths,
         filter_name: str,
         clock: Callable[[], float],
         from_txid: int | None = None,
@@ -150,7 +155,7 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
             except MissingEventsError as exc:
                 self._end(exc, exc.last_txid)
         item = self._items.popleft()
-        self.position = item.txid if isinstance(item, Position) else item.through_txid
+        self.position = item.txid if isinstance(item, SubscriptionStart) else item.through_txid
         return item
 
     def _end(self, failure: MissingEventsError, resumes_after: int | None) -> None:
@@ -192,10 +197,10 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
                 )
             )
         match read.record.content:
-            case Events(batches):
+            case MatchedEvents(batches):
                 news = tuple(batch for batch in batches if batch.txid > read.after_txid)
                 self._items.append(ReceivedEvents(news, link.txid))
-            case Dropped(first_txid, last_txid, reason):
+            case DroppedTransactions(first_txid, last_txid, reason):
                 failure = MissingEventsError(
                     f"transactions {first_txid} to {last_txid} were dropped: {reason}",
                     first_txid=first_txid,
@@ -227,7 +232,7 @@ class FilterInotifyEventInputStream(AsyncIterator[SubscriptionItem]):
             self._end(start.failure, start.go_on_after)
             raise start.failure
         self._records.begin_after(published.chain, start, value)
-        self._items.append(Position(start))
+        self._items.append(SubscriptionStart(start))
         self._is_begun = True
 
     async def _definition(self) -> PublishedFilter:

@@ -8,7 +8,7 @@ from typing import Final
 from nncache.coordination.errors import ConnectionLostError, NotAllowedError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.invalidation.backoff import Backoff
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.errors import PublisherAwayError, ZooKeeperSilentError
 
 PUBLISHER_GRACE_S: Final = 10.0
@@ -27,7 +27,7 @@ class OutageDetector:
     def __init__(
         self,
         zookeeper: ZooKeeper,
-        znodes: Znodes,
+        znodes: ZnodePaths,
         clock: Callable[[], float],
         *,
         silence_s: float,

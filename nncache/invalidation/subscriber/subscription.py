@@ -8,7 +8,7 @@ from typing import Final, Self
 from nncache.coordination.errors import ConnectionLostError, NotAllowedError
 from nncache.coordination.zookeeper import ZooKeeper
 from nncache.invalidation.backoff import Backoff
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.errors import (
     ChannelOutageError,
     ChannelUnavailableError,
@@ -17,9 +17,9 @@ from nncache.invalidation.errors import (
 )
 from nncache.invalidation.subscriber.events import (
     FilterInotifyEventInputStream,
-    Position,
     ReceivedEvents,
     SubscriptionItem,
+    SubscriptionStart,
 )
 
 LOOK_S: Final = 1.0
@@ -42,7 +42,7 @@ class Subscription(AsyncIterator[SubscriptionItem]):
     def __init__(
         self,
         zookeeper: ZooKeeper,
-        znodes: Znodes,
+        znodes: ZnodePaths,
         filter_name: str,
         clock: Callable[[], float],
         from_txid: int | None = None,
@@ -59,7 +59,7 @@ class Subscription(AsyncIterator[SubscriptionItem]):
         self.position = from_txid  # it continues after this transaction; None: from now
         self.chain = chain  # the id of the chain in which that position is valid
         self._stream: FilterInotifyEventInputStream | None = None
-        self._held: Position | None = None  # read, to be returned after a gap
+        self._held: SubscriptionStart | None = None  # read, to be returned after a gap
         self._pause: Callable[[], Awaitable[None]] | None = None  # before the next stream
         self._gaps = 0  # in a row, without an event in between
         self._backoff = Backoff(limit_s=LOOK_S)
@@ -96,7 +96,7 @@ class Subscription(AsyncIterator[SubscriptionItem]):
         before = self.position
         self.position, self.chain = stream.position, stream.chain
         match item:
-            case Position(txid):
+            case SubscriptionStart(txid):
                 self._backoff.succeeded()
                 if before is not None and txid > before:
                     self._held = item

@@ -16,7 +16,7 @@ from typing import Final
 from nncache.namenode.datanode.peers import PeerError, Peers
 from nncache.namenode.datanode.pipeline import Pipeline
 from nncache.namenode.datanode.recovery import decide_recovery
-from nncache.namenode.datanode.replicas import CorruptReplicaError, Found, Replicas, WritingReplica
+from nncache.namenode.datanode.replicas import CorruptReplicaError, ReplicaInfo, Replicas, WritingReplica
 from nncache.namenode.namespace.create import NewFile
 from nncache.namenode.namespace.inode import Block, BlockState, Inode
 from nncache.namenode.namespace.leases import Recovered
@@ -24,7 +24,7 @@ from nncache.namenode.namespace.permissions import Caller
 from nncache.namenode.namespace.refusal import Refusal, io_error
 from nncache.namenode.node.claims import Claim, Claims
 from nncache.namenode.node.ledger import Ledger
-from nncache.namenode.node.namenode import NameNode, RecoveryOrder
+from nncache.namenode.node.namenode import NameNodeService, RecoveryOrder
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class DataNode:
     def __init__(
         self,
         name: str,
-        namenode: NameNode,
+        namenode: NameNodeService,
         directory: Path,
         *,
         is_durable: bool = True,
@@ -313,7 +313,7 @@ class DataNode:
 
     # ---- orders --------------------------------------------------------------------------------------------------
 
-    def stop(self, block: int) -> Found | None:
+    def stop(self, block: int) -> ReplicaInfo | None:
         """Stop writing a replica. Return its state; None: no replica."""
         if block in self._writing:
             self.left(self._writing[block])  # the next write raises an error
@@ -419,7 +419,9 @@ class DataNode:
 class Upload:
     """A file that a client is writing through this DataNode."""
 
-    def __init__(self, datanode: DataNode, namenode: NameNode, path: str, holder: str, file: Inode) -> None:
+    def __init__(
+        self, datanode: DataNode, namenode: NameNodeService, path: str, holder: str, file: Inode
+    ) -> None:
         self._datanode = datanode
         self._namenode = namenode
         self._path = path

@@ -10,10 +10,10 @@ from typing import Any, Final
 import aiohttp
 import msgspec
 
-from nncache.namenode.datanode.replicas import Found
+from nncache.namenode.datanode.replicas import ReplicaInfo
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.node.datanodes import DataNodes
-from nncache.namenode.node.namenode import NameNode
+from nncache.namenode.node.namenode import NameNodeService
 
 PATH: Final = "/block/"
 """URL prefix of a block id."""
@@ -47,7 +47,7 @@ class Peers:
         silent_s: timeout for a silent DataNode.
     """
 
-    def __init__(self, namenode: NameNode, datanodes: DataNodes, name: str = "") -> None:
+    def __init__(self, namenode: NameNodeService, datanodes: DataNodes, name: str = "") -> None:
         """Call the others on behalf of the DataNode `name`."""
         self.silent_s = SILENT_S
         self._namenode = namenode
@@ -101,10 +101,10 @@ class Peers:
 
     # ---- recovery ------------------------------------------------------------------------------------------------
 
-    async def stop(self, name: str, block: int) -> Found | None:
+    async def stop(self, name: str, block: int) -> ReplicaInfo | None:
         """Make a DataNode stop writing a block. Return the state of its replica. Raises PeerError."""
         answer = await self._post(name, block, "op=stop")
-        return None if answer is None else msgspec.convert(answer, Found)
+        return None if answer is None else msgspec.convert(answer, ReplicaInfo)
 
     async def recover(self, name: str, block: int, stamp: int, length: int) -> None:
         """Make a DataNode truncate and finalize a replica. Return once it has acknowledged that. Raises PeerError."""

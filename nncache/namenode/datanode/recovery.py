@@ -5,12 +5,12 @@ Pure. Source: BlockRecoveryWorker.RecoveryTaskContiguous of Hadoop 3.5.0.
 
 from collections.abc import Mapping
 
-from nncache.namenode.datanode.replicas import Found
+from nncache.namenode.datanode.replicas import ReplicaInfo
 from nncache.namenode.namespace.inode import Recovery
 from nncache.namenode.namespace.leases import Recovered
 
 
-def decide_recovery(order: Recovery, found: Mapping[str, Found | None]) -> Recovered | None:
+def decide_recovery(order: Recovery, found: Mapping[str, ReplicaInfo | None]) -> Recovered | None:
     """Return the length and the DataNodes that keep the block; None: a later recovery is under way.
 
     A pipeline continued without the DataNodes that have an older stamp: they do not take part. If any replica is

@@ -32,7 +32,7 @@ class ReplicaStoppedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReplicaInfo:
     """The state of a replica."""
 
     stamp: int
@@ -217,14 +217,14 @@ class Replicas:
         _cut(data, crcs, length, chunk)
         return WritingReplica(self, block, stamp, (data, crcs), length, chunk)
 
-    def find(self, block: int) -> Found | None:
+    def find(self, block: int) -> ReplicaInfo | None:
         """Return the state of a block's replica; None if there is none."""
         if block not in self._stamps:
             return None
         place, stamp = self._stamps[block]
-        return Found(stamp, self._length(block), place == self._finalized)
+        return ReplicaInfo(stamp, self._length(block), place == self._finalized)
 
-    def blocks(self) -> dict[int, Found]:
+    def blocks(self) -> dict[int, ReplicaInfo]:
         """Return the states of all replicas, by block id."""
         return {block: found for block in tuple(self._stamps) if (found := self.find(block)) is not None}
 

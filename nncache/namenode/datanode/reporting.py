@@ -6,7 +6,7 @@ changed since then, so a replica that was added in between does not count as mis
 
 from typing import Final
 
-from nncache.coordination.zookeeper import Create, Operation, Znodes
+from nncache.coordination.zookeeper import CreateOp, ZnodeOp, Znodes
 from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import encode
@@ -52,7 +52,7 @@ class Reporting:
         ordered = sorted(numbers)
         known = await self._znodes.get_many([layout.bucket(name, number) for number in ordered])
         found = self._on_disk()
-        operations: list[Operation] = []
+        operations: list[ZnodeOp] = []
         reported = size = 0
         for number, znode in zip(ordered, known, strict=True):
             contents = found.get(number, {})
@@ -60,7 +60,7 @@ class Reporting:
                 continue
             report = Report(version=ABSENT if znode is None else znode.version, contents=contents)
             data = encode(report)
-            operations.append(Create(f"{layout.report(name)}/{number}", data))
+            operations.append(CreateOp(f"{layout.report(name)}/{number}", data))
             reported, size = reported + 1, size + len(data)
             if size > _BYTES_AT_ONCE:
                 await self._znodes.commit(operations)

@@ -6,7 +6,7 @@ Source: FSDirAttrOp and FSDirXAttrOp of Hadoop 3.5.0.
 from collections.abc import Sequence
 from typing import Final
 
-from nncache.coordination.zookeeper import Create
+from nncache.coordination.zookeeper import CreateOp
 from nncache.hadoop.events import MetadataKind, MetadataUpdate
 from nncache.namenode.namespace import events, layout
 from nncache.namenode.namespace.create import check_replication
@@ -98,7 +98,7 @@ def set_replication(view: View, tx: Transaction, caller: Caller, replication: in
         return False
     change_file(tx, chain, node, replication=replication)
     if tx.is_watched:
-        tx.write(Create(layout.waiting_file(node.inode.id, node.version), b""))
+        tx.write(CreateOp(layout.waiting_file(node.inode.id, node.version), b""))
     tx.log(MetadataUpdate(path=chain.path, kind=MetadataKind.REPLICATION, replication=replication))
     return True
 

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
 
-from nncache.coordination.zookeeper import Check, Create, Delete, Operation
+from nncache.coordination.zookeeper import CheckOp, CreateOp, DeleteOp, ZnodeOp
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import (
     LIMBO,
@@ -73,15 +73,15 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Inconsistency:
     """One inconsistency; two findings of one kind about the same object are equal."""
 
     kind: Kind
     about: str
-    repair: tuple[Operation, ...] = field(default=(), compare=False)  # empty: only an operator can decide
+    repair: tuple[ZnodeOp, ...] = field(default=(), compare=False)  # empty: only an operator can decide
 
 
-def audit(stored: Stored) -> Iterator[Finding]:
+def audit(stored: Stored) -> Iterator[Inconsistency]:
     """Yield each inconsistency of the namespace."""
     yield from _tree(stored)
     yield from _blocks(stored)
@@ -89,32 +89,34 @@ def audit(stored: Stored) -> Iterator[Finding]:
     yield from _leases(stored)
     yield from _orders(stored)
     for path in stored.unreadable:
-        yield Finding(Kind.UNREADABLE, path)
+        yield Inconsistency(Kind.UNREADABLE, path)
 
 
-def _tree(stored: Stored) -> Iterator[Finding]:
+def _tree(stored: Stored) -> Iterator[Inconsistency]:
     for (directory, name), number in stored.entries.items():
         found = stored.inodes.get(number)
         if found is None or (found[0].parent, found[0].name) != (directory, name):
             # No repair: a new entry may have its place when the repair deletes it.
-            yield Finding(Kind.DANGLING, layout.entry(directory, name))
+            yield Inconsistency(Kind.DANGLING, layout.entry(directory, name))
     for number, (inode, version) in stored.inodes.items():
         about = f"{layout.inode(number)} ({inode.name})"
         if number == ROOT_ID:
             continue
         if inode.parent == LIMBO:
             if number not in stored.trees:
-                queue = Create(f"{layout.TREES}/{number}", b"")
-                yield Finding(Kind.UNQUEUED, about, (_unchanged(number, version), queue))
+                queue = CreateOp(f"{layout.TREES}/{number}", b"")
+                yield Inconsistency(Kind.UNQUEUED, about, (_unchanged(number, version), queue))
         elif stored.entries.get((inode.parent, inode.name)) != number:
-            link = Create(layout.entry(inode.parent, inode.name), str(number).encode())
+            link = CreateOp(layout.entry(inode.parent, inode.name), str(number).encode())
             can_be_linked = (inode.parent, inode.name) not in stored.entries and inode.parent in stored.inodes
-            yield Finding(Kind.LOST, about, (_unchanged(number, version), link) if can_be_linked else ())
+            yield Inconsistency(
+                Kind.LOST, about, (_unchanged(number, version), link) if can_be_linked else ()
+            )
     for number in _circling(stored):
-        yield Finding(Kind.LOST, f"{layout.inode(number)} (below itself)")
+        yield Inconsistency(Kind.LOST, f"{layout.inode(number)} (below itself)")
     for number in stored.directories - stored.inodes.keys() - {directory for directory, _ in stored.entries}:
         path = layout.directory(number)
-        yield Finding(Kind.STRAY_DIRECTORY, path, (*_absent(number), Delete(path)))
+        yield Inconsistency(Kind.STRAY_DIRECTORY, path, (*_absent(number), DeleteOp(path)))
 
 
 def _circling(stored: Stored) -> Iterator[int]:
@@ -132,7 +134,7 @@ def _circling(stored: Stored) -> Iterator[int]:
             good.update(way)
 
 
-def _blocks(stored: Stored) -> Iterator[Finding]:
+def _blocks(stored: Stored) -> Iterator[Inconsistency]:
     owned = {(block.id, inode.id) for inode, _ in stored.inodes.values() for block in inode.blocks}
     for number, location in stored.locations.items():
         if (number, location.file) in owned:
@@ -140,18 +142,18 @@ def _blocks(stored: Stored) -> Iterator[Finding]:
         held = stored.held.get(number, {})
         found = stored.inodes.get(location.file)
         guard = _absent(location.file) if found is None else (_unchanged(location.file, found[1]),)
-        yield Finding(
+        yield Inconsistency(
             Kind.STRAY_BLOCK,
             layout.location(number),
             (
                 *guard,
                 *(
-                    Create(layout.deletion(name, number), b"")
+                    CreateOp(layout.deletion(name, number), b"")
                     for name in {*held, *location.targets}
                     if name in stored.deletions and number not in stored.deletions[name]
                 ),
-                *(Delete(layout.replica(number, name)) for name in held),
-                Delete(layout.location(number)),
+                *(DeleteOp(layout.replica(number, name)) for name in held),
+                DeleteOp(layout.location(number)),
             ),
         )
     for inode, _ in stored.inodes.values():
@@ -159,34 +161,34 @@ def _blocks(stored: Stored) -> Iterator[Finding]:
             about = f"{block} of {layout.inode(inode.id)} ({inode.name})"
             held = stored.held.get(block.id, {})
             if block.id not in stored.locations:
-                yield Finding(Kind.UNLOCATED, about)
+                yield Inconsistency(Kind.UNLOCATED, about)
             elif block.state is BlockState.COMPLETE and not held:
-                yield Finding(Kind.MISSING, about)
+                yield Inconsistency(Kind.MISSING, about)
             elif held and not held.keys() & stored.datanodes:
-                yield Finding(Kind.UNAVAILABLE, f"{about}: {', '.join(sorted(held))}")
+                yield Inconsistency(Kind.UNAVAILABLE, f"{about}: {', '.join(sorted(held))}")
             for name in held:
                 if block.id in stored.deletions.get(name, ()):
-                    yield Finding(Kind.DOOMED, f"{about} at {name}")
+                    yield Inconsistency(Kind.DOOMED, f"{about} at {name}")
             if stored.buckets and held and block.state is BlockState.COMPLETE:
                 yield from _replicas(stored, inode, block)
 
 
-def _replicas(stored: Stored, inode: Inode, block: Block) -> Iterator[Finding]:
+def _replicas(stored: Stored, inode: Inode, block: Block) -> Iterator[Inconsistency]:
     about = f"{block} of {layout.inode(inode.id)} ({inode.name})"
     held = stored.held[block.id]
     good = good_replicas(held, block)
     if not good:
-        yield Finding(Kind.CORRUPT, about)
+        yield Inconsistency(Kind.CORRUPT, about)
     if len(good) == len(held) == inode.replication or {block.id, inode.id} & stored.waiting:
         return
-    queue = Create(layout.waiting(block.id), b"")
+    queue = CreateOp(layout.waiting(block.id), b"")
     repair = (_unchanged(inode.id, stored.inodes[inode.id][1]), queue)
-    yield Finding(
+    yield Inconsistency(
         Kind.REPLICAS, f"{about}: {len(good)} good of {len(held)}, {inode.replication} wanted", repair
     )
 
 
-def _inventories(stored: Stored) -> Iterator[Finding]:
+def _inventories(stored: Stored) -> Iterator[Inconsistency]:
     """Compare inventories with counted replicas. A repair edits the inventory; the next report fixes the counts."""
     counted: dict[str, dict[int, Replica]] = {name: {} for name in stored.buckets}
     for block, held in stored.held.items():
@@ -197,7 +199,7 @@ def _inventories(stored: Stored) -> Iterator[Finding]:
         for block in counted[name].keys() - listed:
             contents, version = buckets.get(bucket_of(block), ({}, None))
             replica = counted[name][block]
-            yield Finding(
+            yield Inconsistency(
                 Kind.UNLISTED,
                 f"{block} at {name}",
                 (
@@ -211,48 +213,50 @@ def _inventories(stored: Stored) -> Iterator[Finding]:
                 continue
             contents, version = buckets[bucket_of(block)]
             left = {each: what for each, what in contents.items() if each != block}
-            yield Finding(
+            yield Inconsistency(
                 Kind.UNCOUNTED, f"{block} at {name}", (change_bucket(name, bucket_of(block), left, version),)
             )
 
 
-def _leases(stored: Stored) -> Iterator[Finding]:
+def _leases(stored: Stored) -> Iterator[Inconsistency]:
     for holder, files in stored.leases.items():
         for number in files:
             found = stored.inodes.get(number)
             if found is None or found[0].holder != holder:
                 guard = _absent(number) if found is None else (_unchanged(number, found[1]),)
                 path = layout.leased(holder, number)
-                yield Finding(Kind.STRAY_LEASE, path, (*guard, Delete(path)))
+                yield Inconsistency(Kind.STRAY_LEASE, path, (*guard, DeleteOp(path)))
     for number, (inode, version) in stored.inodes.items():
         if inode.is_open and number not in stored.leases.get(inode.holder, ()):
-            lease = [] if inode.holder in stored.leases else [Create(layout.lease(inode.holder), b"")]
-            yield Finding(
+            lease = [] if inode.holder in stored.leases else [CreateOp(layout.lease(inode.holder), b"")]
+            yield Inconsistency(
                 Kind.UNLEASED,
                 f"{layout.inode(number)} ({inode.name}) of {inode.holder}",
-                (_unchanged(number, version), *lease, Create(layout.leased(inode.holder, number), b"")),
+                (_unchanged(number, version), *lease, CreateOp(layout.leased(inode.holder, number), b"")),
             )
 
 
-def _orders(stored: Stored) -> Iterator[Finding]:
+def _orders(stored: Stored) -> Iterator[Inconsistency]:
     for block, order in stored.recoveries.items():
         found = stored.inodes.get(order.file)
         last = None if found is None or not found[0].blocks else found[0].blocks[-1]
         if last is None or last.id != block or last.recovery_id != order.recovery_id:
             guard = _absent(order.file) if found is None else (_unchanged(order.file, found[1]),)
             path = f"{layout.RECOVER}/{block}"
-            yield Finding(Kind.STRAY_ORDER, path, (*guard, Delete(path)))
+            yield Inconsistency(Kind.STRAY_ORDER, path, (*guard, DeleteOp(path)))
     for name, blocks in stored.copies.items():
         for block in blocks - stored.waiting:
             path = layout.copy(name, block)
             absent = layout.waiting(block)
-            yield Finding(Kind.STRAY_ORDER, path, (Create(absent, b""), Delete(absent), Delete(path)))
+            yield Inconsistency(
+                Kind.STRAY_ORDER, path, (CreateOp(absent, b""), DeleteOp(absent), DeleteOp(path))
+            )
 
 
-def _unchanged(number: int, version: int) -> Operation:
-    return Check(layout.inode(number), version)
+def _unchanged(number: int, version: int) -> ZnodeOp:
+    return CheckOp(layout.inode(number), version)
 
 
-def _absent(number: int) -> tuple[Operation, ...]:
+def _absent(number: int) -> tuple[ZnodeOp, ...]:
     """Return operations that fail if the inode exists, and change nothing otherwise."""
-    return Create(layout.inode(number), b""), Delete(layout.inode(number))
+    return CreateOp(layout.inode(number), b""), DeleteOp(layout.inode(number))

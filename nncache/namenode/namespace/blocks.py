@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from nncache.coordination.zookeeper import Create, Delete, SetData
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.files import change_file
 from nncache.namenode.namespace.inode import Block, BlockState, Inode, Location, encode
@@ -68,9 +68,9 @@ def add_block(
     except Refusal as refusal:
         return refusal
     location = Location(file=node.inode.id, targets=choose(node.inode.replication))
-    tx.write(Create(layout.location(block.id), encode(location)))
+    tx.write(CreateOp(layout.location(block.id), encode(location)))
     if tx.is_watched:
-        tx.write(Create(layout.waiting(block.id), b""))
+        tx.write(CreateOp(layout.waiting(block.id), b""))
     return block
 
 
@@ -122,7 +122,7 @@ def commit_last(view: View, tx: Transaction, chain: Chain, node: Node, submitted
         and state is BlockState.COMPLETE
         and len(replicas.good(committed)) == len(replicas.held) == node.inode.replication
     ):
-        tx.write(Delete(layout.waiting(last.id), replicas.waiting))  # all replicas exist: no check is left
+        tx.write(DeleteOp(layout.waiting(last.id), replicas.waiting))  # all replicas exist: no check is left
     change_file(tx, chain, node, verify=False, blocks=(*blocks[:-1], committed))
 
 
@@ -177,7 +177,7 @@ def _is_replicated(view: View, block: Block) -> bool:
     )
 
 
-class Received(Enum):
+class ReplicaVerdict(Enum):
     """The verdict on a replica that a DataNode reports."""
 
     COUNTED = "a replica of a block of the file"
@@ -185,16 +185,16 @@ class Received(Enum):
     UNWANTED = "the file does not have the block, or has it further: the replica may go"
 
 
-def judge_received(block: Block, file: Inode) -> Received:
+def judge_received(block: Block, file: Inode) -> ReplicaVerdict:
     """Return the verdict on a DataNode's replica of a block that should belong to the file."""
     stored = next((each for each in file.blocks if each.id == block.id), None)
     if stored is None:
-        return Received.UNWANTED
+        return ReplicaVerdict.UNWANTED
     if block.stamp >= stored.stamp:
-        return Received.COUNTED
+        return ReplicaVerdict.COUNTED
     is_whole = stored.state in {BlockState.COMMITTED, BlockState.COMPLETE}
     # While a block is under construction, this replica may still be due to get the new stamp.
-    return Received.UNWANTED if is_whole else Received.KEPT
+    return ReplicaVerdict.UNWANTED if is_whole else ReplicaVerdict.KEPT
 
 
 def begin_pipeline(view: View, tx: Transaction, holder: str, block: Block, file_id: int) -> Block:
@@ -210,7 +210,7 @@ def begin_pipeline(view: View, tx: Transaction, holder: str, block: Block, file_
     if tx.is_watched and replicas is not None:
         targets = tuple(sorted(replicas.good(blocks[-1])))
         location = msgspec.structs.replace(replicas.location, targets=targets)
-        tx.write(SetData(layout.location(block.id), encode(location), replicas.version))
+        tx.write(SetDataOp(layout.location(block.id), encode(location), replicas.version))
         tx.write(look_again(block.id, replicas.waiting))
     return begun
 
@@ -229,4 +229,4 @@ def update_pipeline(
     # Failed DataNodes stay targets: they may hold a part of the block, which is deleted with it.
     kept = (*targets, *(name for name in replicas.location.targets if name not in targets))
     location = msgspec.structs.replace(replicas.location, targets=kept)
-    tx.write(SetData(layout.location(block.id), encode(location), replicas.version))
+    tx.write(SetDataOp(layout.location(block.id), encode(location), replicas.version))

@@ -3,7 +3,7 @@
 Source: FSDirConcatOp of Hadoop 3.5.0.
 """
 
-from nncache.coordination.zookeeper import Create, SetData
+from nncache.coordination.zookeeper import CreateOp, SetDataOp
 from nncache.namenode.namespace import events, layout
 from nncache.namenode.namespace.files import file_of
 from nncache.namenode.namespace.inode import Block, Location, encode
@@ -42,12 +42,12 @@ def concat(view: View, tx: Transaction, caller: Caller) -> None:
             replicas = view.replicas_of(block.id)
             if replicas is not None:
                 location = Location(file=node.inode.id, targets=replicas.location.targets)
-                tx.write(SetData(layout.location(block.id), encode(location), replicas.version))
+                tx.write(SetDataOp(layout.location(block.id), encode(location), replicas.version))
         tx.remove(source)
     joined = tx.change(node, blocks=tuple(blocks), mtime=tx.now_ms)
     tx.consume(target, -len(found), joined.space - sum(each.inode.space for each in (node, *found)))
     if tx.is_watched and any(_is_to_be_looked_at(view, source, node.inode.replication) for source in found):
-        tx.write(Create(layout.waiting_file(node.inode.id, node.version), b""))
+        tx.write(CreateOp(layout.waiting_file(node.inode.id, node.version), b""))
     tx.touch(node.inode.parent)
     tx.log(*events.joined(target.path, (chain.asked for chain in sources), tx.now_ms))
 

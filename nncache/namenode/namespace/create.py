@@ -10,7 +10,7 @@ from nncache.namenode.namespace import events
 from nncache.namenode.namespace.acls import inherited
 from nncache.namenode.namespace.delete import detach_file
 from nncache.namenode.namespace.inode import Inode
-from nncache.namenode.namespace.leases import Writer, take_over
+from nncache.namenode.namespace.leases import WritingClient, take_over
 from nncache.namenode.namespace.making import (
     Modes,
     NewId,
@@ -43,7 +43,7 @@ class NewFile:
 
 
 def create(
-    view: View, tx: Transaction, caller: Caller, file: NewFile, writer: Writer, new_id: NewId
+    view: View, tx: Transaction, caller: Caller, file: NewFile, writer: WritingClient, new_id: NewId
 ) -> Inode | Refusal:
     """Create a file, and lease it to the writer. A returned Refusal is an answer with changes to commit."""
     (chain,) = view.chains

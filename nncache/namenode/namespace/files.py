@@ -5,7 +5,7 @@ import msgspec
 from nncache.namenode.namespace.inode import Inode
 from nncache.namenode.namespace.refusal import not_found
 from nncache.namenode.namespace.transaction import Transaction
-from nncache.namenode.namespace.view import Chain, Node, Tree, View
+from nncache.namenode.namespace.view import Chain, DirectoryTree, Node, View
 
 
 def file_of(chain: Chain) -> Node:
@@ -39,7 +39,7 @@ def usage_of(view: View, node: Node) -> tuple[int, int]:
     return counted(view.tree_of(node))
 
 
-def counted(tree: Tree) -> tuple[int, int]:
+def counted(tree: DirectoryTree) -> tuple[int, int]:
     """Return the same for a tree that was read."""
     inodes = [node.inode for node in tree.nodes()]
     return len(inodes), sum(inode.space for inode in inodes if not inode.is_directory)

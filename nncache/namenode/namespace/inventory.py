@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from nncache.coordination.zookeeper import Create, Operation, SetData
+from nncache.coordination.zookeeper import CreateOp, SetDataOp, ZnodeOp
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Replica, encode
 
@@ -27,13 +27,13 @@ def bucket_of(block: int) -> int:
     return block % BUCKETS
 
 
-def change_bucket(datanode: str, number: int, contents: Contents, version: int | None) -> Operation:
+def change_bucket(datanode: str, number: int, contents: Contents, version: int | None) -> ZnodeOp:
     """Return the operation that replaces the contents of a bucket at this version; None: it does not exist.
 
     An empty bucket is kept: its version tells it from all its earlier states.
     """
     path, data = layout.bucket(datanode, number), encode(contents)
-    return Create(path, data) if version is None else SetData(path, data, version)
+    return CreateOp(path, data) if version is None else SetDataOp(path, data, version)
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, ZnodeOp
 from nncache.hadoop.events import Close
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.files import change_file, file_of
@@ -18,14 +18,14 @@ from nncache.namenode.namespace.inode import Block, BlockState, Inode, Location,
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, reached
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
-from nncache.namenode.namespace.view import Chain, Node, Replicas, View
+from nncache.namenode.namespace.view import BlockReplicas, Chain, Node, View
 
 Purpose: TypeAlias = Literal["CREATE_FILE", "APPEND_FILE", "TRUNCATE_FILE"]
 """The operation for which a client needs an open file (FSNamesystem.RecoverLeaseOp)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class WritingClient:
     """A client that writes."""
 
     holder: str
@@ -61,7 +61,7 @@ def _lease_words(view: View, holder: str) -> str:
 
 
 def take_over(
-    view: View, tx: Transaction, chain: Chain, node: Node, writer: Writer, purpose: Purpose
+    view: View, tx: Transaction, chain: Chain, node: Node, writer: WritingClient, purpose: Purpose
 ) -> Refusal | None:
     """Check that a file is not being written; if its writer's soft limit has expired, close it or begin to.
 
@@ -178,7 +178,7 @@ def _begin_recovery(tx: Transaction, chain: Chain, node: Node, last: Block) -> N
 def order_recovery(tx: Transaction, file: int, block: Block) -> None:
     """Queue the recovery of a block."""
     order = Recovery(file=file, block=block.id, recovery_id=block.recovery_id, truncate_to=block.truncate_to)
-    tx.write(Create(f"{layout.RECOVER}/{block.id}", encode(order)))
+    tx.write(CreateOp(f"{layout.RECOVER}/{block.id}", encode(order)))
 
 
 def close(tx: Transaction, chain: Chain, node: Node) -> None:
@@ -197,26 +197,29 @@ def drop_block(view: View, tx: Transaction, block: Block) -> None:
         tx.write(*dropped(block.id, replicas))
 
 
-def dropped(block: int, replicas: Replicas) -> list[Operation]:
+def dropped(block: int, replicas: BlockReplicas) -> list[ZnodeOp]:
     """Return the operations that remove a block from the store and queue its replicas for deletion."""
     return [
-        *(Create(layout.deletion(name, block), b"") for name in {*replicas.location.targets, *replicas.held}),
-        *(Delete(layout.replica(block, name)) for name in replicas.held),
-        Delete(layout.location(block)),
-        *([] if replicas.waiting is None else [Delete(layout.waiting(block))]),
+        *(
+            CreateOp(layout.deletion(name, block), b"")
+            for name in {*replicas.location.targets, *replicas.held}
+        ),
+        *(DeleteOp(layout.replica(block, name)) for name in replicas.held),
+        DeleteOp(layout.location(block)),
+        *([] if replicas.waiting is None else [DeleteOp(layout.waiting(block))]),
     ]
 
 
-def look_again(block: int, waiting: int | None) -> Operation:
+def look_again(block: int, waiting: int | None) -> ZnodeOp:
     """Return the operation that queues a block's replica check; a concurrent transaction that ends it then fails."""
     path = layout.waiting(block)
-    return Create(path, b"") if waiting is None else SetData(path, b"")
+    return CreateOp(path, b"") if waiting is None else SetDataOp(path, b"")
 
 
-def put_replica(block: int, datanode: str, replica: Replica, *, is_held: bool) -> Operation:
+def put_replica(block: int, datanode: str, replica: Replica, *, is_held: bool) -> ZnodeOp:
     """Return the operation that records a DataNode's replica."""
     path, data = layout.replica(block, datanode), encode(replica)
-    return SetData(path, data) if is_held else Create(path, data)
+    return SetDataOp(path, data) if is_held else CreateOp(path, data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +246,7 @@ def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) ->
     """
     (chain,) = view.chains
     order = recovered.order
-    tx.write(Delete(f"{layout.RECOVER}/{order.block}"))
+    tx.write(DeleteOp(f"{layout.RECOVER}/{order.block}"))
     node = chain.last
     if node is None:  # the file was deleted
         return
@@ -266,11 +269,11 @@ def commit_synchronization(view: View, tx: Transaction, recovered: Recovered) ->
         for datanode in recovered.datanodes:
             tx.write(put_replica(last.id, datanode, replica, is_held=datanode in replicas.held))
         for datanode in replicas.held.keys() - set(recovered.datanodes):
-            tx.write(Delete(layout.replica(last.id, datanode)))
+            tx.write(DeleteOp(layout.replica(last.id, datanode)))
         for datanode in {*replicas.location.targets, *replicas.held} - set(recovered.datanodes):
-            tx.write(Create(layout.deletion(datanode, last.id), b""))
+            tx.write(CreateOp(layout.deletion(datanode, last.id), b""))
         location = Location(file=file.id, targets=recovered.datanodes)
-        tx.write(SetData(layout.location(last.id), encode(location), replicas.version))
+        tx.write(SetDataOp(layout.location(last.id), encode(location), replicas.version))
         if tx.is_watched:
             tx.write(look_again(last.id, replicas.waiting))
         done = Block(last.id, order.recovery_id, recovered.length, BlockState.COMPLETE)

@@ -8,7 +8,7 @@ from typing import Final
 
 from nncache.namenode.namespace.inode import Inode
 from nncache.namenode.namespace.refusal import Java, Refusal, denied, not_found
-from nncache.namenode.namespace.view import Chain, Tree, View
+from nncache.namenode.namespace.view import Chain, DirectoryTree, View
 
 READ: Final = 4
 WRITE: Final = 2
@@ -99,7 +99,7 @@ def check_parent(caller: Caller, chain: Chain, access: int) -> None:
     _check(caller, chain, above, access)
 
 
-def check_below(caller: Caller, path: str, tree: Tree, access: int, *, ignore_empty: bool) -> None:
+def check_below(caller: Caller, path: str, tree: DirectoryTree, access: int, *, ignore_empty: bool) -> None:
     """Check that the caller has these permissions on all directories of a tree, whose sticky bits allow removals."""
     if caller.is_superuser or not tree.top.inode.is_directory:
         return
@@ -119,7 +119,7 @@ def check_below(caller: Caller, path: str, tree: Tree, access: int, *, ignore_em
         ]
 
 
-def check_each(caller: Caller, path: str, tree: Tree, access: int) -> None:
+def check_each(caller: Caller, path: str, tree: DirectoryTree, access: int) -> None:
     """Check that the caller has these permissions on all directories of a tree, parents first."""
     waiting = [] if caller.is_superuser else [(path, tree)]
     while waiting:

@@ -9,14 +9,14 @@ import msgspec
 from nncache.hadoop.events import Append, Truncate
 from nncache.namenode.namespace.files import change_file, file_of
 from nncache.namenode.namespace.inode import Block, BlockState, Inode
-from nncache.namenode.namespace.leases import Writer, drop_block, order_recovery, take_over
+from nncache.namenode.namespace.leases import WritingClient, drop_block, order_recovery, take_over
 from nncache.namenode.namespace.permissions import WRITE, Caller, check_access, reached
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import View
 
 
-def append(view: View, tx: Transaction, caller: Caller, writer: Writer) -> Inode | Refusal:
+def append(view: View, tx: Transaction, caller: Caller, writer: WritingClient) -> Inode | Refusal:
     """Lease a file to the writer. Its last block, unless full, is under construction again."""
     chain = reached(view, caller)
     node = chain.last
@@ -46,7 +46,9 @@ def append(view: View, tx: Transaction, caller: Caller, writer: Writer) -> Inode
     return change_file(tx, chain, node, blocks=blocks, holder=writer.holder, client=writer.host)
 
 
-def truncate(view: View, tx: Transaction, caller: Caller, length: int, writer: Writer) -> bool | Refusal:
+def truncate(
+    view: View, tx: Transaction, caller: Caller, length: int, writer: WritingClient
+) -> bool | Refusal:
     """Truncate a file. Return True if it has the length now, False if DataNodes must cut a block first."""
     chain = reached(view, caller)
     check_access(caller, chain, WRITE)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.namenode.namespace.inode import Block, BlockState, DataNodeRecord
-from nncache.namenode.namespace.view import Replicas
+from nncache.namenode.namespace.view import BlockReplicas
 
 MAX_FAILURES: Final = 3
 """Number of failed attempts after which another DataNode makes the copy."""
@@ -22,7 +22,7 @@ class Situation:
 
     block: Block
     factor: int
-    replicas: Replicas
+    replicas: BlockReplicas
     there: Mapping[str, DataNodeRecord]  # live DataNodes
     copying: Mapping[str, int]  # DataNodes ordered to copy the block: their failed attempts
     deleting: AbstractSet[str]  # DataNodes ordered to delete a replica
@@ -30,7 +30,7 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ReplicationPlan:
     """The next step for a block's replicas.
 
     Invariants:
@@ -46,7 +46,7 @@ class Plan:
     is_done: bool = False  # no further step is needed
 
 
-def plan(situation: Situation) -> Plan:
+def plan(situation: Situation) -> ReplicationPlan:
     """Return the next step for a block. The step after it depends on the state at that time.
 
     A good replica counts also while its DataNode is unavailable, until the DataNode is declared dead and its replicas
@@ -54,7 +54,7 @@ def plan(situation: Situation) -> Plan:
     """
     block, there, replicas = situation.block, situation.there, situation.replicas
     if block.state is not BlockState.COMPLETE:
-        return Plan(failed=frozenset(situation.failed))
+        return ReplicationPlan(failed=frozenset(situation.failed))
     good = replicas.good(block)
     present = [name for name in there if name in good]
     bad = replicas.held.keys() - good
@@ -81,7 +81,7 @@ def plan(situation: Situation) -> Plan:
     if len(present) >= situation.factor:
         fullest = sorted(present, key=lambda name: there[name].free)
         delete = (*sorted(bad - copying), *fullest[: len(present) - situation.factor])
-    return Plan(
+    return ReplicationPlan(
         copy_to=copy_to,
         withdraw=tuple(sorted(given_up)),
         failed=frozenset(failed),

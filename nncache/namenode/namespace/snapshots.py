@@ -5,7 +5,7 @@ Source: FSDirSnapshotOp and SnapshotManager of Hadoop 3.5.0 with dfs.namenode.sn
 
 from typing import Final
 
-from nncache.coordination.zookeeper import Create, Delete
+from nncache.coordination.zookeeper import CreateOp, DeleteOp
 from nncache.hadoop.paths import ROOT
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import ROOT_ID
@@ -39,7 +39,7 @@ def allow(view: View, tx: Transaction, caller: Caller) -> None:
                 )
     if not node.inode.is_snapshottable:
         tx.change(node, is_snapshottable=True)
-        tx.write(Create(f"{layout.SNAPSHOTTABLE}/{node.inode.id}", b""))
+        tx.write(CreateOp(f"{layout.SNAPSHOTTABLE}/{node.inode.id}", b""))
 
 
 def disallow(view: View, tx: Transaction, caller: Caller) -> None:
@@ -47,7 +47,7 @@ def disallow(view: View, tx: Transaction, caller: Caller) -> None:
     _, node = _to_be_set(view, caller, "disallowSnapshot")
     if node.inode.is_snapshottable:
         tx.change(node, is_snapshottable=False)
-        tx.write(Delete(f"{layout.SNAPSHOTTABLE}/{node.inode.id}"))
+        tx.write(DeleteOp(f"{layout.SNAPSHOTTABLE}/{node.inode.id}"))
 
 
 def _to_be_set(view: View, caller: Caller, operation: str) -> tuple[Chain, Node]:

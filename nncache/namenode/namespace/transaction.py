@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData
+from nncache.coordination.zookeeper import CheckOp, CreateOp, DeleteOp, SetDataOp, ZnodeOp
 from nncache.hadoop.events import Event
 from nncache.hadoop.feed_znodes import encode_edit, new_edit
 from nncache.hadoop.paths import ROOT
@@ -35,7 +35,7 @@ class Transaction:
         self._guards: dict[int, Node] = {}
         self._changed: dict[int, Inode] = {}  # new values of guarded inodes
         self._gone: set[int] = set()  # guarded inodes whose znode a write deletes, by its version
-        self._writes: list[Operation] = []
+        self._writes: list[ZnodeOp] = []
         self._renewed: set[str] = set()  # holders
         self._opened: dict[str, int] = {}  # files opened minus released, by holder
         self._edits: list[tuple[Event, ...]] = []
@@ -43,10 +43,10 @@ class Transaction:
             for node in chain.nodes:
                 self._guards[node.inode.id] = node
 
-    def operations(self) -> tuple[Operation, ...]:
+    def operations(self) -> tuple[ZnodeOp, ...]:
         """Return all operations, the checks first; none if nothing changes."""
         sets = [
-            SetData(layout.inode(number), encode(inode), self._guards[number].version)
+            SetDataOp(layout.inode(number), encode(inode), self._guards[number].version)
             for number, inode in self._changed.items()
             if number not in self._gone
         ]
@@ -54,7 +54,7 @@ class Transaction:
         if not sets and not self._writes and not leases and not self._edits:
             return ()
         checks = [
-            Check(layout.inode(number), node.version)
+            CheckOp(layout.inode(number), node.version)
             for number, node in self._guards.items()
             if number not in self._changed and number not in self._gone
         ]
@@ -75,9 +75,9 @@ class Transaction:
 
     def make(self, inode: Inode) -> None:
         """Create an inode and its entry."""
-        self._writes.append(Create(layout.inode(inode.id), encode(inode)))
+        self._writes.append(CreateOp(layout.inode(inode.id), encode(inode)))
         if inode.is_directory:
-            self._writes.append(Create(layout.directory(inode.id), str(inode.mtime).encode()))
+            self._writes.append(CreateOp(layout.directory(inode.id), str(inode.mtime).encode()))
         self._link(inode)
 
     def move(self, node: Node, parent: int, name: str) -> None:
@@ -92,20 +92,20 @@ class Transaction:
         """
         self._unlink(node.inode)
         if node.inode.is_snapshottable:
-            self._writes.append(Delete(f"{layout.SNAPSHOTTABLE}/{node.inode.id}"))
+            self._writes.append(DeleteOp(f"{layout.SNAPSHOTTABLE}/{node.inode.id}"))
         if node.inode.is_directory and not node.children:
             self._gone.add(node.inode.id)
-            self._writes.append(Delete(layout.directory(node.inode.id)))
-            self._writes.append(Delete(layout.inode(node.inode.id), node.version))
+            self._writes.append(DeleteOp(layout.directory(node.inode.id)))
+            self._writes.append(DeleteOp(layout.inode(node.inode.id), node.version))
             return
         self.change(node, parent=LIMBO)
-        self._writes.append(Create(f"{layout.TREES}/{node.inode.id}", b""))
+        self._writes.append(CreateOp(f"{layout.TREES}/{node.inode.id}", b""))
 
     def remove(self, node: Node) -> None:
         """Remove a file from the namespace and the store; its blocks now belong to another file."""
         self._unlink(node.inode)
         self._gone.add(node.inode.id)
-        self._writes.append(Delete(layout.inode(node.inode.id), node.version))
+        self._writes.append(DeleteOp(layout.inode(node.inode.id), node.version))
 
     def touch(self, directory: Node | int, at_ms: int | None = None) -> None:
         """Set a directory's modification time without a version check: two changes of one directory never conflict.
@@ -116,9 +116,9 @@ class Transaction:
         if at_ms is None:
             known = self._guards.get(number)
             at_ms = self.now_ms if known is None else max(self.now_ms, known.mtime)
-        self._writes.append(SetData(layout.directory(number), str(at_ms).encode()))
+        self._writes.append(SetDataOp(layout.directory(number), str(at_ms).encode()))
 
-    def write(self, *operations: Operation) -> None:
+    def write(self, *operations: ZnodeOp) -> None:
         """Add operations on other znodes."""
         self._writes += operations
 
@@ -126,17 +126,17 @@ class Transaction:
         """Append the events of one transaction of HDFS's log to the feed."""
         self._edits.append(events)
 
-    def _edit_operations(self) -> list[Operation]:
+    def _edit_operations(self) -> list[ZnodeOp]:
         if not self._edits:
             return []
         path = new_edit(self._view.chains[0].nodes[0].inode.segment)
-        return [Create(path, encode_edit(events), sequential=True) for events in self._edits]
+        return [CreateOp(path, encode_edit(events), sequential=True) for events in self._edits]
 
     def _link(self, inode: Inode) -> None:
-        self._writes.append(Create(layout.entry(inode.parent, inode.name), str(inode.id).encode()))
+        self._writes.append(CreateOp(layout.entry(inode.parent, inode.name), str(inode.id).encode()))
 
     def _unlink(self, inode: Inode) -> None:
-        self._writes.append(Delete(layout.entry(inode.parent, inode.name)))
+        self._writes.append(DeleteOp(layout.entry(inode.parent, inode.name)))
 
     # ---- leases --------------------------------------------------------------------------------------------------
 
@@ -150,26 +150,28 @@ class Transaction:
         self._view.lease_of(holder)
         self._renewed.add(holder)
         self._opened[holder] = self._opened.get(holder, 0) + 1
-        self._writes.append(Create(layout.leased(holder, file), b""))
+        self._writes.append(CreateOp(layout.leased(holder, file), b""))
 
     def release(self, holder: str, file: int) -> None:
         """Remove a file from a holder's lease."""
         self._view.lease_of(holder)
         self._opened[holder] = self._opened.get(holder, 0) - 1
-        self._writes.append(Delete(layout.leased(holder, file)))
+        self._writes.append(DeleteOp(layout.leased(holder, file)))
 
-    def _lease_operations(self) -> list[Operation]:
+    def _lease_operations(self) -> list[ZnodeOp]:
         """Return the operations that delete leases; insert those that create or renew leases before all writes."""
-        last: list[Operation] = []
+        last: list[ZnodeOp] = []
         for holder in self._renewed | self._opened.keys():
             lease, path = self._view.lease_of(holder), layout.lease(holder)
             left = (0 if lease is None else lease.files) + self._opened.get(holder, 0)
             if lease is None:
-                self._writes.insert(0, Create(path, b""))
+                self._writes.insert(0, CreateOp(path, b""))
             elif left == 0:
-                last.append(Delete(path))  # fails if a file was added concurrently: the rule then runs again
+                last.append(
+                    DeleteOp(path)
+                )  # fails if a file was added concurrently: the rule then runs again
             elif holder in self._renewed:
-                self._writes.insert(0, SetData(path, b"", lease.version))
+                self._writes.insert(0, SetDataOp(path, b"", lease.version))
         return last
 
     # ---- quotas --------------------------------------------------------------------------------------------------

@@ -58,11 +58,11 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class DirectoryTree:
     """A directory and everything below it, as read; not all at one moment."""
 
     top: Node
-    below: tuple["Tree", ...] = ()
+    below: tuple["DirectoryTree", ...] = ()
 
     def nodes(self) -> Iterator[Node]:
         """Yield all inodes, the top first."""
@@ -74,7 +74,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Replicas:
+class BlockReplicas:
     """A block's location and its replicas."""
 
     location: Location
@@ -138,8 +138,8 @@ class View:
 
     chains: tuple[Chain, ...]
     leases: dict[str, Lease | None] = field(default_factory=dict)
-    trees: dict[int, Tree] = field(default_factory=dict)
-    replicas: dict[int, Replicas | None] = field(default_factory=dict)
+    trees: dict[int, DirectoryTree] = field(default_factory=dict)
+    replicas: dict[int, BlockReplicas | None] = field(default_factory=dict)
     snapshottable: tuple[Chain, ...] | None = None
 
     def lease_of(self, holder: str) -> Lease | None:
@@ -148,10 +148,10 @@ class View:
             raise LeaseNeededError(holder)
         return self.leases[holder]
 
-    def tree_of(self, node: Node) -> Tree:
+    def tree_of(self, node: Node) -> DirectoryTree:
         """Return the tree of a directory; a file's tree is the file alone."""
         if not node.inode.is_directory:
-            return Tree(node)
+            return DirectoryTree(node)
         if node.inode.id not in self.trees:
             raise TreeNeededError(node)
         return self.trees[node.inode.id]
@@ -162,7 +162,7 @@ class View:
             raise SnapshottableNeededError
         return tuple(chain.path for chain in self.snapshottable)
 
-    def replicas_of(self, block: int) -> Replicas | None:
+    def replicas_of(self, block: int) -> BlockReplicas | None:
         """Return a block's location and replicas; None if the block no longer exists."""
         self.need_replicas([block])
         return self.replicas[block]

@@ -1,6 +1,6 @@
 """Claims: which of several processes works on an item of a queue.
 
-A claim is ephemeral, and its path names the session. Each transaction of the work `Check`s the claim, so it fails for
+A claim is ephemeral, and its path names the session. Each transaction of the work `CheckOp`s the claim, so it fails for
 good once the session has ended, even after another process has claimed the same item. (With one path for all sessions,
 the new claim would have version 0 again, and the check would pass.) One transaction creates the claim and changes the
 item, whose version is read before the check for other claims: of two concurrent attempts, one is refused.
@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 from nncache.coordination.errors import CoordinationError, NoNodeError, ZnodeError
 from nncache.coordination.linearizable import LinearizableZnodes
-from nncache.coordination.zookeeper import Check, Create, Delete, SetData, Znode
+from nncache.coordination.zookeeper import CheckOp, CreateOp, DeleteOp, SetDataOp, Znode
 from nncache.namenode.namespace import layout
 
-Claim: TypeAlias = Callable[[], Check]
+Claim: TypeAlias = Callable[[], CheckOp]
 """The fence of an item that this process works on, for `FencedZnodes`. It fails once the session has ended."""
 
 
@@ -34,7 +34,7 @@ class Claims:
         async with self._tidying:
             for path in tuple(self._left):
                 with suppress(NoNodeError):
-                    await self._znodes.commit([Delete(path)])
+                    await self._znodes.commit([DeleteOp(path)])
                 self._left.discard(path)
 
     @asynccontextmanager
@@ -49,7 +49,7 @@ class Claims:
             return
         try:
             await self._znodes.commit(
-                [SetData(item.path, item.data, item.version), Create(path, b"", ephemeral=True)]
+                [SetDataOp(item.path, item.data, item.version), CreateOp(path, b"", ephemeral=True)]
             )
         except ZnodeError:
             yield None
@@ -58,7 +58,7 @@ class Claims:
             self._left.add(path)  # it may exist
             raise
         try:
-            yield lambda: Check(path, 0)
+            yield lambda: CheckOp(path, 0)
         finally:
             self._left.add(path)
             with suppress(CoordinationError):  # it ends with the session at the latest

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from nncache.coordination.errors import ZnodeError
-from nncache.coordination.zookeeper import Create, Delete, Operation, SetData, Znodes
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, ZnodeOp, Znodes
 from nncache.hadoop import feed_znodes
 from nncache.hadoop.events import EditsPage, EventBatch
 from nncache.namenode.namespace import layout
@@ -52,12 +52,12 @@ class _Segment:
         return feed_znodes.edit(self.number, txid - self.first_txid)
 
 
-def first_operations() -> list[Operation]:
+def first_operations() -> list[ZnodeOp]:
     """Return the operations that create an empty feed. Its first edit has no events, as in HDFS's log."""
     return [
-        Create(feed_znodes.EDITS, feed_znodes.encode_first(FIRST_SEGMENT, FIRST_TXID)),
-        Create(feed_znodes.segment(FIRST_SEGMENT), b""),
-        Create(feed_znodes.new_edit(FIRST_SEGMENT), feed_znodes.encode_edit(()), sequential=True),
+        CreateOp(feed_znodes.EDITS, feed_znodes.encode_first(FIRST_SEGMENT, FIRST_TXID)),
+        CreateOp(feed_znodes.segment(FIRST_SEGMENT), b""),
+        CreateOp(feed_znodes.new_edit(FIRST_SEGMENT), feed_znodes.encode_edit(()), sequential=True),
     ]
 
 
@@ -121,10 +121,10 @@ class Feed:
         (znode,) = await self._znodes.get_many([layout.inode(ROOT_ID)])
         assert znode is not None, "there is always a root"
         root = msgspec.structs.replace(parse_inode(znode.data), segment=number)
-        begin: list[Operation] = [
-            Create(feed_znodes.new_edit(number - 1), feed_znodes.encode_edit(()), sequential=True),
-            Create(feed_znodes.segment(number), b""),
-            SetData(layout.inode(ROOT_ID), encode(root), znode.version),
+        begin: list[ZnodeOp] = [
+            CreateOp(feed_znodes.new_edit(number - 1), feed_znodes.encode_edit(()), sequential=True),
+            CreateOp(feed_znodes.segment(number), b""),
+            SetDataOp(layout.inode(ROOT_ID), encode(root), znode.version),
         ]
         try:
             await self._znodes.commit(begin)
@@ -141,7 +141,7 @@ class Feed:
                 first = following
         if first is not segments[0]:
             await self._znodes.commit(
-                [SetData(feed_znodes.EDITS, feed_znodes.encode_first(first.number, first.first_txid))]
+                [SetDataOp(feed_znodes.EDITS, feed_znodes.encode_first(first.number, first.first_txid))]
             )
         for name in await self._znodes.children(feed_znodes.EDITS):
             if int(name) < first.number:
@@ -151,8 +151,10 @@ class Feed:
         path = feed_znodes.segment(number)
         names = await self._znodes.children(path)
         for at in range(0, len(names), MAX_OPERATIONS):
-            await self._znodes.commit([Delete(f"{path}/{name}") for name in names[at : at + MAX_OPERATIONS]])
-        await self._znodes.commit([Delete(path)])
+            await self._znodes.commit(
+                [DeleteOp(f"{path}/{name}") for name in names[at : at + MAX_OPERATIONS]]
+            )
+        await self._znodes.commit([DeleteOp(path)])
 
 
 def _page(txids: range, found: list[bytes], end: int) -> EditsPage:

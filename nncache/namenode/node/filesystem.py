@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from nncache.coordination.errors import BadVersionError, NodeExistsError, NoNodeError, NotEmptyError
 from nncache.coordination.task_group import run_all
-from nncache.coordination.zookeeper import Check, Create, SetData, Znodes
+from nncache.coordination.zookeeper import CheckOp, CreateOp, SetDataOp, Znodes
 from nncache.hadoop.feed_znodes import VERSION, encode_namespace, parse_namespace
 from nncache.hadoop.namespace import Namespace
 from nncache.namenode.namespace import layout
@@ -63,7 +63,7 @@ class Ids:
             begin = int(znode.data)
             end = begin + IDS_AT_ONCE + IDS_OF_ONE_OPERATION
             try:
-                await self._znodes.commit([SetData(layout.IDS, str(end).encode(), znode.version)])
+                await self._znodes.commit([SetDataOp(layout.IDS, str(end).encode(), znode.version)])
             except BadVersionError:  # another NameNode has taken these ids
                 continue
             if begin != self._end:
@@ -96,7 +96,7 @@ class FileSystem:
         self.ids = Ids(znodes)
         self.now_ms = now_ms
 
-    def fenced(self, fence: Callable[[], Check]) -> "FileSystem":
+    def fenced(self, fence: Callable[[], CheckOp]) -> "FileSystem":
         """Return the same for one process alone, as long as this does not fail."""
         fenced = FileSystem(FencedZnodes(self.znodes, fence), self.now_ms)
         fenced.ids, fenced.is_watched = self.ids, self.is_watched
@@ -112,11 +112,11 @@ class FileSystem:
         try:
             await self.znodes.commit(
                 [
-                    *(Create(path, b"") for path in layout.ROOTS),
-                    Create(layout.IDS, str(ROOT_ID + 1).encode()),
-                    Create(layout.inode(ROOT_ID), encode(root)),
-                    Create(layout.directory(ROOT_ID), b"0"),
-                    Create(VERSION, encode_namespace(version)),
+                    *(CreateOp(path, b"") for path in layout.ROOTS),
+                    CreateOp(layout.IDS, str(ROOT_ID + 1).encode()),
+                    CreateOp(layout.inode(ROOT_ID), encode(root)),
+                    CreateOp(layout.directory(ROOT_ID), b"0"),
+                    CreateOp(VERSION, encode_namespace(version)),
                     *first_operations(),
                 ]
             )

@@ -7,7 +7,7 @@ from typing import TypeVar
 from nncache.coordination.errors import ZnodeError
 from nncache.coordination.zookeeper import Znode, Znodes
 from nncache.namenode.namespace import layout
-from nncache.namenode.namespace.audit import Finding, Stored, audit
+from nncache.namenode.namespace.audit import Inconsistency, Stored, audit
 from nncache.namenode.namespace.inode import parse_inode, parse_location, parse_recovery, parse_replica
 from nncache.namenode.namespace.inventory import parse_bucket
 from nncache.namenode.node.resolving import names_below
@@ -21,8 +21,8 @@ class Audited:
 
     inodes: int
     blocks: int
-    findings: tuple[Finding, ...]
-    repaired: tuple[Finding, ...] = ()
+    findings: tuple[Inconsistency, ...]
+    repaired: tuple[Inconsistency, ...] = ()
 
 
 async def fsck(znodes: Znodes, *, repair: bool) -> Audited:
@@ -30,7 +30,7 @@ async def fsck(znodes: Znodes, *, repair: bool) -> Audited:
     first = set(audit(await _stored(znodes)))
     stored = await _stored(znodes) if first else None
     findings = tuple(finding for finding in audit(stored) if finding in first) if stored else ()
-    repaired: list[Finding] = []
+    repaired: list[Inconsistency] = []
     for finding in findings if repair else ():
         try:
             await znodes.commit(finding.repair)

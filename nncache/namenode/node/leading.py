@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from nncache.coordination.errors import CoordinationError, ZnodeError
 from nncache.coordination.linearizable import LinearizableZnodes
-from nncache.coordination.zookeeper import Check, Create, Operation, SetData, Znode, Znodes
+from nncache.coordination.zookeeper import CheckOp, CreateOp, SetDataOp, Znode, ZnodeOp, Znodes
 from nncache.namenode.namespace import layout
 
 
@@ -38,7 +38,7 @@ class Leader:
         self._znodes = znodes
         self._name = name
         self._wall_ms = wall_ms
-        self._fence: Check | None = None
+        self._fence: CheckOp | None = None
 
     async def standing(self) -> Standing:
         """Return whether this NameNode is active, and since when."""
@@ -53,24 +53,24 @@ class Leader:
         if holder is not None:
             # An election counts even if its reply was lost: both znodes were read in one snapshot.
             is_own = self._holds(holder)
-            self._fence = Check(layout.EPOCH, epoch.version) if is_own and epoch is not None else None
+            self._fence = CheckOp(layout.EPOCH, epoch.version) if is_own and epoch is not None else None
             return self._fence is not None
         since = self._wall_ms()
-        begin: Operation
+        begin: ZnodeOp
         if epoch is None:
-            begin, version = Create(layout.EPOCH, f"1 {since}".encode()), 0
+            begin, version = CreateOp(layout.EPOCH, f"1 {since}".encode()), 0
         else:
             number, before = map(int, epoch.data.split())
             data = f"{number + 1} {max(since, before + 1)}".encode()
-            begin, version = SetData(layout.EPOCH, data, epoch.version), epoch.version + 1
+            begin, version = SetDataOp(layout.EPOCH, data, epoch.version), epoch.version + 1
         try:
-            await self._znodes.commit([begin, Create(layout.ACTIVE, self._name.encode(), ephemeral=True)])
+            await self._znodes.commit([begin, CreateOp(layout.ACTIVE, self._name.encode(), ephemeral=True)])
         except ZnodeError:
             return False  # another NameNode was faster
-        self._fence = Check(layout.EPOCH, version)
+        self._fence = CheckOp(layout.EPOCH, version)
         return True
 
-    def fence(self) -> Check:
+    def fence(self) -> CheckOp:
         """Return the check that fails a transaction once another NameNode leads. Raises NotLeadingError."""
         if self._fence is None:
             raise NotLeadingError("this NameNode does not lead")
@@ -92,14 +92,14 @@ class FencedZnodes:
     claim (`claims.Claim`).
     """
 
-    def __init__(self, znodes: Znodes, fence: Callable[[], Check]) -> None:
+    def __init__(self, znodes: Znodes, fence: Callable[[], CheckOp]) -> None:
         self._znodes = znodes
         self._fence = fence
         self.get = znodes.get
         self.get_many = znodes.get_many
         self.children = znodes.children
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Carry out a transaction. Raises NotLeadingError: the work belongs to another process now."""
         fence = self._fence()
         try:

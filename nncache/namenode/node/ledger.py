@@ -1,6 +1,6 @@
 """A DataNode's changes of its own inventory, each in one transaction with the change of the replica."""
 
-from nncache.coordination.zookeeper import Operation, Znodes
+from nncache.coordination.zookeeper import ZnodeOp, Znodes
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Block
 from nncache.namenode.namespace.inventory import Contents, bucket_of, change_bucket, parse_bucket
@@ -17,13 +17,13 @@ class Ledger:
         self._znodes = znodes
         self._datanode = datanode
 
-    async def adding(self, block: Block) -> list[Operation]:
+    async def adding(self, block: Block) -> list[ZnodeOp]:
         """Return the operations that add a replica to its bucket."""
         contents, version = await self._read(block.id)
         contents[block.id] = (block.stamp, block.length)
         return [change_bucket(self._datanode, bucket_of(block.id), contents, version)]
 
-    async def removing(self, block: int) -> list[Operation]:
+    async def removing(self, block: int) -> list[ZnodeOp]:
         """Return the operations that remove a replica from its bucket; none if it is not there."""
         contents, version = await self._read(block)
         if contents.pop(block, None) is None:

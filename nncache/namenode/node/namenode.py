@@ -17,7 +17,7 @@ from nncache.coordination.errors import (
     TooLargeError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import Create, Delete, SetData, Znode
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, Znode
 from nncache.hadoop.events import EditsPage
 from nncache.hadoop.filestatus import FileStatus
 from nncache.hadoop.paths import InvalidPathError
@@ -37,7 +37,7 @@ from nncache.namenode.namespace.inode import (
     parse_location,
     parse_recovery,
 )
-from nncache.namenode.namespace.leases import Recovered, Writer
+from nncache.namenode.namespace.leases import Recovered, WritingClient
 from nncache.namenode.namespace.making import Modes, mkdirs
 from nncache.namenode.namespace.permissions import Caller, check_superuser
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error
@@ -100,7 +100,7 @@ _REFUSED: Final[Mapping[Callable[..., object], str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NameNodeSettings:
+class NameNodeConfig:
     """The superuser, the groups of users, and the limits of the edits."""
 
     superuser: str
@@ -117,7 +117,7 @@ class RecoveryOrder:
     datanodes: tuple[str, ...]
 
 
-class NameNode:
+class NameNodeService:
     """Serves clients and DataNodes from the namespace in a store.
 
     Attributes:
@@ -131,7 +131,7 @@ class NameNode:
     def __init__(
         self,
         file_system: FileSystem,
-        settings: NameNodeSettings,
+        settings: NameNodeConfig,
         clock: Clock,
         *,
         leader: Leader | None = None,
@@ -467,8 +467,8 @@ class NameNode:
             return await self._fs.run([path], decide, needs)
         return await self._fs.run_on(file_id, path, decide, needs)
 
-    def _writer(self, holder: str, host: str) -> Writer:
-        return Writer(
+    def _writer(self, holder: str, host: str) -> WritingClient:
+        return WritingClient(
             holder,
             host,
             lambda other, version: self._leases.is_soft_limit_over(other, version, self._clock.now()),
@@ -489,7 +489,7 @@ class NameNode:
             queues += [layout.copies(datanode), layout.report(datanode), layout.inventory(datanode)]
         for queue in queues:
             with contextlib.suppress(NodeExistsError):
-                await self._fs.znodes.commit([Create(queue, b"")])
+                await self._fs.znodes.commit([CreateOp(queue, b"")])
         self.datanodes = tuple(dict.fromkeys((*self.datanodes, datanode)))
 
     async def received(
@@ -508,18 +508,18 @@ class NameNode:
                 return False
             number = parse_location(location.data).file
             file = await self._fs.resolver.inode(number)
-            judged = blocks.Received.UNWANTED if file is None else blocks.judge_received(block, file)
-            if judged is blocks.Received.UNWANTED:
+            judged = blocks.ReplicaVerdict.UNWANTED if file is None else blocks.judge_received(block, file)
+            if judged is blocks.ReplicaVerdict.UNWANTED:
                 if number == asked:
                     return False  # the file lacks the block, and no CONCAT has moved it to another file
                 asked = number
                 continue
-            if judged is blocks.Received.KEPT:
+            if judged is blocks.ReplicaVerdict.KEPT:
                 return True
             replica = Replica(stamp=block.stamp, length=block.length)
             operations = [leases.put_replica(block.id, datanode, replica, is_held=held is not None)]
             operations += [] if ledger is None else await ledger.adding(block)
-            operations += [] if order is None else [Delete(order)]
+            operations += [] if order is None else [DeleteOp(order)]
             try:
                 await self._fs.znodes.commit(operations)
             except ZnodeError as refused:
@@ -541,7 +541,7 @@ class NameNode:
             with contextlib.suppress(ZnodeError):
                 await self._fs.znodes.commit(
                     [
-                        SetData(path, encode(marked), replicas.versions[datanode]),
+                        SetDataOp(path, encode(marked), replicas.versions[datanode]),
                         leases.look_again(block, replicas.waiting),
                     ]
                 )
@@ -599,7 +599,7 @@ class NameNode:
         for _ in range(MAX_ATTEMPTS):
             try:
                 await self._fs.znodes.commit(
-                    [Delete(order), *([] if ledger is None else await ledger.removing(block))]
+                    [DeleteOp(order), *([] if ledger is None else await ledger.removing(block))]
                 )
             except ZnodeError as refused:
                 if refused.path == order:
@@ -648,7 +648,7 @@ class NameNode:
         """Count a failed copy in its order, or delete the order of a block that no file has."""
         failures = parse_copying(order.data).failures + 1
         data = encode(Copying(failures=failures))
-        change = SetData(order.path, data, order.version) if has_failed else Delete(order.path)
+        change = SetDataOp(order.path, data, order.version) if has_failed else DeleteOp(order.path)
         with contextlib.suppress(ZnodeError):  # the order was withdrawn
             await self._fs.znodes.commit([change])
 
@@ -678,7 +678,7 @@ class NameNode:
         for znode in found if is_leading else ():
             if znode is not None and not znode.children:  # its last two files were closed concurrently
                 with contextlib.suppress(ZnodeError):
-                    await self._own.znodes.commit([Delete(znode.path)])
+                    await self._own.znodes.commit([DeleteOp(znode.path)])
         versions = {
             layout.unescape(name): znode.version
             for name, znode in zip(holders, found, strict=True)

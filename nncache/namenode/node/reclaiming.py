@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nncache.coordination.errors import ZnodeError
-from nncache.coordination.zookeeper import Delete, Operation
+from nncache.coordination.zookeeper import DeleteOp, ZnodeOp
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import Block, Inode, parse_inode
 from nncache.namenode.namespace.leases import dropped
@@ -84,29 +84,29 @@ class Reclaimer:
             below = await self._resolver.entries(doomed.number, part)
             way += [_Doomed(each.inode.id, layout.entry(doomed.number, each.inode.name)) for each in below]
             return
-        operations: list[Operation] = []
+        operations: list[ZnodeOp] = []
         blocks = [block.id for block in doomed.blocks[-_BLOCKS_AT_ONCE:]]
         del doomed.blocks[-_BLOCKS_AT_ONCE:]
         for block, replicas in (await self._resolver.replicas_of(blocks)).items():
             operations += [] if replicas is None else dropped(block, replicas)
         orders = await self._znodes.get_many([f"{layout.RECOVER}/{block}" for block in blocks])
-        operations += [Delete(order.path) for order in orders if order is not None]
+        operations += [DeleteOp(order.path) for order in orders if order is not None]
         if not doomed.blocks:
-            operations += [*await self._end_of(inode, znode.version), Delete(doomed.led_by)]
+            operations += [*await self._end_of(inode, znode.version), DeleteOp(doomed.led_by)]
             way.pop()
         await self._znodes.commit(operations)
 
-    async def _end_of(self, inode: Inode, version: int) -> list[Operation]:
+    async def _end_of(self, inode: Inode, version: int) -> list[ZnodeOp]:
         """Return the operations that delete an empty inode, and its lease."""
-        operations: list[Operation] = [Delete(layout.inode(inode.id), version)]
+        operations: list[ZnodeOp] = [DeleteOp(layout.inode(inode.id), version)]
         if inode.is_directory:
-            operations.append(Delete(layout.directory(inode.id)))
+            operations.append(DeleteOp(layout.directory(inode.id)))
         if inode.is_snapshottable:
             found = await self._znodes.get_many([f"{layout.SNAPSHOTTABLE}/{inode.id}"])
-            operations += [Delete(each.path) for each in found if each is not None]
+            operations += [DeleteOp(each.path) for each in found if each is not None]
         if inode.is_open:
-            operations.append(Delete(layout.leased(inode.holder, inode.id)))
+            operations.append(DeleteOp(layout.leased(inode.holder, inode.id)))
             lease = await self._resolver.lease(inode.holder)
             if lease is not None and lease.files == 1:
-                operations.append(Delete(layout.lease(inode.holder)))
+                operations.append(DeleteOp(layout.lease(inode.holder)))
         return operations

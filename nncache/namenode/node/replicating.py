@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from nncache.coordination.errors import ZnodeError
-from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode, Znodes
+from nncache.coordination.zookeeper import CheckOp, CreateOp, DeleteOp, SetDataOp, Znode, ZnodeOp, Znodes
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import (
     Block,
@@ -38,8 +38,8 @@ from nncache.namenode.namespace.inventory import (
     parse_report,
 )
 from nncache.namenode.namespace.leases import look_again, put_replica
-from nncache.namenode.namespace.replication import Plan, Situation, plan
-from nncache.namenode.namespace.view import Replicas
+from nncache.namenode.namespace.replication import ReplicationPlan, Situation, plan
+from nncache.namenode.namespace.view import BlockReplicas
 from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
@@ -69,7 +69,7 @@ class _Seen:
     inode: Inode
     inode_version: int
     block: Block
-    replicas: Replicas
+    replicas: BlockReplicas
     waiting: Znode
     copying: Mapping[str, Znode]  # orders, by DataNode
     deleting: frozenset[str]
@@ -174,7 +174,7 @@ class Replicating:
             return None
         if replicas is None:
             with suppress(ZnodeError):
-                await self._own.commit([Delete(waiting.path, waiting.version)])
+                await self._own.commit([DeleteOp(waiting.path, waiting.version)])
             return None
         names = sorted(self._fleet.names)
         file = layout.inode(replicas.location.file)
@@ -207,9 +207,9 @@ class Replicating:
         with suppress(ZnodeError):  # restarted at the next tick
             for at in range(0, len(blocks), _OF_ONE_STEP):
                 await self._own.commit(await self._look_again(blocks[at : at + _OF_ONE_STEP]))
-            await self._own.commit([Delete(path)])
+            await self._own.commit([DeleteOp(path)])
 
-    async def _look_again(self, blocks: Sequence[int]) -> list[Operation]:
+    async def _look_again(self, blocks: Sequence[int]) -> list[ZnodeOp]:
         """Return the operations that queue replica checks of those of these blocks that exist."""
         locations = await self._znodes.get_many([layout.location(block) for block in blocks])
         waiting = await self._znodes.get_many([layout.waiting(block) for block in blocks])
@@ -226,7 +226,7 @@ class Replicating:
         record, heartbeat = await self._own.get_many([layout.health(datanode), layout.heartbeat(datanode)])
         if record is None or heartbeat is not None:
             return
-        death, guard = (datanode, record.version), Check(record.path, record.version)
+        death, guard = (datanode, record.version), CheckOp(record.path, record.version)
         begin = self._buried.get(death, 0)
         if begin < 0:
             return  # nothing is left
@@ -240,7 +240,7 @@ class Replicating:
             for queue in (layout.copies(datanode), layout.deletions(datanode), layout.report(datanode)):
                 names = sorted(await names_below(self._own, queue))
                 for at in range(0, min(len(names), _ORDERS_AT_ONCE), _OF_ONE_STEP):
-                    orders = [Delete(f"{queue}/{name}") for name in names[at : at + _OF_ONE_STEP]]
+                    orders = [DeleteOp(f"{queue}/{name}") for name in names[at : at + _OF_ONE_STEP]]
                     await self._own.commit([guard, *orders])
                 if len(names) > _ORDERS_AT_ONCE:
                     return
@@ -266,11 +266,13 @@ class Replicating:
         read = await self._own.get_many(paths)
         if any(heartbeat is not None for heartbeat in read[1::2]):
             return
-        guards = [Check(record.path, record.version) for record in read[::2] if record is not None]
+        guards = [CheckOp(record.path, record.version) for record in read[::2] if record is not None]
         location = msgspec.structs.replace(replicas.location, targets=left)
-        await self._own.commit([*guards, SetData(layout.location(block), encode(location), replicas.version)])
+        await self._own.commit(
+            [*guards, SetDataOp(layout.location(block), encode(location), replicas.version)]
+        )
 
-    async def _empty(self, datanode: str, number: int, guard: Operation) -> None:
+    async def _empty(self, datanode: str, number: int, guard: ZnodeOp) -> None:
         while True:
             znode = await self._own.get(layout.bucket(datanode, number))
             contents = parse_bucket(znode.data)
@@ -286,10 +288,10 @@ class Replicating:
                 ]
             )
 
-    async def _dropped(self, blocks: Sequence[int], datanode: str) -> list[Operation]:
+    async def _dropped(self, blocks: Sequence[int], datanode: str) -> list[ZnodeOp]:
         """Return the operations that drop a DataNode's replicas and queue checks of their blocks."""
         held = await self._znodes.get_many([layout.replica(block, datanode) for block in blocks])
-        gone = [Delete(znode.path, znode.version) for znode in held if znode is not None]
+        gone = [DeleteOp(znode.path, znode.version) for znode in held if znode is not None]
         return [*gone, *await self._look_again(blocks)]
 
     # ---- reports -------------------------------------------------------------------------------------------------
@@ -323,7 +325,7 @@ class Replicating:
             return False
         report = parse_report(sent.data)
         if (ABSENT if known is None else known.version) != report.version:
-            await znodes.commit([Delete(path, sent.version)])
+            await znodes.commit([DeleteOp(path, sent.version)])
             return False
         contents = {} if known is None else parse_bucket(known.data)
         all_missing, all_found = differences(contents, report)
@@ -337,13 +339,13 @@ class Replicating:
         if is_more:
             next_version = report.version + 1
             rest = msgspec.structs.replace(report, version=next_version)
-            operations.append(SetData(path, encode(rest), sent.version))
+            operations.append(SetDataOp(path, encode(rest), sent.version))
         else:
-            operations.append(Delete(path, sent.version))
+            operations.append(DeleteOp(path, sent.version))
         await znodes.commit(operations)
         return is_more
 
-    async def _registered(self, datanode: str, found: Mapping[int, Replica]) -> list[Operation]:
+    async def _registered(self, datanode: str, found: Mapping[int, Replica]) -> list[ZnodeOp]:
         """Return the operations that record new replicas, or order their deletion if the block is gone."""
         paths = [
             path
@@ -356,45 +358,45 @@ class Replicating:
             )
         ]
         read = iter(await self._znodes.get_many(paths))
-        operations: list[Operation] = []
+        operations: list[ZnodeOp] = []
         for (block, replica), location, waiting, held, deletion in zip(
             found.items(), *[read] * 4, strict=False
         ):
             if deletion is not None:
                 continue
             if location is None:
-                operations.append(Create(layout.deletion(datanode, block), b""))
+                operations.append(CreateOp(layout.deletion(datanode, block), b""))
                 continue
             operations.append(put_replica(block, datanode, replica, is_held=held is not None))
             operations.append(look_again(block, None if waiting is None else waiting.version))
         return operations
 
 
-def steps(seen: _Seen, planned: Plan) -> list[Operation]:
+def steps(seen: _Seen, planned: ReplicationPlan) -> list[ZnodeOp]:
     """Return the transaction of a plan, with guards of its input; empty if nothing changes."""
     block, replicas = seen.block.id, seen.replicas
-    changes: list[Operation] = [
-        Delete(seen.copying[name].path, seen.copying[name].version) for name in planned.withdraw
+    changes: list[ZnodeOp] = [
+        DeleteOp(seen.copying[name].path, seen.copying[name].version) for name in planned.withdraw
     ]
-    changes += [Create(layout.copy(name, block), encode(Copying())) for name in planned.copy_to]
+    changes += [CreateOp(layout.copy(name, block), encode(Copying())) for name in planned.copy_to]
     for name in planned.delete:
-        changes.append(Delete(layout.replica(block, name), replicas.versions[name]))
-        changes.append(Create(layout.deletion(name, block), b""))
+        changes.append(DeleteOp(layout.replica(block, name), replicas.versions[name]))
+        changes.append(CreateOp(layout.deletion(name, block), b""))
     failed = tuple(sorted(planned.failed))
     waiting = seen.waiting
     if planned.is_done:
-        changes.append(Delete(waiting.path, waiting.version))
+        changes.append(DeleteOp(waiting.path, waiting.version))
     elif failed != parse_waiting(waiting.data).failed:
-        changes.append(SetData(waiting.path, encode(Waiting(failed=failed)), waiting.version))
+        changes.append(SetDataOp(waiting.path, encode(Waiting(failed=failed)), waiting.version))
     if not changes:
         return []
-    guards: list[Operation] = [Check(layout.inode(seen.inode.id), seen.inode_version)]
+    guards: list[ZnodeOp] = [CheckOp(layout.inode(seen.inode.id), seen.inode_version)]
     if planned.delete:
-        guards += [Check(layout.replica(block, name), replicas.versions[name]) for name in planned.keep]
+        guards += [CheckOp(layout.replica(block, name), replicas.versions[name]) for name in planned.keep]
     if planned.delete or planned.copy_to:
         # DataNodes ordered to copy become targets: a partial copy is then deleted with the block.
         targets = dict.fromkeys((*replicas.location.targets, *planned.copy_to))
         kept = tuple(name for name in targets if name not in planned.delete)
         location = msgspec.structs.replace(replicas.location, targets=kept)
-        guards.append(SetData(layout.location(block), encode(location), replicas.version))
+        guards.append(SetDataOp(layout.location(block), encode(location), replicas.version))
     return [*guards, *changes]

@@ -16,7 +16,7 @@ from nncache.hadoop.paths import ROOT, InvalidPathError
 from nncache.namenode.namespace import layout
 from nncache.namenode.namespace.inode import LIMBO, ROOT_ID, Inode, parse_inode, parse_location, parse_replica
 from nncache.namenode.namespace.refusal import not_found
-from nncache.namenode.namespace.view import Chain, Lease, Node, Replicas, Tree
+from nncache.namenode.namespace.view import BlockReplicas, Chain, DirectoryTree, Lease, Node
 
 MAX_HINTS: Final = 100_000
 MAX_LISTED: Final = 4
@@ -197,7 +197,7 @@ class Resolver:
             names.append(name)
         return tuple(reversed(names))
 
-    async def tree(self, top: Node) -> Tree:
+    async def tree(self, top: Node) -> DirectoryTree:
         """Return the tree of a directory; not all as of one moment."""
         found = [top]
         below: dict[int, list[Node]] = {}
@@ -205,10 +205,10 @@ class Resolver:
             if node.inode.is_directory:
                 below[node.inode.id] = await self.entries(node.inode.id)
                 found += below[node.inode.id]
-        trees: dict[int, Tree] = {}
+        trees: dict[int, DirectoryTree] = {}
         for node in reversed(found):
             within = (trees[each.inode.id] for each in below.get(node.inode.id, ()))
-            trees[node.inode.id] = Tree(node, tuple(within))
+            trees[node.inode.id] = DirectoryTree(node, tuple(within))
         return trees[top.inode.id]
 
     async def page(self, chain: Chain, names: Sequence[str]) -> tuple[list[Node], bool]:
@@ -276,11 +276,11 @@ class Resolver:
         (znode,) = await self._znodes.get_many([layout.lease(holder)])
         return None if znode is None else Lease(znode.version, znode.children)
 
-    async def replicas(self, block: int) -> Replicas | None:
+    async def replicas(self, block: int) -> BlockReplicas | None:
         """Return a block's location and replicas; None if the block does not exist."""
         return (await self.replicas_of([block]))[block]
 
-    async def replicas_of(self, blocks: Sequence[int]) -> dict[int, Replicas | None]:
+    async def replicas_of(self, blocks: Sequence[int]) -> dict[int, BlockReplicas | None]:
         """Return the location and replicas of several blocks, by block id."""
         paths = [path for block in blocks for path in (layout.location(block), layout.waiting(block))]
         read = await self._znodes.get_many(paths)
@@ -292,10 +292,10 @@ class Resolver:
         )
         others = [block for block, znode in placed.items() if len(held[block]) != znode.children]
         held |= await self._held({block: await self._znodes.children(placed[block].path) for block in others})
-        found: dict[int, Replicas | None] = dict.fromkeys(blocks)
+        found: dict[int, BlockReplicas | None] = dict.fromkeys(blocks)
         for block, znode in placed.items():
             queued = waiting[block]
-            found[block] = Replicas(
+            found[block] = BlockReplicas(
                 locations[block],
                 {name: parse_replica(each.data) for name, each in held[block].items()},
                 znode.version,

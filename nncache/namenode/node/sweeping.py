@@ -5,7 +5,7 @@ from typing import Final
 
 from nncache.coordination.errors import ZnodeError
 from nncache.coordination.linearizable import MARKS
-from nncache.coordination.zookeeper import Delete, Znodes
+from nncache.coordination.zookeeper import DeleteOp, Znodes
 from nncache.namenode.node.observer_clocks import Absences
 
 AFTER_S: Final = 3600.0
@@ -38,7 +38,7 @@ class Sweeper:
     async def _sweep(self, name: str) -> None:
         try:
             for mark in await self._znodes.children(f"{MARKS}/{name}"):
-                await self._znodes.commit([Delete(f"{MARKS}/{name}/{mark}")])
-            await self._znodes.commit([Delete(f"{MARKS}/{name}")])
+                await self._znodes.commit([DeleteOp(f"{MARKS}/{name}/{mark}")])
+            await self._znodes.commit([DeleteOp(f"{MARKS}/{name}")])
         except ZnodeError:
             return  # the process has returned

@@ -15,7 +15,7 @@ from nncache.hadoop.errors import FramingError
 from nncache.hadoop.namespace import Namespace
 from nncache.hadoop.paths import InvalidPathError
 from nncache.hadoop.rpc.edits import encode_edits
-from nncache.hadoop.rpc.messages import Call, MessageT, parse_message
+from nncache.hadoop.rpc.messages import MessageT, RpcCall, parse_message
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as pb
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as header
 from nncache.hadoop.rpc.proto.inotify_pb2 import XAttr
@@ -26,7 +26,7 @@ from nncache.namenode.namespace.create import NewFile
 from nncache.namenode.namespace.making import Modes
 from nncache.namenode.namespace.permissions import ALL, Caller
 from nncache.namenode.namespace.refusal import Java, Refusal
-from nncache.namenode.node.namenode import LIST_LIMIT, NameNode
+from nncache.namenode.node.namenode import LIST_LIMIT, NameNodeService
 
 CLIENT_PROTOCOL: Final = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 NAMENODE_PROTOCOL: Final = "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol"
@@ -40,7 +40,7 @@ _PLACE: Final = re.compile(rb"([0-9]{1,4}) (.*)", re.DOTALL)
 _XATTR_FLAGS: Final = {1: "CREATE", 2: "REPLACE"}  # XAttrSetFlag
 
 
-class NotServedError(Exception):
+class UnservedCallError(Exception):
     """The call is not served, or cannot be parsed."""
 
     def __init__(self, class_name: str, message: str, detail: int) -> None:
@@ -51,20 +51,20 @@ class NotServedError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CallContext:
     """The caller of a call, and the NameNode that is called."""
 
-    namenode: NameNode
+    namenode: NameNodeService
     namespace: Namespace
     caller: Caller
     host: str
     protocol: str  # as the call's header names it
 
 
-_Answer: TypeAlias = Callable[[Asked, bytes], Awaitable[Message]]
+_Answer: TypeAlias = Callable[[CallContext, bytes], Awaitable[Message]]
 
 
-async def answer(asked: Asked, call: Call) -> Message:
+async def answer(asked: CallContext, call: RpcCall) -> Message:
     """Carry out a call and return its result.
 
     Raises:
@@ -74,13 +74,13 @@ async def answer(asked: Asked, call: Call) -> Message:
     methods = SERVED.get(call.protocol)
     if methods is None:
         message = f"Unknown protocol: {call.protocol}"
-        raise NotServedError(
+        raise UnservedCallError(
             "org.apache.hadoop.ipc.RpcNoSuchProtocolException", message, header.ERROR_NO_SUCH_PROTOCOL
         )
     serve = methods.get(call.method)
     if serve is None:
         message = f"Unknown method {call.method} called on {asked.protocol} protocol."
-        raise NotServedError(
+        raise UnservedCallError(
             "org.apache.hadoop.ipc.RpcNoSuchMethodException", message, header.ERROR_NO_SUCH_METHOD
         )
     if call.protocol == CLIENT_PROTOCOL:
@@ -88,17 +88,19 @@ async def answer(asked: Asked, call: Call) -> Message:
     return await serve(asked, call.body)
 
 
-def _of(kind: type[MessageT], serve: Callable[[Asked, MessageT], Awaitable[Message]]) -> _Answer:
+def _of(kind: type[MessageT], serve: Callable[[CallContext, MessageT], Awaitable[Message]]) -> _Answer:
     """Return a function that parses a request of this kind and serves it."""
 
-    async def read_and_serve(asked: Asked, body: bytes) -> Message:
+    async def read_and_serve(asked: CallContext, body: bytes) -> Message:
         try:
             return await serve(asked, parse_message(kind, body))
         except FramingError as wrong:
             name = "org.apache.hadoop.thirdparty.protobuf.InvalidProtocolBufferException"
-            raise NotServedError(name, str(wrong), header.ERROR_APPLICATION) from wrong
+            raise UnservedCallError(name, str(wrong), header.ERROR_APPLICATION) from wrong
         except InvalidPathError as wrong:
-            raise NotServedError("java.lang.AssertionError", str(wrong), header.ERROR_APPLICATION) from wrong
+            raise UnservedCallError(
+                "java.lang.AssertionError", str(wrong), header.ERROR_APPLICATION
+            ) from wrong
 
     return read_and_serve
 
@@ -106,23 +108,23 @@ def _of(kind: type[MessageT], serve: Callable[[Asked, MessageT], Awaitable[Messa
 # ---- the edits -----------------------------------------------------------------------------------------------------
 
 
-async def _edits(asked: Asked, request: pb.GetEditsFromTxidRequest) -> Message:
+async def _edits(asked: CallContext, request: pb.GetEditsFromTxidRequest) -> Message:
     page = await asked.namenode.edits(asked.caller, request.txid)
     return pb.GetEditsFromTxidResponse(events_list=encode_edits(page))
 
 
-async def _current_txid(asked: Asked, _: pb.GetCurrentEditLogTxidRequest) -> Message:
+async def _current_txid(asked: CallContext, _: pb.GetCurrentEditLogTxidRequest) -> Message:
     return pb.GetCurrentEditLogTxidResponse(txid=await asked.namenode.current_txid(asked.caller))
 
 
-async def _roll_edits(asked: Asked, _: pb.RollEditsRequest) -> Message:
+async def _roll_edits(asked: CallContext, _: pb.RollEditsRequest) -> Message:
     return pb.RollEditsResponse(new_segment_txid=await asked.namenode.roll_edits(asked.caller))
 
 
 # ---- reads ---------------------------------------------------------------------------------------------------------
 
 
-async def _version(asked: Asked, _: pb.VersionRequest) -> Message:
+async def _version(asked: CallContext, _: pb.VersionRequest) -> Message:
     info = pb.NamespaceInfo(
         block_pool_id=asked.namespace.block_pool,
         storage_info=pb.StorageInfo(cluster_id=asked.namespace.cluster_id),
@@ -130,17 +132,17 @@ async def _version(asked: Asked, _: pb.VersionRequest) -> Message:
     return pb.VersionResponse(info=info)
 
 
-async def _groups(asked: Asked, request: pb.GetGroupsForUserRequest) -> Message:
+async def _groups(asked: CallContext, request: pb.GetGroupsForUserRequest) -> Message:
     return pb.GetGroupsForUserResponse(groups=asked.namenode.groups_of(request.user))
 
 
-async def _is_file_closed(asked: Asked, request: pb.IsFileClosedRequest) -> Message:
+async def _is_file_closed(asked: CallContext, request: pb.IsFileClosedRequest) -> Message:
     return pb.IsFileClosedResponse(
         result=await asked.namenode.read(request.src, leases.is_file_closed, asked.caller)
     )
 
 
-async def _file_info(asked: Asked, request: pb.GetFileInfoRequest) -> Message:
+async def _file_info(asked: CallContext, request: pb.GetFileInfoRequest) -> Message:
     try:
         status = await asked.namenode.read(request.src, reads.status, asked.caller)
     except Refusal as refusal:
@@ -150,14 +152,14 @@ async def _file_info(asked: Asked, request: pb.GetFileInfoRequest) -> Message:
     return pb.GetFileInfoResponse(fs=encode_status(status))
 
 
-async def _check_access(asked: Asked, request: pb.CheckAccessRequest) -> Message:
+async def _check_access(asked: CallContext, request: pb.CheckAccessRequest) -> Message:
     if not 0 <= request.mode <= ALL:
         raise FramingError(f"{request.mode} is no FsAction")
     await asked.namenode.read(request.path, reads.check_may, asked.caller, request.mode)
     return pb.CheckAccessResponse()
 
 
-async def _xattrs(asked: Asked, request: pb.GetXAttrsRequest) -> Message:
+async def _xattrs(asked: CallContext, request: pb.GetXAttrsRequest) -> Message:
     names = [_full_name(each) for each in request.x_attrs]
     found = await asked.namenode.read(request.src, attributes.get_xattrs, asked.caller, names)
     reply = pb.GetXAttrsResponse()
@@ -167,7 +169,7 @@ async def _xattrs(asked: Asked, request: pb.GetXAttrsRequest) -> Message:
     return reply
 
 
-async def _batched_listing(asked: Asked, request: pb.GetBatchedListingRequest) -> Message:
+async def _batched_listing(asked: CallContext, request: pb.GetBatchedListingRequest) -> Message:
     """List directories until LIST_LIMIT entries are reached."""
     if len(request.paths) > MAX_DIRECTORIES:
         message = f"Too many source paths ({len(request.paths)} > {MAX_DIRECTORIES})"
@@ -217,14 +219,14 @@ def _listing_exception(path: str, refusal: Refusal) -> pb.ListingException:
 # ---- changes -------------------------------------------------------------------------------------------------------
 
 
-async def _mkdirs(asked: Asked, request: pb.MkdirsRequest) -> Message:
+async def _mkdirs(asked: CallContext, request: pb.MkdirsRequest) -> Message:
     made = await asked.namenode.mkdirs(
         asked.caller, request.src, Modes(request.masked.perm), create_parent=request.create_parent
     )
     return pb.MkdirsResponse(result=made)
 
 
-async def _create(asked: Asked, request: pb.CreateRequest) -> Message:
+async def _create(asked: CallContext, request: pb.CreateRequest) -> Message:
     file = NewFile(
         modes=Modes(request.masked.perm),
         replication=request.replication,
@@ -236,12 +238,12 @@ async def _create(asked: Asked, request: pb.CreateRequest) -> Message:
     return pb.CreateResponse()
 
 
-async def _complete(asked: Asked, request: pb.CompleteRequest) -> Message:
+async def _complete(asked: CallContext, request: pb.CompleteRequest) -> Message:
     done = await asked.namenode.complete(request.src, request.client_name, None, request.file_id)
     return pb.CompleteResponse(result=done)
 
 
-async def _set_owner(asked: Asked, request: pb.SetOwnerRequest) -> Message:
+async def _set_owner(asked: CallContext, request: pb.SetOwnerRequest) -> Message:
     owner, group = (
         getattr(request, name) if request.HasField(name) else None for name in ("username", "groupname")
     )
@@ -249,20 +251,20 @@ async def _set_owner(asked: Asked, request: pb.SetOwnerRequest) -> Message:
     return pb.SetOwnerResponse()
 
 
-async def _set_xattr(asked: Asked, request: pb.SetXAttrRequest) -> Message:
+async def _set_xattr(asked: CallContext, request: pb.SetXAttrRequest) -> Message:
     flags = frozenset(name for bit, name in _XATTR_FLAGS.items() if request.flag & bit)
     name, value = _full_name(request.x_attr), request.x_attr.value
     await asked.namenode.change(request.src, attributes.set_xattr, asked.caller, name, value, flags)
     return pb.SetXAttrResponse()
 
 
-async def _rename(asked: Asked, request: pb.Rename2Request) -> Message:
+async def _rename(asked: CallContext, request: pb.Rename2Request) -> Message:
     options = frozenset({"OVERWRITE"} if request.overwrite_dest else ())
     await asked.namenode.rename_with_options(asked.caller, request.src, request.dst, options)
     return pb.Rename2Response()
 
 
-async def _delete(asked: Asked, request: pb.DeleteRequest) -> Message:
+async def _delete(asked: CallContext, request: pb.DeleteRequest) -> Message:
     done = await asked.namenode.delete(asked.caller, request.src, recursive=request.recursive)
     return pb.DeleteResponse(result=done)
 

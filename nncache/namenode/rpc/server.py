@@ -20,9 +20,9 @@ from nncache.hadoop.rpc.framing import (
 from nncache.hadoop.rpc.handshake import NO_AUTH_PROTOCOL, SASL_AUTH_PROTOCOL
 from nncache.hadoop.rpc.messages import (
     CONTEXT_CALL_ID,
-    Call,
     Context,
     Ping,
+    RpcCall,
     encode_fatal,
     encode_refusal,
     encode_sasl_reply,
@@ -32,8 +32,8 @@ from nncache.hadoop.rpc.messages import (
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as pb
 from nncache.namenode.namespace.permissions import Caller
 from nncache.namenode.namespace.refusal import Java, Refusal
-from nncache.namenode.node.namenode import NameNode, refusal_of
-from nncache.namenode.rpc.calls import Asked, NotServedError, answer
+from nncache.namenode.node.namenode import NameNodeService, refusal_of
+from nncache.namenode.rpc.calls import CallContext, UnservedCallError, answer
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +59,10 @@ class _FatalError(Exception):
 
 
 async def serve_connection(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, namenode: NameNode, namespace: Namespace
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    namenode: NameNodeService,
+    namespace: Namespace,
 ) -> None:
     """Serve one client until its connection ends."""
     try:
@@ -79,7 +82,7 @@ class _Connection:
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        namenode: NameNode,
+        namenode: NameNodeService,
         namespace: Namespace,
     ) -> None:
         self._reader = reader
@@ -103,7 +106,7 @@ class _Connection:
                     self._identify(effective_user, real_user)
                 case pb.RpcSasl() as message:
                     self._negotiate(message)
-                case Call() as call:
+                case RpcCall() as call:
                     if self._caller is None:
                         raise _invalid(call.call_id, "Connection context not established")
                     await self._room.acquire()
@@ -148,9 +151,9 @@ class _Connection:
             )
             self._writer.write(encode_sasl_reply(offer))
 
-    async def _answer(self, call: Call, caller: Caller) -> None:
+    async def _answer(self, call: RpcCall, caller: Caller) -> None:
         host = self._writer.get_extra_info("peername")[0]
-        asked = Asked(
+        asked = CallContext(
             namenode=self._namenode,
             namespace=self._namespace,
             caller=caller,
@@ -163,7 +166,7 @@ class _Connection:
             refusal = refusal_of(error)
             name = refusal.java.value
             frame = encode_refusal(call, name, name if refusal.message is None else refusal.message)
-        except NotServedError as error:
+        except UnservedCallError as error:
             frame = encode_refusal(call, error.class_name, error.message, error.detail)
         except Exception as error:  # noqa: BLE001 - as in Hadoop, only this call fails
             _log.exception("internal error in %s", call.method)

@@ -21,7 +21,7 @@ _BADLY_ASKED: Final = {"result": "ERROR", "message": "query format is not as exp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class JmxValues:
     """The values that the beans report."""
 
     namespace: Namespace
@@ -33,7 +33,7 @@ class Facts:
     last_txid: int
 
 
-def answer(query: str, facts: Facts) -> str:
+def answer(query: str, facts: JmxValues) -> str:
     """Return the JSON of the beans that a query string selects."""
     asked = parse_query(query)
     if "get" in asked:
@@ -56,7 +56,7 @@ def conf(settings: Mapping[str, str]) -> str:
     return msgspec.json.encode({"properties": properties}).decode()
 
 
-def _beans(facts: Facts) -> tuple[dict[str, Any], ...]:
+def _beans(facts: JmxValues) -> tuple[dict[str, Any], ...]:
     transactions = {"MostRecentCheckpointTxId": "0", "LastAppliedOrWrittenTxId": str(facts.last_txid)}
     return (
         {

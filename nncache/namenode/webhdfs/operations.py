@@ -21,7 +21,7 @@ from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_foun
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import View
 from nncache.namenode.node.datanodes import DataNodes
-from nncache.namenode.node.namenode import NameNode
+from nncache.namenode.node.namenode import NameNodeService
 from nncache.namenode.webhdfs import json
 from nncache.namenode.webhdfs.parameters import MAX_LONG, Parameters, parse_acl
 
@@ -35,7 +35,7 @@ DEFAULT_FILE_MODE: Final = 0o644
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class OperationAnswer:
     """The answer to a client."""
 
     status: int = 200
@@ -45,10 +45,10 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class OperationRequest:
     """The request of a client, and the NameNode and DataNodes that serve it."""
 
-    namenode: NameNode
+    namenode: NameNodeService
     caller: Caller
     path: str  # as requested, decoded
     host: str  # the client's address
@@ -81,17 +81,17 @@ class Request:
         return await self.namenode.read(self.path, rule, self.caller, *arguments, **options)
 
 
-Serve: TypeAlias = Callable[[Request], Awaitable[Answer]]
+Serve: TypeAlias = Callable[[OperationRequest], Awaitable[OperationAnswer]]
 
-DONE: Final = Answer(content_type=BYTES)
-PLAIN_DONE: Final = Answer(content_type=None)
-
-
-def _json(value: json.Json) -> Answer:
-    return Answer(body=json.render(value))
+DONE: Final = OperationAnswer(content_type=BYTES)
+PLAIN_DONE: Final = OperationAnswer(content_type=None)
 
 
-def _boolean(value: bool) -> Answer:  # noqa: FBT001 - the only argument
+def _json(value: json.Json) -> OperationAnswer:
+    return OperationAnswer(body=json.render(value))
+
+
+def _boolean(value: bool) -> OperationAnswer:  # noqa: FBT001 - the only argument
     return _json({"boolean": value})
 
 
@@ -99,11 +99,11 @@ def _done(
     rule: Callable[..., object],
     arguments: Callable[[Parameters], tuple[object, ...]] = lambda _: (),
     *required: str,
-    answer: Answer = DONE,
+    answer: OperationAnswer = DONE,
 ) -> Serve:
     """Carry out a rule about the path that changes it."""
 
-    async def serve(request: Request) -> Answer:
+    async def serve(request: OperationRequest) -> OperationAnswer:
         request.parameters.require(*required)
         await request.change(rule, *arguments(request.parameters))
         return answer
@@ -114,7 +114,7 @@ def _done(
 def _read(rule: Callable[..., _T], render: Callable[[_T], json.Json], **options: bool) -> Serve:
     """Answer what a rule says of the path."""
 
-    async def serve(request: Request) -> Answer:
+    async def serve(request: OperationRequest) -> OperationAnswer:
         return _json(render(await request.read(rule, **options)))
 
     return serve
@@ -123,7 +123,7 @@ def _read(rule: Callable[..., _T], render: Callable[[_T], json.Json], **options:
 # ---- redirects -----------------------------------------------------------------------------------------------------
 
 
-def _redirect(request: Request, address: str, *names: str) -> Answer:
+def _redirect(request: OperationRequest, address: str, *names: str) -> OperationAnswer:
     """Redirect the client to a DataNode, with the parameters of these names in alphabetical order."""
     if not is_valid(request.path):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {request.path}")
@@ -143,7 +143,7 @@ def _redirect(request: Request, address: str, *names: str) -> Answer:
     if parameters.flag("noredirect"):
         return _json({"Location": url(request.path)})
     # Java's URI.toASCIIString normalizes the path: if its form C differs, the redirect is to another name.
-    return Answer(status=307, content_type=BYTES, location=url(form_c(request.path)))
+    return OperationAnswer(status=307, content_type=BYTES, location=url(form_c(request.path)))
 
 
 _DEFAULTS: Final[Mapping[str, str]] = {
@@ -162,7 +162,7 @@ def _spelled(parameters: Parameters, name: str) -> str | None:
     return str(value)
 
 
-async def _create(request: Request) -> Answer:
+async def _create(request: OperationRequest) -> OperationAnswer:
     return _redirect(
         request, await request.datanodes.for_writing(request.excluded),
         "permission", "unmaskedpermission", "overwrite", "buffersize", "replication", "blocksize", "createparent",
@@ -170,23 +170,23 @@ async def _create(request: Request) -> Answer:
     )  # fmt: skip
 
 
-async def _append(request: Request) -> Answer:
+async def _append(request: OperationRequest) -> OperationAnswer:
     file = await _located(request, None)
     return _redirect(request, await _holding(request, file, -1), "buffersize")
 
 
-async def _open(request: Request) -> Answer:
+async def _open(request: OperationRequest) -> OperationAnswer:
     offset = request.parameters.number("offset", 0)
     file = await _located(request, offset)
     return _redirect(request, await _holding(request, file, offset), "offset", "length", "buffersize")
 
 
-async def _checksum(request: Request) -> Answer:
+async def _checksum(request: OperationRequest) -> OperationAnswer:
     file = await _located(request, None)
     return _redirect(request, await _holding(request, file, 0))
 
 
-async def _holding(request: Request, inode: Inode, offset: int) -> str:
+async def _holding(request: OperationRequest, inode: Inode, offset: int) -> str:
     """Return the address of a DataNode that holds the block at an offset (-1: the last); any for an empty file."""
     if not inode.blocks:
         return await request.datanodes.for_writing(request.excluded)
@@ -198,7 +198,7 @@ async def _holding(request: Request, inode: Inode, offset: int) -> str:
     return await request.datanodes.for_reading(await request.namenode.holders(block), request.excluded)
 
 
-async def _located(request: Request, offset: int | None) -> Inode:
+async def _located(request: OperationRequest, offset: int | None) -> Inode:
     """Return the inode for the choice of a DataNode; only a file with data is checked for read permission."""
     if not is_valid(request.path):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {request.path}")
@@ -217,13 +217,13 @@ async def _located(request: Request, offset: int | None) -> Inode:
 # ---- changes -------------------------------------------------------------------------------------------------------
 
 
-async def _mkdirs(request: Request) -> Answer:
+async def _mkdirs(request: OperationRequest) -> OperationAnswer:
     masked = request.parameters.number("permission", DEFAULT_DIRECTORY_MODE)
     modes = Modes(masked, request.parameters.optional("unmaskedpermission"))
     return _boolean(await request.namenode.mkdirs(request.caller, request.path, modes))
 
 
-async def _rename(request: Request) -> Answer:
+async def _rename(request: OperationRequest) -> OperationAnswer:
     request.parameters.require("destination")
     destination = request.parameters.text("destination") or ""
     options = request.parameters.set_of("renameoptions")
@@ -233,17 +233,17 @@ async def _rename(request: Request) -> Answer:
     return DONE
 
 
-async def _delete(request: Request) -> Answer:
+async def _delete(request: OperationRequest) -> OperationAnswer:
     recursive = request.parameters.flag("recursive")
     return _boolean(await request.namenode.delete(request.caller, request.path, recursive=recursive))
 
 
-async def _set_replication(request: Request) -> Answer:
+async def _set_replication(request: OperationRequest) -> OperationAnswer:
     replication = request.parameters.number("replication", 1)
     return _boolean(await request.change(attributes.set_replication, replication))
 
 
-async def _set_owner(request: Request) -> Answer:
+async def _set_owner(request: OperationRequest) -> OperationAnswer:
     owner, group = request.parameters.text("owner"), request.parameters.text("group")
     if owner is None and group is None:
         raise Refusal(Java.ILLEGAL_ARGUMENT, "Both owner and group are empty.")
@@ -252,7 +252,7 @@ async def _set_owner(request: Request) -> Answer:
 
 
 def _change_acl(change: acls.Change, *, is_specified: bool, with_permission: bool = True) -> Serve:
-    async def serve(request: Request) -> Answer:
+    async def serve(request: OperationRequest) -> OperationAnswer:
         if is_specified:
             request.parameters.require("aclspec")
         entries = parse_acl(request.parameters.text("aclspec"), with_permission=with_permission)
@@ -262,7 +262,7 @@ def _change_acl(change: acls.Change, *, is_specified: bool, with_permission: boo
     return serve
 
 
-async def _set_xattr(request: Request) -> Answer:
+async def _set_xattr(request: OperationRequest) -> OperationAnswer:
     request.parameters.require("xattr.name", "flag")
     name = request.parameters.text("xattr.name") or ""
     value = json.parse_xattr_value(request.parameters.text("xattr.value"))
@@ -271,7 +271,7 @@ async def _set_xattr(request: Request) -> Answer:
     return DONE
 
 
-async def _set_storage_policy(request: Request) -> Answer:
+async def _set_storage_policy(request: OperationRequest) -> OperationAnswer:
     policy = request.parameters.text("storagepolicy")
     if policy is None:
         raise Refusal(Java.ILLEGAL_ARGUMENT, "Storage policy name is empty.")
@@ -279,7 +279,7 @@ async def _set_storage_policy(request: Request) -> Answer:
     return DONE
 
 
-async def _concat(request: Request) -> Answer:
+async def _concat(request: OperationRequest) -> OperationAnswer:
     request.parameters.require("sources")
     sources = (request.parameters.text("sources") or "").rstrip(",").split(",")  # as Java's String.split
     if sources == [""]:
@@ -291,7 +291,7 @@ async def _concat(request: Request) -> Answer:
     return PLAIN_DONE
 
 
-async def _truncate(request: Request) -> Answer:
+async def _truncate(request: OperationRequest) -> OperationAnswer:
     request.parameters.require("newlength")
     length = request.parameters.number("newlength", 0)
     holder = f"DFSClient_{random.randint(-(2**63), 2**63 - 1)}"  # noqa: S311 - a name, not a secret
@@ -303,11 +303,13 @@ async def _truncate(request: Request) -> Answer:
 # ---- reads ---------------------------------------------------------------------------------------------------------
 
 
-async def _list(request: Request) -> Answer:
-    return Answer(body=json.listing([json.lines(page) async for page in _pages(request, request.path)]))
+async def _list(request: OperationRequest) -> OperationAnswer:
+    return OperationAnswer(
+        body=json.listing([json.lines(page) async for page in _pages(request, request.path)])
+    )
 
 
-async def _pages(request: Request, path: str) -> AsyncIterator[Sequence[FileStatus]]:
+async def _pages(request: OperationRequest, path: str) -> AsyncIterator[Sequence[FileStatus]]:
     """Yield a listing page by page. Between two pages others run, as between a NameNode's."""
     page, remaining = await request.namenode.listing(request.caller, path)
     while page:
@@ -318,21 +320,21 @@ async def _pages(request: Request, path: str) -> AsyncIterator[Sequence[FileStat
         page, remaining = await request.namenode.listing(request.caller, path, page[-1].path_suffix)
 
 
-async def _list_page(request: Request) -> Answer:
+async def _list_page(request: OperationRequest) -> OperationAnswer:
     after = request.parameters.text("startafter") or ""
     statuses, remaining = await request.namenode.listing(request.caller, request.path, after)
     return _json(json.page(statuses, remaining))
 
 
-async def _home(request: Request) -> Answer:
+async def _home(request: OperationRequest) -> OperationAnswer:
     return _json({"Path": f"/user/{request.caller.user}"})
 
 
-async def _trash_root(request: Request) -> Answer:
+async def _trash_root(request: OperationRequest) -> OperationAnswer:
     return await _fixed({"Path": f"/user/{request.caller.user}/.Trash"})(request)
 
 
-async def _trash_roots(request: Request) -> Answer:
+async def _trash_roots(request: OperationRequest) -> OperationAnswer:
     """Answer where the caller's trash is, or that of all users; `hdfs dfs -expunge` asks."""
     found: list[json.Json] = []
     users = [request.caller.user]
@@ -346,14 +348,14 @@ async def _trash_roots(request: Request) -> Answer:
     return _json({"Paths": found or None})
 
 
-async def _get_xattrs(request: Request) -> Answer:
+async def _get_xattrs(request: OperationRequest) -> OperationAnswer:
     request.parameters.require("encoding")
     names = [name for name in request.parameters.raw.get("xattr.name", ()) if name]
     found = await request.read(attributes.get_xattrs, names)
     return _json(json.xattrs(found, request.parameters.text("encoding") or ""))
 
 
-async def _check_access(request: Request) -> Answer:
+async def _check_access(request: OperationRequest) -> OperationAnswer:
     request.parameters.require("fsaction")
     action = request.parameters.text("fsaction") or ""
     access = sum(value for value, letter in ((4, "r"), (2, "w"), (1, "x")) if letter in action)
@@ -361,24 +363,24 @@ async def _check_access(request: Request) -> Answer:
     return PLAIN_DONE
 
 
-async def _coding_policy(request: Request) -> Answer:
+async def _coding_policy(request: OperationRequest) -> OperationAnswer:
     await request.read(reads.check_may, 0)
     return _json(None)
 
 
-async def _block_locations(request: Request) -> Answer:
+async def _block_locations(request: OperationRequest) -> OperationAnswer:
     file = await request.namenode.blocks_of(request.caller, request.path)
     begin, length = request.parameters.number("offset", 0), request.parameters.number("length", MAX_LONG)
     return _json(json.block_locations(file, await _places(request, file), begin, length))
 
 
-async def _located_blocks(request: Request) -> Answer:
+async def _located_blocks(request: OperationRequest) -> OperationAnswer:
     file = await request.namenode.blocks_of(request.caller, request.path)
     begin, length = request.parameters.number("offset", 0), request.parameters.number("length", MAX_LONG)
     return _json(json.located_blocks(file, request.block_pool, await _places(request, file), begin, length))
 
 
-async def _places(request: Request, file: Inode) -> json.Places:
+async def _places(request: OperationRequest, file: Inode) -> json.Places:
     """Return the addresses of the DataNodes of each block of a file."""
     holders = await request.namenode.holders_of(file.blocks)
     return {block: request.datanodes.of(names) for block, names in holders.items()}
@@ -387,7 +389,7 @@ async def _places(request: Request, file: Inode) -> json.Places:
 def _fixed(value: json.Json) -> Serve:
     """Answer the same, but not as a standby."""
 
-    async def serve(request: Request) -> Answer:
+    async def serve(request: OperationRequest) -> OperationAnswer:
         await request.namenode.read("/", lambda _: None)
         return _json(value)
 
@@ -400,7 +402,7 @@ def _fixed(value: json.Json) -> Serve:
 def _refused(java: Java, message: str, *required: str, to_all_but: str = "") -> Serve:
     """Refuse it; to others than the superuser as an operation of the name `to_all_but`, if there is one."""
 
-    async def serve(request: Request) -> Answer:
+    async def serve(request: OperationRequest) -> OperationAnswer:
         request.parameters.require(*required)
         if to_all_but:
             check_superuser(request.caller, to_all_but)
@@ -410,7 +412,7 @@ def _refused(java: Java, message: str, *required: str, to_all_but: str = "") -> 
 
 
 def _refuse_snapshot(message: str, *required: str) -> Serve:
-    async def serve(request: Request) -> Answer:
+    async def serve(request: OperationRequest) -> OperationAnswer:
         request.parameters.require(*required)
         name = request.parameters.text(required[0]) or ""
         await request.change(snapshots.refuse_snapshot, message, name)
@@ -419,17 +421,17 @@ def _refuse_snapshot(message: str, *required: str) -> Serve:
     return serve
 
 
-async def _list_snapshots(request: Request) -> Answer:
+async def _list_snapshots(request: OperationRequest) -> OperationAnswer:
     await request.read(snapshots.list_snapshots)
     return _json({"SnapshotList": []})
 
 
-async def _snapshottable(request: Request) -> Answer:
+async def _snapshottable(request: OperationRequest) -> OperationAnswer:
     found = await request.namenode.snapshottable(request.caller)
     return _json({"SnapshottableDirectoryList": None if found is None else json.snapshottable(found)})
 
 
-async def _link_target(request: Request) -> Answer:
+async def _link_target(request: OperationRequest) -> OperationAnswer:
     node = await request.read(reads.found)
     if node is None:
         raise not_found(f"File does not exist: {request.path}")

@@ -24,7 +24,7 @@ from nncache.namenode.namespace.permissions import Caller
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
-from nncache.namenode.node.namenode import SAFE_MODE, NameNode, refusal_of
+from nncache.namenode.node.namenode import SAFE_MODE, NameNodeService, refusal_of
 from nncache.namenode.webhdfs import jmx, json
 from nncache.namenode.webhdfs.blocks import BlockHandler
 from nncache.namenode.webhdfs.operations import (
@@ -32,8 +32,8 @@ from nncache.namenode.webhdfs.operations import (
     DEFAULT_FILE_MODE,
     JSON,
     SERVED,
-    Answer,
-    Request,
+    OperationAnswer,
+    OperationRequest,
 )
 from nncache.namenode.webhdfs.parameters import (
     Parameters,
@@ -78,7 +78,7 @@ class NameNodeHandler:
 
     def __init__(
         self,
-        namenode: NameNode,
+        namenode: NameNodeService,
         datanodes: DataNodes,
         clock: Clock,
         *,
@@ -108,12 +108,12 @@ class NameNodeHandler:
         outcome, operation = "done", "none"
         try:
             asked = self._asked(request, spelled[len(PREFIX) :], query)
-            if isinstance(asked, Request):
+            if isinstance(asked, OperationRequest):
                 operation = asked.parameters.op
-            answer = await SERVED[operation](asked) if isinstance(asked, Request) else asked
+            answer = await SERVED[operation](asked) if isinstance(asked, OperationRequest) else asked
         except (Refusal, CoordinationError, InvalidPathError) as error:
             outcome, refusal = _outcome(error), refusal_of(error)
-            answer = Answer(status=refusal.status, body=json.exception(refusal))
+            answer = OperationAnswer(status=refusal.status, body=json.exception(refusal))
         self.answered[operation, outcome] += 1
         response = web.Response(status=answer.status, body=answer.body.encode("utf-8", "surrogatepass"))
         response.headers.update(self._headers())
@@ -133,7 +133,7 @@ class NameNodeHandler:
             standing, last_txid = await namenode.standing(), await namenode.last_txid()
         except CoordinationError as error:  # whether it is active is unknown, so it does not claim to be
             return web.Response(status=503, text=f"{error}\n")
-        facts = jmx.Facts(
+        facts = jmx.JmxValues(
             namespace=self._namespace,
             rpc_address=self._rpc,
             is_standby=not standing.is_active,
@@ -150,19 +150,21 @@ class NameNodeHandler:
         }
         return web.Response(body=jmx.answer(query, facts).encode(), headers=headers)
 
-    def _asked(self, request: web.BaseRequest, spelled: str, query: str) -> Request | Answer:
+    def _asked(
+        self, request: web.BaseRequest, spelled: str, query: str
+    ) -> OperationRequest | OperationAnswer:
         method = _METHODS.get(request.method, request.method)
         try:
             path = decode_loosely(spelled)
         except InvalidPathError as wrong:
-            return Answer(status=400, body=str(wrong), content_type="text/plain")
+            return OperationAnswer(status=400, body=str(wrong), content_type="text/plain")
         if method not in {"GET", "PUT", "POST", "DELETE"}:
-            return Answer(status=405, content_type=None)
+            return OperationAnswer(status=405, content_type=None)
         raw = parse_query(query)
         claimed, doas = named_user(raw, "user.name"), named_user(raw, "doas")
         if claimed == "" or doas == "":
             what = "userName is NULL, empty or contains a '&'" if claimed == "" else "Null user"
-            return Answer(
+            return OperationAnswer(
                 status=500, body=f"java.lang.IllegalArgumentException: {what}", content_type="text/html"
             )
         if doas is not None and doas != claimed and not self._may_impersonate(claimed):
@@ -170,9 +172,9 @@ class NameNodeHandler:
             if claimed is None:
                 behind = "org.apache.hadoop.security.authorize.AuthorizationException"
                 raise Refusal(Java.SECURITY, f"Failed to obtain user group information: {behind}: {message}")
-            return Answer(status=403, body=json.impersonation(message))
+            return OperationAnswer(status=403, body=json.impersonation(message))
         parameters = parse_parameters(method, query)
-        return Request(
+        return OperationRequest(
             namenode=self._namenode,
             caller=self._namenode.caller(doas or claimed or UNNAMED),
             path=path,
@@ -209,7 +211,7 @@ def _outcome(error: Exception) -> str:
 class DataNodeHandler:
     """Answers the redirected requests of CREATE, APPEND, OPEN and GETFILECHECKSUM."""
 
-    def __init__(self, datanode: DataNode, namenode: NameNode, peers: Peers) -> None:
+    def __init__(self, datanode: DataNode, namenode: NameNodeService, peers: Peers) -> None:
         self._datanode = datanode
         self._namenode = namenode
         self._peers = peers

@@ -7,7 +7,7 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import Final
 
-from nncache.cache.replies import Reply
+from nncache.cache.replies import StoredReply
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.cache_status import HIT
 from nncache.proxy.clients.response import CLOSE, KEEP_ALIVE, RawResponse
@@ -45,7 +45,7 @@ class HitFrame:
 
     __slots__ = ("_middle", "_second", "_start", "_text")
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: StoredReply) -> None:
         line = f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}"
         self._start = line.encode("ascii") + b"\r\nDate: "
         self._middle = b"\r\n" + encode_fields(reply.headers) + b"Age: "
@@ -67,13 +67,13 @@ def rest_of_head(age_s: float, length: int, end: bytes = END) -> bytes:
     return end % (max(0, int(age_s)), length)
 
 
-def body_of(reply: Reply, as_requested: str) -> bytes:
+def body_of(reply: StoredReply, as_requested: str) -> bytes:
     """Return the body that the NameNode would send: a 404 quotes the path as requested."""
     return render_missing(as_requested) if reply.status == HTTPStatus.NOT_FOUND else reply.body
 
 
 def cached_reply(
-    reply: Reply, body: bytes, cache_status: Header, *, replied_at: float, now: float, dates: DateText
+    reply: StoredReply, body: bytes, cache_status: Header, *, replied_at: float, now: float, dates: DateText
 ) -> RawResponse:
     """Make the response (guarantee Verbatim): `Expires` equals `Date`, as in the NameNode's replies.
 

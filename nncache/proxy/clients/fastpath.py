@@ -4,7 +4,7 @@ A poller sends the same bytes again and again. The ordinary path has parsed such
 may answer it. The table remembers the *whole* head, so nothing in it is overlooked but the fields that are known to
 differ in each request and to change nothing (`nncache.net.http1.per_request_fields`). For each request only one check
 remains: whether entry, grant and gate are still valid (`cache.is_good`).
-The table belongs to the cache (`Store.held`): its memory counts there, an answer is removed with its entry, and
+The table belongs to the cache (`CacheStore.held`): its memory counts there, an answer is removed with its entry, and
 the cache alone decides what is evicted.
 """
 
@@ -18,9 +18,9 @@ from math import inf
 from typing import Final, cast
 
 from nncache.cache.entries import Hit
-from nncache.cache.replies import Reply, Shared
+from nncache.cache.replies import Shared, StoredReply
 from nncache.cache.sizes import blob_bytes
-from nncache.cache.store import Store
+from nncache.cache.store import CacheStore
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.filestatus import render_missing
 from nncache.net.http1.head import HARMLESS_FIELDS, is_known_block
@@ -110,7 +110,7 @@ class FastPath:
     def __init__(
         self,
         is_good: Callable[[Hit, float], bool],
-        store: Store,
+        store: CacheStore,
         clock: Callable[[], float],
         limits: LimitSettings,
         observe: Callable[[Exchange], None] = lambda _: None,
@@ -274,7 +274,7 @@ class FastPath:
         digest.update(head)
         return digest.digest()
 
-    def _frame(self, reply: Reply) -> HitFrame:
+    def _frame(self, reply: StoredReply) -> HitFrame:
         kind = reply.status, reply.headers
         frame = self._frames.get(kind)
         if frame is None:

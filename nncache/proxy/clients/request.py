@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from nncache.cache.decisions import Decision
     from nncache.proxy.clients.connection import ClientConnection
     from nncache.proxy.clients.response import RawResponse
-    from nncache.proxy.reading import Reading
+    from nncache.proxy.reading import ParsedRequest
     from nncache.proxy.traffic import Exchange
 
 
@@ -86,7 +86,7 @@ class Request:
         self.peer = peer or connection.peer
         self.whole = whole
         self.begun: InFlight | None = None
-        self.reading: Reading | None = None
+        self.reading: ParsedRequest | None = None
         self.decision: Decision | None = None
         self.record: Exchange | None = None
         self.has_reply_begun = False

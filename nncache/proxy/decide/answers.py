@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Final, TypeAlias, assert_never
 
 from nncache.cache.entries import Hit
-from nncache.cache.replies import Reply
+from nncache.cache.replies import StoredReply
 from nncache.hadoop.calls import StatusRequest
 from nncache.net.http1.conditional import Conditions, etag_of
 from nncache.proxy.admission import CHALLENGE, CLEAR_COOKIE
@@ -37,7 +37,7 @@ from nncache.proxy.decide.waits import Waited
 from nncache.proxy.errors import ProxyError, UnauthenticatedError
 from nncache.proxy.headers import SecureCookies, replayed_headers
 from nncache.proxy.messages import Header, Headers, UpstreamReply
-from nncache.proxy.reading import Reading
+from nncache.proxy.reading import ParsedRequest
 from nncache.proxy.traffic import Exchange, Result, result_of
 
 _REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
@@ -85,7 +85,7 @@ class Answers:
         self,
         request: Request,
         exchange: Exchange,
-        reading: Reading,
+        reading: ParsedRequest,
         answer: FromMemory | Collapsed | FromNameNode | Unanswered | NotAdmitted,
         *,
         is_secure: bool,
@@ -118,7 +118,7 @@ class Answers:
     def with_conditions(
         self,
         exchange: Exchange,
-        reading: Reading,
+        reading: ParsedRequest,
         waited: Waited[ReadAnswer],
         conditions: Conditions,
         *,
@@ -149,7 +149,7 @@ class Answers:
     def _reply(
         self,
         exchange: Exchange,
-        reading: Reading,
+        reading: ParsedRequest,
         waited: Waited[ReadAnswer],
         made: Header,
         *,
@@ -187,7 +187,7 @@ class Answers:
                 assert_never(waited.answer)
 
     def _replayed(
-        self, plain: StatusRequest, reply: Reply, replied_at: float, fields: tuple[Header, ...]
+        self, plain: StatusRequest, reply: StoredReply, replied_at: float, fields: tuple[Header, ...]
     ) -> RawResponse:
         made, *adds = fields
         body = body_of(reply, plain.as_requested)

@@ -11,11 +11,11 @@ from typing import Final
 
 from nncache.net.shares import Shares, holder_of
 from nncache.net.token_bucket import TokenBucket
-from nncache.proxy.decide.ports import Fetch
+from nncache.proxy.decide.ports import FetchCall
 from nncache.proxy.errors import TooManyCallsError, TooManyRequestsError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.upstream.direct_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import StartedCall
 
 CALL_LIMITS: Final = ("max_calls", "max_calls_per_s_per_address", "max_calls_per_s_per_caller")
 """The settings that can refuse a call: the keys of `CallLimits.refused`."""
@@ -130,13 +130,13 @@ class CallLimits:
 
 
 class LimitedFetcher:
-    """A `Fetch` whose calls are counted and limited."""
+    """A `FetchCall` whose calls are counted and limited."""
 
-    def __init__(self, fetch: Fetch, limits: CallLimits) -> None:
+    def __init__(self, fetch: FetchCall, limits: CallLimits) -> None:
         self._fetch = fetch
         self._limits = limits
 
-    async def fetch(self, head: RequestHead, begun: Begun | None = None) -> UpstreamReply:
+    async def fetch(self, head: RequestHead, begun: StartedCall | None = None) -> UpstreamReply:
         """Send the call to the active NameNode if the limits allow it; or continue one that was sent.
 
         Raises:

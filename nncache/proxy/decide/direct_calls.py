@@ -22,10 +22,10 @@ from nncache.proxy.decide.flights import Flight
 from nncache.proxy.decide.ports import Clock
 from nncache.proxy.decide.reads import Asked, FromMemory, from_namenode
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.reading import Reading, read_request
+from nncache.proxy.reading import ParsedRequest, read_request
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, operation_name
 from nncache.proxy.upstream.client import Upstream
-from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange, ReplyReader
+from nncache.proxy.upstream.direct_exchange import DirectExchange, ReplyReader, StartedCall
 
 if TYPE_CHECKING:
     from nncache.proxy.decide.front_end import FrontEnd
@@ -106,7 +106,7 @@ class ForwardedRead(DirectCall):
         made = partial(answers.passed_on, self._record, reply, self._why, is_secure=is_secure)
         self._calls.reply(self, self._record, made)
 
-    def hand_over(self) -> Begun | None:
+    def hand_over(self) -> StartedCall | None:
         """Return the sent call; None: its reply has arrived."""
         self._calls.under_way -= 1
         return None if self._exchange is None else self._left().hand_over()
@@ -132,7 +132,7 @@ class Fill(DirectCall):
     __slots__ = ("_asked", "_is_over", "_reading", "_reply", "_timer")
 
     def __init__(
-        self, calls: "DirectCalls", request: Request, reading: Reading, record: Exchange, asked: Asked
+        self, calls: "DirectCalls", request: Request, reading: ParsedRequest, record: Exchange, asked: Asked
     ) -> None:
         super().__init__(calls, request, reading.head, record)
         self._reading = reading
@@ -271,7 +271,9 @@ class DirectCalls:
         self.under_way += 1
         return call
 
-    def _hit(self, request: Request, reading: Reading, record: Exchange, hit: FromMemory) -> RawResponse:
+    def _hit(
+        self, request: Request, reading: ParsedRequest, record: Exchange, hit: FromMemory
+    ) -> RawResponse:
         is_secure = request.connection.is_over_tls
         response = self.answers.plain(request, record, reading, hit, is_secure=is_secure)
         self.under_way += 1

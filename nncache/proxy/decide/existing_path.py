@@ -13,9 +13,9 @@ from typing import Final
 
 from cachetools import LRUCache
 
-from nncache.cache.deferred_writes import Writer
+from nncache.cache.deferred_writes import TwoStepWriter
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.hadoop.calls import Call
+from nncache.hadoop.calls import WebHdfsCall
 from nncache.hadoop.effects import UNTOUCHED, ExistingPath, destination_of, written_path
 from nncache.hadoop.errors import CallerRefusedError
 from nncache.hadoop.operations import Effect
@@ -68,7 +68,7 @@ class PathProbe:
         self._shared: LRUCache[tuple[RpcUser, str], _Shared] = LRUCache(MAX_SHARED)
         self.query_failures = 0  # questions to the NameNode without an answer
 
-    async def probe(self, call: Call, user: RpcUser | None) -> ExistingPath:
+    async def probe(self, call: WebHdfsCall, user: RpcUser | None) -> ExistingPath:
         """Return what exists before a one-step call is sent, as its caller sees it, within one query's timeout."""
         path = written_path(call)
         if call.op is not None and call.op.effect is Effect.MOVES:
@@ -104,7 +104,7 @@ class PathProbe:
         """Timeout in seconds of a question that a redirect waits for; shorter while the NameNode does not answer."""
         return self._query_timeout_s if self.is_silent else self._two_step_timeout_s
 
-    async def probe_write(self, path: str, writer: Writer, *, is_held: bool = True) -> ExistingPath:
+    async def probe_write(self, path: str, writer: TwoStepWriter, *, is_held: bool = True) -> ExistingPath:
         """Return what the second step of a two-step write can create, before its redirect is passed on.
 
         The second step cannot start before that, so the present answer counts. A NameNode that fails to answer is
@@ -125,7 +125,7 @@ class PathProbe:
         self.is_silent = False
         return existing
 
-    async def _look_until_settled(self, path: str, writer: Writer) -> ExistingPath:
+    async def _look_until_settled(self, path: str, writer: TwoStepWriter) -> ExistingPath:
         """Ask; repeat if the caller has no right, and a change that may grant it was applied during the question.
 
         The change may be another client's that is answered already: nothing would report it later.
@@ -144,7 +144,7 @@ class PathProbe:
         finally:
             watches.remove(watch)
 
-    async def _ask_with_retry(self, path: str, writer: Writer) -> ExistingPath:
+    async def _ask_with_retry(self, path: str, writer: TwoStepWriter) -> ExistingPath:
         try:
             return await self._look(path, writer)
         except CallerRefusedError:
@@ -153,7 +153,7 @@ class PathProbe:
             self._fail(f"asking once more what a write to {path} can make", error)
             return await self._look(path, writer)
 
-    async def _look(self, path: str, writer: Writer) -> ExistingPath:
+    async def _look(self, path: str, writer: TwoStepWriter) -> ExistingPath:
         topmost: str | None = None
         if (
             not writer.appends
@@ -207,7 +207,7 @@ class PathProbe:
         why = why_unanswered(error)
         self._throttled.warn(f"{what}: {why}; the call goes on: see the load and the log of the NameNode")
 
-    async def _probe_destination(self, call: Call, user: RpcUser | None) -> ExistingPath:
+    async def _probe_destination(self, call: WebHdfsCall, user: RpcUser | None) -> ExistingPath:
         """Return whether RENAME moves into a directory, if anything is cached there."""
         destination = destination_of(call)
         if destination is None or destination == ROOT or not self._cache.holds(destination):

@@ -12,17 +12,17 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from nncache.cache.decisions import Conclusion, Failed, Known, Outcome
+from nncache.cache.decisions import Cacheable, Conclusion, Failed, Outcome
 from nncache.cache.entries import Ticket
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import StatusRequest
 from nncache.hadoop.errors import HadoopError
 from nncache.proxy.decide.outcomes import file_outcome, outcome_of
-from nncache.proxy.decide.ports import Clock, Fetch, NameNodeQueries
-from nncache.proxy.errors import NoActiveNameNodeError, ProxyError
+from nncache.proxy.decide.ports import Clock, FetchCall, NameNodeQueries
+from nncache.proxy.errors import ProxyError, UpstreamUnavailableError
 from nncache.proxy.identity import Credential, rpc_user_of
 from nncache.proxy.messages import RequestHead, UpstreamReply
-from nncache.proxy.upstream.direct_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import StartedCall
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class FlightResult:
     """
 
     conclusion: Conclusion
-    shared: Known | None
+    shared: Cacheable | None
 
 
 class Flight:
@@ -88,7 +88,7 @@ class Flights:
         self,
         tasks: asyncio.TaskGroup,
         cache: MetadataCache,
-        fetch: Fetch,
+        fetch: FetchCall,
         queries: NameNodeQueries,
         clock: Clock,
         *,
@@ -129,7 +129,7 @@ class Flights:
         self.fetches += 1
         return flight
 
-    def ask(self, flight: Flight, head: RequestHead, begun: Begun | None = None) -> None:
+    def ask(self, flight: Flight, head: RequestHead, begun: StartedCall | None = None) -> None:
         """Ask the NameNode, or keep waiting for the reply to a call that was sent."""
         self._start(flight, self._run(flight, head, begun), begun)
 
@@ -147,7 +147,7 @@ class Flights:
             self._finish(flight, outcome)
 
     def _start(
-        self, flight: Flight, running: Coroutine[None, None, Outcome], begun: Begun | None = None
+        self, flight: Flight, running: Coroutine[None, None, Outcome], begun: StartedCall | None = None
     ) -> None:
         """Determine the outcome in a task, and end the flight with it."""
 
@@ -166,7 +166,7 @@ class Flights:
             return
         task.add_done_callback(end)
 
-    async def _run(self, flight: Flight, head: RequestHead, begun: Begun | None) -> Outcome:
+    async def _run(self, flight: Flight, head: RequestHead, begun: StartedCall | None) -> Outcome:
         """Ask the NameNode, answer the waiting request, and return the outcome for the cache. Never raises."""
         try:
             try:
@@ -227,6 +227,6 @@ class Flights:
             _log.exception("the cache could not take a reply")
         del self._under_way[flight.ticket]
         if not flight.answered.done():
-            flight.answered.set_result(NoActiveNameNodeError("the proxy is being stopped"))
-        shared = outcome if conclusion.is_shareable and isinstance(outcome, Known) else None
+            flight.answered.set_result(UpstreamUnavailableError("the proxy is being stopped"))
+        shared = outcome if conclusion.is_shareable and isinstance(outcome, Cacheable) else None
         flight.done.set_result(FlightResult(conclusion, shared))

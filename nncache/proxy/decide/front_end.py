@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Final, Protocol, Self, assert_never
 
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.hadoop.calls import WHAT_IS_SERVED, Call, is_webhdfs, parse_call
+from nncache.hadoop.calls import WHAT_IS_SERVED, WebHdfsCall, is_webhdfs, parse_call
 from nncache.net.http1.conditional import Conditions, conditions_of
-from nncache.proxy.admission import WEBHDFS, Admitted, ByToken
+from nncache.proxy.admission import WEBHDFS, AdmittedRequest, ByToken
 from nncache.proxy.cache_status import (
     NOT_ADMITTED,
     NOT_WEBHDFS,
@@ -28,15 +28,15 @@ from nncache.proxy.decide.answers import Answers
 from nncache.proxy.decide.call_limits import CallLimits, LimitedFetcher
 from nncache.proxy.decide.flights import Flights
 from nncache.proxy.decide.path_waits import HeldRequest, PathQuestions
-from nncache.proxy.decide.ports import Admit, Clock, CoverageSignal, NameNodeQueries, Rejected
+from nncache.proxy.decide.ports import Admit, Clock, CoverageSignal, NameNodeQueries, RejectedRequest
 from nncache.proxy.decide.reads import (
     Asked,
     Collapsed,
     ForwardWithoutTrace,
     FromMemory,
-    Read,
     ReadAnswer,
-    Reads,
+    StatusRead,
+    StatusReads,
 )
 from nncache.proxy.decide.waits import Waited, WaitEnd, Waits
 from nncache.proxy.decide.writes import Writes
@@ -52,27 +52,27 @@ from nncache.proxy.messages import (
     UpstreamReply,
     nothing_to_settle,
 )
-from nncache.proxy.reading import Reading, read_admitted, read_request
+from nncache.proxy.reading import ParsedRequest, read_admitted, read_request
 from nncache.proxy.settings import ProxySettings
 from nncache.proxy.traffic import GETFILESTATUS, Exchange, Result, Traffic, operation_name, result_of
-from nncache.proxy.upstream.direct_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import StartedCall
 
 _log = logging.getLogger(__name__)
 
 _CACHE_ERROR: Final = (forwarded(Bypass.CACHE_ERROR, is_shown=False),)
 
 
-class Upstream(Protocol):
-    """The methods of `nncache.proxy.upstream.client.Upstream` that are needed here."""
+class UpstreamPort(Protocol):
+    """The methods of `nncache.proxy.upstream.client.UpstreamPort` that are needed here."""
 
-    async def fetch(self, head: RequestHead, begun: Begun | None, /) -> UpstreamReply:
-        """Send a call, and return its small reply; a `Fetch`."""
+    async def fetch(self, head: RequestHead, begun: StartedCall | None, /) -> UpstreamReply:
+        """Send a call, and return its small reply; a `FetchCall`."""
         ...
 
     async def stream(
         self, request: Request, head: RequestHead, settle: Settle, decorate: Decorate, /
     ) -> RawResponse:
-        """Forward a call and its reply; a `Stream`."""
+        """Forward a call and its reply; a `StreamCall`."""
         ...
 
 
@@ -123,7 +123,7 @@ class FrontEnd:
     def __init__(  # noqa: PLR0913 - one for each part
         self,
         cache: MetadataCache,
-        upstream: Upstream,
+        upstream: UpstreamPort,
         queries: NameNodeQueries,
         signal: CoverageSignal,
         settings: ProxySettings,
@@ -143,7 +143,7 @@ class FrontEnd:
         fetch = LimitedFetcher(upstream.fetch, self.call_limits).fetch
         self.flights = Flights(self._tasks, cache, fetch, queries, clock, query_timeout_s=timeout_s)
         self.join_wait_s = settings.join_wait_s
-        self._reads = Reads(cache, self.flights, signal, clock, join_wait_s=settings.join_wait_s)
+        self._reads = StatusReads(cache, self.flights, signal, clock, join_wait_s=settings.join_wait_s)
         self._writes = Writes(
             cache,
             upstream.stream,
@@ -154,7 +154,7 @@ class FrontEnd:
             query_timeout_s=timeout_s,
             two_step_timeout_s=settings.two_step_query_timeout_s,
         )
-        self.waits: Waits[Read, ReadAnswer] = Waits(
+        self.waits: Waits[StatusRead, ReadAnswer] = Waits(
             PathQuestions(cache, self._reads, fetch, clock), settings.max_waiters, self._tasks
         )
         self._max_wait_s = settings.max_wait_s
@@ -231,13 +231,13 @@ class FrontEnd:
         else:
             admission = await self.admit(request, WEBHDFS)
             match admission:
-                case Admitted():
+                case AdmittedRequest():
                     reading = read_admitted(request.method, admission, peer)
                 case ByToken(headers):
                     reading = self.answers.issued.believed(
                         read_request(request.method, target, headers, peer)
                     )
-                case Rejected(response):
+                case RejectedRequest(response):
                     exchange.result = Result.REFUSED
                     response.add((NOT_ADMITTED,))
                     return response
@@ -245,14 +245,14 @@ class FrontEnd:
                     assert_never(admission)
         return await self._read(request, exchange, reading)
 
-    async def _read(self, request: Request, exchange: Exchange, reading: Reading) -> RawResponse | None:
+    async def _read(self, request: Request, exchange: Exchange, reading: ParsedRequest) -> RawResponse | None:
         head, plain, adds = reading.head, reading.plain, reading.adds
         if plain is None:
             call = reading.call
             assert call is not None
             return await self._pass_on(request, exchange, head, call, why_not_asked(call), adds)
         exchange.operation, exchange.caller = GETFILESTATUS, head.caller
-        read = Read(
+        read = StatusRead(
             plain=plain,
             caller=reading.caller,
             head=head,
@@ -291,7 +291,7 @@ class FrontEnd:
         return await self._pass_on(request, exchange, head, call, answer.why, adds)
 
     async def _wait(
-        self, read: Read, conditions: Conditions, request: Request, held: HeldRequest
+        self, read: StatusRead, conditions: Conditions, request: Request, held: HeldRequest
     ) -> Waited[ReadAnswer] | None:
         try:
             return await self.waits.answer(read, conditions, request.connection, held.keep)
@@ -300,13 +300,13 @@ class FrontEnd:
         except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
             return Waited(answer=self._note_error(read))
 
-    async def _answer(self, read: Read) -> ReadAnswer:
+    async def _answer(self, read: StatusRead) -> ReadAnswer:
         try:
             return await self._reads.answer(read)
         except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, the call is forwarded
             return self._note_error(read)
 
-    def _note_error(self, read: Read) -> ForwardWithoutTrace:
+    def _note_error(self, read: StatusRead) -> ForwardWithoutTrace:
         self._errors += 1
         _log.exception("internal error while reading %s; it is forwarded", read.plain.path)
         return ForwardWithoutTrace(Bypass.CACHE_ERROR)
@@ -316,7 +316,7 @@ class FrontEnd:
         request: Request,
         exchange: Exchange,
         head: RequestHead,
-        call: Call,
+        call: WebHdfsCall,
         why: ForwardReason,
         adds: Headers,
     ) -> RawResponse:
@@ -329,7 +329,7 @@ class FrontEnd:
             return (*adds, forwarded(why, is_shown=shows_path(reply.status, reply.body)))
 
         try:
-            with self.call_limits.admitted(head, is_charged=isinstance(request.begun, Begun)):
+            with self.call_limits.admitted(head, is_charged=isinstance(request.begun, StartedCall)):
                 response = await self._writes.pass_through(request, head, call, how)
         except ProxyError as error:
             return self.answers.failed(exchange, error, why, adds)

@@ -15,11 +15,11 @@ import msgspec
 from cachetools import TTLCache
 
 from nncache.cache.clock_eviction import Caller
-from nncache.hadoop.calls import Call
+from nncache.hadoop.calls import WebHdfsCall
 from nncache.hadoop.credentials import parse_delegation_token
 from nncache.proxy.identity import caller_of, cancelled_tokens, token_name
 from nncache.proxy.messages import RequestHead, SettledReply
-from nncache.proxy.reading import Reading
+from nncache.proxy.reading import ParsedRequest
 
 MAX_TOKENS: Final = 4_096
 
@@ -38,7 +38,7 @@ _DECODER: Final = msgspec.json.Decoder(_Body)
 
 
 class TokenLease:
-    """A `Lease`: a token counts as its owner while it is believed; afterwards the token alone is the caller."""
+    """An `AuthLease`: a token counts as its owner while it is believed; afterwards the token alone is the caller."""
 
     __slots__ = ("_issued", "_name", "_user", "otherwise")
 
@@ -69,13 +69,13 @@ class IssuedTokens:
         self._users: TTLCache[str, str] = TTLCache(MAX_TOKENS, believed_for_s, timer=clock)
         self._names: TTLCache[str, str] = TTLCache(MAX_TOKENS, believed_for_s, timer=clock)  # by identity
 
-    def sent(self, call: Call) -> None:
+    def sent(self, call: WebHdfsCall) -> None:
         """Forget the tokens that a call cancels, for good, before the call is sent to the NameNode."""
         for token in cancelled_tokens(call):
             if (name := self._names.pop(token.identity, None)) is not None:
                 self._end(name)
 
-    def replied(self, call: Call, head: RequestHead, reply: SettledReply) -> None:
+    def replied(self, call: WebHdfsCall, head: RequestHead, reply: SettledReply) -> None:
         """Record the token in a reply to a user whom the proxy has authenticated."""
         if call.op is None or call.op.name != _ISSUES or reply.status != HTTPStatus.OK or not head.acts_for:
             return
@@ -87,7 +87,7 @@ class IssuedTokens:
             name = token_name(token)
             self._users[name], self._names[token.identity] = token.owner, name
 
-    def believed(self, reading: Reading) -> Reading:
+    def believed(self, reading: ParsedRequest) -> ParsedRequest:
         """Return a read by a token as its owner's read, if the token's owner is known here."""
         if reading.plain is None or reading.credential is None:
             return reading
@@ -103,7 +103,7 @@ class IssuedTokens:
         """Return the owner of the token with this name; None: not known here."""
         return self._users.get(name)
 
-    def refused(self, reading: Reading) -> None:
+    def refused(self, reading: ParsedRequest) -> None:
         """Forget the token of a read that the NameNode refused (401 or 403)."""
         if reading.credential is not None:
             self._end(reading.credential.name)

@@ -4,16 +4,16 @@ from http import HTTPStatus
 from typing import assert_never
 
 from nncache.cache.decisions import (
+    Cacheable,
     Denied,
     Failed,
-    Known,
     OpenFile,
     Outcome,
     Unauthenticated,
     Unchanged,
 )
 from nncache.cache.entries import EntryKind, Ticket
-from nncache.cache.replies import Reply
+from nncache.cache.replies import StoredReply
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.filestatus import FileType, parse_file_status, render_missing
 from nncache.hadoop.paths import ROOT
@@ -101,13 +101,13 @@ def _unauthenticated(reply: UpstreamReply, credential: Credential | None) -> Una
     return Failed() if credential is None else Unauthenticated(reply.replied_at)
 
 
-def _known(reply: UpstreamReply, kind: EntryKind, credential: Credential | None) -> Known | Failed:
+def _known(reply: UpstreamReply, kind: EntryKind, credential: Credential | None) -> Cacheable | Failed:
     proven = proven_for_s(credential, reply.headers)
     if proven is None:
         return Failed()
     headers = replayed_headers(reply.headers) if reply.wire is None else reply.wire.replayed
-    kept = Reply(reply.status, headers, reply.body)
-    return Known(reply=kept, kind=kind, replied_at=reply.replied_at, term=reply.term, proven_for_s=proven)
+    kept = StoredReply(reply.status, headers, reply.body)
+    return Cacheable(reply=kept, kind=kind, replied_at=reply.replied_at, term=reply.term, proven_for_s=proven)
 
 
 def _open_file(reply: UpstreamReply, credential: Credential | None) -> OpenFile | Failed:

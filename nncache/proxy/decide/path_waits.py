@@ -1,6 +1,6 @@
 """GETFILESTATUS with `Prefer: wait`: what a request for a path waits for, and how it is held.
 
-A wait never ends with the state from its beginning: at its end `Reads` answers the request like a new one. The
+A wait never ends with the state from its beginning: at its end `StatusReads` answers the request like a new one. The
 NameNode's reply to a question that several waiters share reaches only waiters with the same caller and credential.
 """
 
@@ -11,9 +11,9 @@ from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
 from nncache.cache.clock_eviction import Caller
-from nncache.cache.decisions import Reason
+from nncache.cache.decisions import MissReason
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.cache.watches import Watch
+from nncache.cache.watches import PathWatch
 from nncache.net.http1.conditional import Conditions
 from nncache.net.shares import holder_of
 from nncache.proxy.cache_status import Bypass, ForwardReason, shows_path
@@ -22,22 +22,22 @@ from nncache.proxy.clients.connection import ClientConnection
 from nncache.proxy.clients.request import HeldAnswer, Request
 from nncache.proxy.clients.response import internal_error_reply
 from nncache.proxy.decide.answers import Answers
-from nncache.proxy.decide.ports import Clock, Fetch
+from nncache.proxy.decide.ports import Clock, FetchCall
 from nncache.proxy.decide.reads import (
     Collapsed,
     ForwardWithoutTrace,
     FromMemory,
     FromNameNode,
     NotAdmitted,
-    Read,
     ReadAnswer,
-    Reads,
+    StatusRead,
+    StatusReads,
     Unanswered,
 )
-from nncache.proxy.decide.waits import How, Terms, Waited, Waiter
-from nncache.proxy.errors import NoActiveNameNodeError, ProxyError, TooManyCallsError, TooManyRequestsError
+from nncache.proxy.decide.waits import AskMode, Waited, Waiter, WaitTerms
+from nncache.proxy.errors import ProxyError, TooManyCallsError, TooManyRequestsError, UpstreamUnavailableError
 from nncache.proxy.identity import unread_fields
-from nncache.proxy.reading import Reading
+from nncache.proxy.reading import ParsedRequest
 from nncache.proxy.traffic import Exchange, Result, Traffic
 
 _log = logging.getLogger(__name__)
@@ -45,10 +45,10 @@ _log = logging.getLogger(__name__)
 _PATHS: Final = 4
 """Copies of the path in memory for each held request: in its target, as it is spelled, and as it is watched."""
 
-PathWaiter: TypeAlias = Waiter[Read, ReadAnswer]
+PathWaiter: TypeAlias = Waiter[StatusRead, ReadAnswer]
 
 
-class Key(NamedTuple):
+class WaitKey(NamedTuple):
     """The identity of a question: requests with equal keys get equal replies.
 
     Attributes:
@@ -65,22 +65,22 @@ class Key(NamedTuple):
 
 
 class PathQuestions:
-    """`nncache.proxy.decide.waits.Questions` about the status of a path."""
+    """`nncache.proxy.decide.waits.WaitQuestions` about the status of a path."""
 
-    def __init__(self, cache: MetadataCache, reads: Reads, fetch: Fetch, clock: Clock) -> None:
+    def __init__(self, cache: MetadataCache, reads: StatusReads, fetch: FetchCall, clock: Clock) -> None:
         self._cache = cache
         self._reads = reads
         self._fetch = fetch
         self._clock = clock
 
-    def terms_of(self, read: Read, conditions: Conditions) -> Terms | None:
+    def terms_of(self, read: StatusRead, conditions: Conditions) -> WaitTerms | None:
         """Return the terms of a wait; None: the cache will not see every change of the path."""
-        followed = {None, Reason.TWO_STEP_WRITE}
+        followed = {None, MissReason.TWO_STEP_WRITE}
         if read.refresh or self._cache.why_no_trace(read.plain.path, self._clock()) not in followed:
             return None
         credential = "" if read.credential is None else read.credential.name
-        return Terms(
-            key=Key(read.plain.as_requested, read.caller, credential, unread_fields(read.head.headers)),
+        return WaitTerms(
+            key=WaitKey(read.plain.as_requested, read.caller, credential, unread_fields(read.head.headers)),
             holder=holder_of(read.head.peer),
             kept_bytes=conditions.kept_bytes + _PATHS * len(read.head.target),
             lease=read.lease,
@@ -88,20 +88,20 @@ class PathQuestions:
             left_s=inf if read.lease is None else read.lease.ends_at - self._clock(),
         )
 
-    def watch(self, read: Read, woken: Callable[[], None]) -> Watch:
+    def watch(self, read: StatusRead, woken: Callable[[], None]) -> PathWatch:
         """Watch the path."""
         return self._cache.store.watches.add(read.plain.path, woken)
 
-    def unwatch(self, _: Hashable, watch: Watch) -> None:
+    def unwatch(self, _: Hashable, watch: PathWatch) -> None:
         """Stop watching the path."""
         self._cache.store.watches.remove(watch)
 
-    async def ask(self, read: Read, how: How) -> ReadAnswer:
-        """Answer as `Reads` does. If a held read would be forwarded, fetch the reply here, so that waiters share it."""
+    async def ask(self, read: StatusRead, how: AskMode) -> ReadAnswer:
+        """Answer as `StatusReads` does. If a held read would be forwarded, fetch the reply here: waiters share it."""
         why: ForwardReason = Bypass.CACHE_ERROR
-        if how is not How.PAST_CACHE:
+        if how is not AskMode.PAST_CACHE:
             answer = await self._reads.answer(read)
-            if how is How.AT_ONCE or not isinstance(answer, ForwardWithoutTrace):
+            if how is AskMode.AT_ONCE or not isinstance(answer, ForwardWithoutTrace):
                 return answer
             why = answer.why
         try:
@@ -112,14 +112,14 @@ class PathQuestions:
 
     def unanswered(self, error: ProxyError) -> ReadAnswer:
         """Return the answer of a question that failed."""
-        is_ours = not isinstance(error, NoActiveNameNodeError)
-        return Unanswered(error, Bypass.CACHE_ERROR if is_ours else Reason.MISS)
+        is_ours = not isinstance(error, UpstreamUnavailableError)
+        return Unanswered(error, Bypass.CACHE_ERROR if is_ours else MissReason.MISS)
 
-    def path_of(self, read: Read) -> str:
+    def path_of(self, read: StatusRead) -> str:
         """Return the path, for the log."""
         return read.plain.path
 
-    def is_met(self, answer: ReadAnswer, read: Read, conditions: Conditions) -> bool:
+    def is_met(self, answer: ReadAnswer, read: StatusRead, conditions: Conditions) -> bool:
         """Whether the answer is one that the client waits for."""
         match answer:
             case FromMemory(hit):
@@ -142,7 +142,7 @@ class PathQuestions:
             case FromMemory() | Collapsed():
                 return True
             case FromNameNode(reply, why, _, is_known):
-                is_awaited = why is Reason.TWO_STEP_WRITE and reply.term == self._cache.term
+                is_awaited = why is MissReason.TWO_STEP_WRITE and reply.term == self._cache.term
                 return is_known or (
                     is_awaited
                     and reply.status == HTTPStatus.NOT_FOUND
@@ -190,7 +190,7 @@ class HeldRequest(HeldAnswer):
         answers: Answers,
         traffic: Traffic,
         exchange: Exchange,
-        reading: Reading,
+        reading: ParsedRequest,
         conditions: Conditions,
     ) -> None:
         self._request: Request | None = request  # None once it is held

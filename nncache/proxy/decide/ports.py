@@ -10,23 +10,23 @@ from typing import Protocol, TypeAlias
 
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.rpc.user import RpcUser
-from nncache.proxy.admission import Admitted, ByToken
+from nncache.proxy.admission import AdmittedRequest, ByToken
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.messages import Decorate, RequestHead, Settle, UpstreamReply, WriteRight
-from nncache.proxy.upstream.direct_exchange import Begun
+from nncache.proxy.upstream.direct_exchange import StartedCall
 
 Clock: TypeAlias = Callable[[], float]
 """Seconds of CLOCK_BOOTTIME."""
 
 
-Fetch: TypeAlias = Callable[[RequestHead, Begun | None], Awaitable[UpstreamReply]]
+FetchCall: TypeAlias = Callable[[RequestHead, StartedCall | None], Awaitable[UpstreamReply]]
 """Sends a call to the active NameNode, or continues one that was sent, and returns its whole small reply.
 
 Raises UpstreamError: no NameNode replied.
 """
 
-Stream: TypeAlias = Callable[[Request, RequestHead, Settle, Decorate], Awaitable[RawResponse]]
+StreamCall: TypeAlias = Callable[[Request, RequestHead, Settle, Decorate], Awaitable[RawResponse]]
 """Forwards a call and its reply, and streams both bodies.
 
 The `Settle` completes before the first byte is sent to the client; it is not called if the call was not sent. Raises
@@ -65,13 +65,13 @@ class NameNodeQueries(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedRequest:
     """The request was not authenticated; `response` is the reply to it."""
 
     response: RawResponse
 
 
-Admission: TypeAlias = Admitted | ByToken | Rejected
+Admission: TypeAlias = AdmittedRequest | ByToken | RejectedRequest
 
 Admit: TypeAlias = Callable[[Request, str], Awaitable[Admission]]
 """Authenticates a request whose path begins with the prefix (second argument)."""

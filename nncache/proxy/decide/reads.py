@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
 from nncache.cache.clock_eviction import Caller
-from nncache.cache.decisions import Conclusion, Decision, Fetch, Forward, Join, Known, Serve, Wait
+from nncache.cache.decisions import Cacheable, Conclusion, Decision, Fetch, Forward, Join, Serve, Wait
 from nncache.cache.entries import Hit, Ticket
 from nncache.cache.metadata_cache import MetadataCache
 from nncache.hadoop.calls import StatusRequest
-from nncache.proxy.admission import Lease
+from nncache.proxy.admission import AuthLease
 from nncache.proxy.cache_status import Bypass, ForwardReason
 from nncache.proxy.clients.request import InFlight
 from nncache.proxy.decide.flights import Flight, FlightResult, Flights
@@ -32,7 +32,7 @@ class FromMemory:
 class Collapsed:
     """The reply to the same caller's question that was already in flight."""
 
-    known: Known
+    known: Cacheable
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Asked(InFlight):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class StatusRead:
     """One plain GETFILESTATUS.
 
     Attributes:
@@ -103,14 +103,14 @@ class Read:
     refresh: bool = False
     asked: Asked | None = None
     decision: Decision | None = None
-    lease: Lease | None = None
+    lease: AuthLease | None = None
 
     @property
     def is_admitted(self) -> bool:
         """Whether the proxy's authentication of the caller is still valid."""
         return self.lease is None or self.lease.is_good()
 
-    def as_of_now(self) -> "Read | None":
+    def as_of_now(self) -> "StatusRead | None":
         """Return the read with the caller as of now; None: its lease has ended, and it has no other caller."""
         if self.lease is None or self.lease.is_good():
             return self
@@ -127,7 +127,7 @@ def from_namenode(asked: Asked, reply: UpstreamReply, result: FlightResult | Non
     return FromNameNode(reply, asked.why, is_stored=is_stored, is_known=is_known)
 
 
-class Reads:
+class StatusReads:
     """Carries out the cache's decisions, for any number of concurrent reads."""
 
     def __init__(
@@ -145,7 +145,7 @@ class Reads:
         self._clock = clock
         self._join_wait_s = join_wait_s
 
-    async def answer(self, read: Read) -> ReadAnswer:
+    async def answer(self, read: StatusRead) -> ReadAnswer:
         """Answer one read.
 
         An exception is an internal error; no call was sent to the NameNode then.
@@ -194,7 +194,7 @@ class Reads:
             return Unanswered(answer, asked.why)
         return from_namenode(asked, answer, await asked.flight.result(self._join_wait_s))
 
-    async def _joined(self, ticket: Ticket) -> Known | None:
+    async def _joined(self, ticket: Ticket) -> Cacheable | None:
         """Wait for the same caller's question; None: its reply may not be shared, or is not in the cache in time."""
         if (flight := self._flights.find(ticket)) is None:
             return None

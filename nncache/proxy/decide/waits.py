@@ -7,7 +7,7 @@ If its connection supports that, a request is held without its task, from its fi
 to ask on its behalf and to write its answer. Other requests wait in their tasks. Each iteration of the event loop
 checks a limited number of waiters, so that a crowd of waiters does not block other requests.
 
-`Questions` defines the answers that requests wait for: about paths (`nncache.proxy.decide.path_waits`), or about
+`WaitQuestions` defines the answers that requests wait for: about paths (`nncache.proxy.decide.path_waits`), or about
 entries of the registry (`nncache.registry.rest.waits`).
 """
 
@@ -21,12 +21,12 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
-from nncache.cache.watches import Watch
+from nncache.cache.watches import PathWatch
 from nncache.net.http1.conditional import Conditions
 from nncache.net.shares import Shares
-from nncache.proxy.admission import Lease
+from nncache.proxy.admission import AuthLease
 from nncache.proxy.clients.paced_work import PacedWork
-from nncache.proxy.errors import ClientGoneError, NoActiveNameNodeError, ProxyError
+from nncache.proxy.errors import ClientGoneError, ProxyError, UpstreamUnavailableError
 
 if TYPE_CHECKING:
     from nncache.proxy.clients.connection import ClientConnection
@@ -88,7 +88,7 @@ class Waited(Generic[_A]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class WaitTerms:
     """The terms on which a request may wait.
 
     Attributes:
@@ -103,12 +103,12 @@ class Terms:
     key: Hashable
     holder: str
     kept_bytes: int = 0
-    lease: Lease | None = None
+    lease: AuthLease | None = None
     credential: str = ""
     left_s: float = inf
 
 
-class How(Enum):
+class AskMode(Enum):
     """How to answer a question."""
 
     AT_ONCE = auto()  # for a request that is not held
@@ -117,19 +117,19 @@ class How(Enum):
     PAST_CACHE = auto()  # bypass the cache after an internal error (FailToNameNode)
 
 
-class Questions(Protocol[_Q_contra, _A]):
+class WaitQuestions(Protocol[_Q_contra, _A]):
     """One kind of question whose answer requests can wait for."""
 
-    def terms_of(self, question: _Q_contra, conditions: Conditions) -> Terms | None:
+    def terms_of(self, question: _Q_contra, conditions: Conditions) -> WaitTerms | None:
         """Return the terms of a wait; None: changes of the answer would not be seen, so the request may not wait."""
 
-    def watch(self, question: _Q_contra, woken: Callable[[], None]) -> Watch | None:
+    def watch(self, question: _Q_contra, woken: Callable[[], None]) -> PathWatch | None:
         """Call `woken` at each change that may affect the answer; None: there are too many watches."""
 
-    def unwatch(self, key: Hashable, watch: Watch) -> None:
+    def unwatch(self, key: Hashable, watch: PathWatch) -> None:
         """Remove the watch."""
 
-    async def ask(self, question: _Q_contra, how: How) -> _A:
+    async def ask(self, question: _Q_contra, how: AskMode) -> _A:
         """Return the answer as of now."""
         ...
 
@@ -175,12 +175,12 @@ class Waiter(Generic[_Q, _A]):
     group: "Group[_Q, _A]"
     question: _Q
     conditions: Conditions
-    terms: InitVar[Terms]
+    terms: InitVar[WaitTerms]
     on_check: "Callable[[Waiter[_Q, _A]], None]"
     answered: Callable[[Waited[_A]], None] = field(init=False)
     holder: str = field(init=False)
     kept_bytes: int = field(init=False)
-    lease: Lease | None = field(init=False)
+    lease: AuthLease | None = field(init=False)
     began: float = field(init=False)
     deadline: float = field(init=False)
     need: int | None = None
@@ -190,7 +190,7 @@ class Waiter(Generic[_Q, _A]):
     was_held: bool = False
     timer: asyncio.TimerHandle = field(init=False)
 
-    def __post_init__(self, terms: Terms) -> None:
+    def __post_init__(self, terms: WaitTerms) -> None:
         """Start the timer of its deadline. The terms are not kept whole, since there may be many waiters."""
         loop = asyncio.get_running_loop()
         self.holder, self.kept_bytes, self.lease = terms.holder, terms.kept_bytes, terms.lease
@@ -232,7 +232,7 @@ class Group(Generic[_Q, _A]):
 
     key: Hashable
     credential: str = ""
-    watch: Watch | None = None
+    watch: PathWatch | None = None
     members: int = 0
     kept: dict[Waiter[_Q, _A], None] = field(default_factory=dict)
     queue: deque[Waiter[_Q, _A]] = field(default_factory=deque)
@@ -289,7 +289,7 @@ class Waits(Generic[_Q, _A]):
     """
 
     def __init__(
-        self, questions: Questions[_Q, _A], most: int, tasks: asyncio.TaskGroup | None = None
+        self, questions: WaitQuestions[_Q, _A], most: int, tasks: asyncio.TaskGroup | None = None
     ) -> None:
         """Hold at most `most` requests; without `tasks`, hold none until `resume`."""
         self._tasks = tasks
@@ -368,10 +368,10 @@ class Waits(Generic[_Q, _A]):
         """
         wait = self._enter(question, conditions)
         if wait is None:
-            return Waited(answer=await self._questions.ask(question, How.AT_ONCE))
+            return Waited(answer=await self._questions.ask(question, AskMode.AT_ONCE))
         if keep is None or not keep(wait):
             return await self._answer_in_task(wait, client)
-        self._ask_for(wait, How.FIRST)
+        self._ask_for(wait, AskMode.FIRST)
         return None
 
     # -- waiters -------------------------------------------------------------------------------------
@@ -393,7 +393,7 @@ class Waits(Generic[_Q, _A]):
         self.not_admitted += 1
         return None
 
-    def _new_group(self, question: _Q, terms: Terms) -> Group[_Q, _A] | None:
+    def _new_group(self, question: _Q, terms: WaitTerms) -> Group[_Q, _A] | None:
         group: Group[_Q, _A] = Group(terms.key, terms.credential)
         group.watch = self._questions.watch(question, partial(self._queue_all, group))
         if group.watch is None:
@@ -425,7 +425,7 @@ class Waits(Generic[_Q, _A]):
         wait.answered = partial(_resolve, done)
         seen = wait.group.invalidations
         try:
-            answer = await self._answer_of(wait.question, How.FIRST)
+            answer = await self._answer_of(wait.question, AskMode.FIRST)
         except asyncio.CancelledError:
             self._leave(wait)
             raise
@@ -443,7 +443,7 @@ class Waits(Generic[_Q, _A]):
             if client is not None:
                 client.on_lost = None
 
-    def _ask_for(self, wait: Waiter[_Q, _A], how: How) -> None:
+    def _ask_for(self, wait: Waiter[_Q, _A], how: AskMode) -> None:
         """Send a question for one waiter alone."""
         self._put(wait.question, how, partial(self._has_asked, wait, wait.group.invalidations))
 
@@ -502,13 +502,13 @@ class Waits(Generic[_Q, _A]):
 
     # -- questions -----------------------------------------------------------------------------------
 
-    def _begin(self, group: Group[_Q, _A], question: _Q, how: How = How.AGAIN) -> None:
+    def _begin(self, group: Group[_Q, _A], question: _Q, how: AskMode = AskMode.AGAIN) -> None:
         """Send a question for all waiters of the group."""
         group.rounds += 1
         group.is_asking = True
         self._put(question, how, partial(self._is_answered, group, group.invalidations))
 
-    def _put(self, question: _Q, how: How, answered: Callable[[_A], None]) -> None:
+    def _put(self, question: _Q, how: AskMode, answered: Callable[[_A], None]) -> None:
         """Ask in a task of its own: a client's disconnect costs no other waiter the answer."""
         assert self._tasks is not None
         asking = self._answer_to(question, how, answered)
@@ -518,7 +518,7 @@ class Waits(Generic[_Q, _A]):
             asking.close()
             answered(self._stopped())
 
-    async def _answer_to(self, question: _Q, how: How, answered: Callable[[_A], None]) -> None:
+    async def _answer_to(self, question: _Q, how: AskMode, answered: Callable[[_A], None]) -> None:
         """Ask a question, and pass its answer on. Never raises."""
         answer = self._stopped()  # only the stop of the proxy cancels the question
         try:
@@ -529,9 +529,9 @@ class Waits(Generic[_Q, _A]):
             except Exception:  # noqa: BLE001 - it must not take the other questions along
                 self._note_error(question)
 
-    async def _answer_of(self, question: _Q, how: How) -> _A:
+    async def _answer_of(self, question: _Q, how: AskMode) -> _A:
         """Return the answer to a question; after internal errors, the answer of a question that failed."""
-        for each in (how, How.PAST_CACHE):
+        for each in (how, AskMode.PAST_CACHE):
             try:
                 return await self._questions.ask(question, each)
             except Exception:  # noqa: BLE001 - FailToNameNode: whatever it is, ask past the cache
@@ -539,7 +539,7 @@ class Waits(Generic[_Q, _A]):
         return self._questions.unanswered(ProxyError("internal error"))
 
     def _stopped(self) -> _A:
-        return self._questions.unanswered(NoActiveNameNodeError("the proxy is being stopped"))
+        return self._questions.unanswered(UpstreamUnavailableError("the proxy is being stopped"))
 
     def _is_answered(self, group: Group[_Q, _A], seen: int, answer: _A) -> None:
         """End a shared question, and schedule the checks of its waiters."""
@@ -582,9 +582,9 @@ class Waits(Generic[_Q, _A]):
                 self._note_error(wait.question)
                 group.answer = None
                 if wait in group.kept:
-                    self._ask_apart(wait, How.PAST_CACHE)
+                    self._ask_apart(wait, AskMode.PAST_CACHE)
                 if (first := group.first()) is not None:
-                    self._begin(group, first.question, How.PAST_CACHE)
+                    self._begin(group, first.question, AskMode.PAST_CACHE)
         first = group.first()
         if group.answer is None and not group.is_asking and first is not None:
             done += QUESTION
@@ -615,8 +615,8 @@ class Waits(Generic[_Q, _A]):
             self._ask_apart(wait)
         return 1
 
-    def _ask_apart(self, wait: Waiter[_Q, _A], how: How = How.FIRST) -> None:
-        """Answer a waiter by a question of its own. After the end of its lease it asks as `Lease.otherwise`."""
+    def _ask_apart(self, wait: Waiter[_Q, _A], how: AskMode = AskMode.FIRST) -> None:
+        """Answer a waiter by a question of its own. After the end of its lease it asks as `AuthLease.otherwise`."""
         del wait.group.kept[wait]
         wait.is_asking = wait.is_over = True
         self._ask_for(wait, how)

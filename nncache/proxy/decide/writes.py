@@ -23,9 +23,9 @@ from dataclasses import replace
 from typing import Final
 
 from nncache.cache.clock_eviction import Caller
-from nncache.cache.deferred_writes import TwoStepWrite, Writer
+from nncache.cache.deferred_writes import TwoStepWrite, TwoStepWriter
 from nncache.cache.metadata_cache import MetadataCache
-from nncache.hadoop.calls import Call
+from nncache.hadoop.calls import WebHdfsCall
 from nncache.hadoop.change import EverythingUnknown, Footprint
 from nncache.hadoop.effects import (
     UNTOUCHED,
@@ -47,7 +47,7 @@ from nncache.net.shares import holder_of
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
 from nncache.proxy.decide.existing_path import PathProbe
-from nncache.proxy.decide.ports import Clock, CoverageSignal, NameNodeQueries, Stream
+from nncache.proxy.decide.ports import Clock, CoverageSignal, NameNodeQueries, StreamCall
 from nncache.proxy.errors import OverloadedError, UpstreamError
 from nncache.proxy.identity import cancelled_by, rpc_user_of_head
 from nncache.proxy.messages import Decorate, RequestHead, SettledReply, nothing_to_settle
@@ -70,7 +70,7 @@ class Writes:
     def __init__(
         self,
         cache: MetadataCache,
-        stream: Stream,
+        stream: StreamCall,
         queries: NameNodeQueries,
         signal: CoverageSignal,
         clock: Clock,
@@ -109,7 +109,7 @@ class Writes:
         return self._txid_failures + self._path_probe.query_failures
 
     async def pass_through(
-        self, request: Request, head: RequestHead, call: Call, decorate: Decorate
+        self, request: Request, head: RequestHead, call: WebHdfsCall, decorate: Decorate
     ) -> RawResponse:
         """Forward one call and its reply.
 
@@ -132,7 +132,7 @@ class Writes:
             if not effect.is_settled:
                 await self.take(call, CallOutcome.UNKNOWN, effect.existing)
 
-    async def probe(self, call: Call, user: RpcUser | None) -> ExistingPath:
+    async def probe(self, call: WebHdfsCall, user: RpcUser | None) -> ExistingPath:
         """Return what exists where the call is about to write."""
         try:
             return await self._path_probe.probe(call, user)
@@ -140,7 +140,7 @@ class Writes:
             self._distrust_cache("could not say what it needs proof of")
             return UNTOUCHED
 
-    async def take(self, call: Call, outcome: CallOutcome, existing: ExistingPath) -> None:
+    async def take(self, call: WebHdfsCall, outcome: CallOutcome, existing: ExistingPath) -> None:
         """Forget what the call makes stale, and wait for events if only they show the rest. Never raises."""
         if outcome is CallOutcome.UNKNOWN and not call.is_read:
             self.unknown_outcomes += 1
@@ -194,7 +194,7 @@ class Writes:
             with contextlib.suppress(Exception):  # the gate closes by time all the same
                 self._cache.close_stream(f"the cache {what}")
 
-    async def probe_write(self, path: str, writer: Writer) -> ExistingPath | None:
+    async def probe_write(self, path: str, writer: TwoStepWriter) -> ExistingPath | None:
         """Return what the second step of a write can create; None: an internal error, all paths are forwarded."""
         try:
             return await self._path_probe.probe_write(path, writer)
@@ -203,7 +203,7 @@ class Writes:
             return None
 
     async def open_window(
-        self, path: str, namenode: NameNode, existing: ExistingPath, writer: Writer
+        self, path: str, namenode: NameNode, existing: ExistingPath, writer: TwoStepWriter
     ) -> None:
         """Forward the path until the end of the write's second step is seen, if the second step is possible."""
         if path == ROOT:
@@ -269,10 +269,10 @@ class Writes:
         self._cache.answer_recheck(write, known, self._clock())
 
 
-def _writer_of(head: RequestHead, call: Call, user: RpcUser | None) -> Writer:
+def _writer_of(head: RequestHead, call: WebHdfsCall, user: RpcUser | None) -> TwoStepWriter:
     owners = f"peer={holder_of(head.peer)}", f"caller={head.caller}"
     appends = call.op is not None and call.op.effect is not Effect.APPEARS
-    return Writer(owners=owners, user=user, appends=appends)
+    return TwoStepWriter(owners=owners, user=user, appends=appends)
 
 
 class _Effect:
@@ -285,7 +285,9 @@ class _Effect:
 
     __slots__ = ("_call", "_writer", "_writes", "existing", "is_settled")
 
-    def __init__(self, writes: Writes, call: Call, existing: ExistingPath, writer: Writer) -> None:
+    def __init__(
+        self, writes: Writes, call: WebHdfsCall, existing: ExistingPath, writer: TwoStepWriter
+    ) -> None:
         self._writes = writes
         self._call = call
         self._writer = writer

@@ -28,11 +28,11 @@ from nncache.proxy.messages import (
     UpstreamReply,
     nothing_to_settle,
 )
-from nncache.proxy.upstream.direct_exchange import Begun, DirectExchange, ReplyReader, SentCall
-from nncache.proxy.upstream.exchange import Exchange
+from nncache.proxy.upstream.direct_exchange import DirectExchange, ReplyReader, SentCall, StartedCall
+from nncache.proxy.upstream.exchange import CallExchange
 from nncache.proxy.upstream.failover import FailoverClient, UpstreamCall, UpstreamResponse
 from nncache.proxy.upstream.namenode_protocol import encode_request
-from nncache.proxy.upstream.pool import Connections
+from nncache.proxy.upstream.pool import ConnectionPool
 from nncache.proxy.upstream.service_login import ServiceLogin
 
 _LOG = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Upstream:
         self._login = login
         self._limits = limits
         self._clock = clock
-        self._connections = Connections(limits, clock, web)
+        self._connections = ConnectionPool(limits, clock, web)
         self._tasks = asyncio.TaskGroup()  # request bodies; settlements that outlive their request
         self._asking = FailoverClient(pool, limits, clock, self._connections, self._tasks, login)
         self.cookies = SecureCookies()
@@ -127,7 +127,7 @@ class Upstream:
         )
 
     async def fetch(
-        self, head: RequestHead, begun: Begun | None = None, *, is_followed: bool = True
+        self, head: RequestHead, begun: StartedCall | None = None, *, is_followed: bool = True
     ) -> UpstreamReply:
         """Make a call without a body, or continue one that was sent, and return its whole reply of at most 1 MiB.
 
@@ -232,7 +232,7 @@ class Upstream:
         )
 
     def _response_to(
-        self, request: Request, exchange: Exchange, settled: SettledReply, extra: Headers
+        self, request: Request, exchange: CallExchange, settled: SettledReply, extra: Headers
     ) -> RawResponse:
         fields = self.cookies.for_client(settled.headers, is_secure=request.connection.is_over_tls)
         is_whole = exchange.is_complete and request.method != "HEAD"
@@ -291,7 +291,7 @@ async def _captured(work: Awaitable[None]) -> Exception | None:
 
 
 def _begun_of(request: Request) -> SentCall | None:
-    return request.begun.take() if isinstance(request.begun, Begun) else None
+    return request.begun.take() if isinstance(request.begun, StartedCall) else None
 
 
 def _tell_to_continue(request: Request) -> None:

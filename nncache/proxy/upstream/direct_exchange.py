@@ -14,8 +14,8 @@ from nncache.net.http1.reply import ReplyError, ReplyHead
 from nncache.proxy.clients.request import InFlight
 from nncache.proxy.headers import passed_on
 from nncache.proxy.messages import NO_TERM, RequestHead, UpstreamReply
-from nncache.proxy.upstream.namenode_protocol import Progress
-from nncache.proxy.upstream.pool import Connection, Connections
+from nncache.proxy.upstream.namenode_protocol import ReplyProgress
+from nncache.proxy.upstream.pool import Connection, ConnectionPool
 
 _log = logging.getLogger(__name__)
 
@@ -34,10 +34,10 @@ class SentCall(NamedTuple):
     term: int
 
 
-class Begun(InFlight):
+class StartedCall(InFlight):
     """A call that was sent, and whose reply an ordinary call must take."""
 
-    def __init__(self, sent: SentCall, connections: Connections) -> None:
+    def __init__(self, sent: SentCall, connections: ConnectionPool) -> None:
         self._sent: SentCall | None = sent
         self._connections = connections
 
@@ -79,7 +79,7 @@ class DirectExchange:
     def __init__(
         self,
         connection: Connection,
-        connections: Connections,
+        connections: ConnectionPool,
         head: RequestHead,
         request: bytes,
         reader: ReplyReader,
@@ -132,9 +132,9 @@ class DirectExchange:
         assert connection is not None
         protocol = connection.protocol
         progress, head = protocol.progress(MAX_BYTES), protocol.next_head
-        if progress is Progress.OTHER or (head is not None and not _may_answer_directly(head)):
+        if progress is ReplyProgress.OTHER or (head is not None and not _may_answer_directly(head)):
             self._tell_unfinished()
-        elif progress is Progress.WHOLE:
+        elif progress is ReplyProgress.WHOLE:
             self._end(connection, *protocol.take_whole())
 
     def _end(self, connection: Connection, head: ReplyHead, body: bytes) -> None:
@@ -169,10 +169,10 @@ class DirectExchange:
         """Leave a late reply to the ordinary call."""
         self._tell_unfinished()
 
-    def hand_over(self) -> Begun:
+    def hand_over(self) -> StartedCall:
         """Return the call for another reader; the bytes received so far stay with the connection."""
         self._reader = None
-        return Begun(SentCall(self._release(), self._term), self._connections)
+        return StartedCall(SentCall(self._release(), self._term), self._connections)
 
     def give_back(self) -> None:
         """Give the connection back without sending the request."""

@@ -34,7 +34,7 @@ _CONTINUE = 100
 _SWITCHING_PROTOCOLS = 101
 
 
-class Exchange:
+class CallExchange:
     """The state of one call.
 
     Attributes:

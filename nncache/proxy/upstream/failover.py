@@ -13,23 +13,23 @@ from http import HTTPStatus
 from typing import Final
 
 from nncache.hadoop.election_view import NameNode
-from nncache.hadoop.errors import NoActiveNameNodeError as NoActiveKnownError
+from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.retry import FailureKind, may_retry
 from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.errors import (
-    NoActiveNameNodeError,
     NotSentError,
     ServiceLoginError,
     UpstreamError,
     UpstreamTimeoutError,
+    UpstreamUnavailableError,
 )
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import NO_TERM, RequestHead
 from nncache.proxy.upstream.direct_exchange import SentCall
-from nncache.proxy.upstream.exchange import Exchange
-from nncache.proxy.upstream.pool import Connection, Connections
+from nncache.proxy.upstream.exchange import CallExchange
+from nncache.proxy.upstream.pool import Connection, ConnectionPool
 from nncache.proxy.upstream.service_login import ServiceLogin
 
 _READ_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})  # safe by RFC 9110, section 9.2.1
@@ -136,7 +136,7 @@ class UpstreamResponse:
         "term",
     )
 
-    def __init__(self, exchange: Exchange, connection: Connection, connections: Connections) -> None:
+    def __init__(self, exchange: CallExchange, connection: Connection, connections: ConnectionPool) -> None:
         self.exchange = exchange
         self.namenode = connection.namenode
         self.term = NO_TERM
@@ -196,7 +196,7 @@ class FailoverClient:
         pool: NameNodePool,
         limits: LimitSettings,
         clock: Callable[[], float],
-        connections: Connections,
+        connections: ConnectionPool,
         tasks: asyncio.TaskGroup,
         login: ServiceLogin | None = None,
     ) -> None:
@@ -306,7 +306,7 @@ class FailoverClient:
         is_first = call.sent == 0
         begun, call.begun = call.begun, None
         connection = begun.connection if begun is not None else await self._acquire(namenode, call)
-        exchange = Exchange(connection, head, call.body, timeout_s=self._limits.upstream_timeout_s)
+        exchange = CallExchange(connection, head, call.body, timeout_s=self._limits.upstream_timeout_s)
         term = self.term_of(namenode) if begun is None else begun.term
         answer = UpstreamResponse(exchange, connection, self._connections)
         try:
@@ -343,14 +343,14 @@ class FailoverClient:
             return  # an idle connection had been closed, or the NameNode was no longer the active one
         left_s = deadline - self._clock()
         if left_s <= 0:
-            raise failure or NoActiveNameNodeError("every NameNode says that it is not the active one")
+            raise failure or UpstreamUnavailableError("every NameNode says that it is not the active one")
         await asyncio.sleep(min(_PAUSES_S[min(call.rounds, len(_PAUSES_S)) - 1], left_s))
         try:
             await self._pool.wait_active(min(_LOOK_AGAIN_S, left_s))
-        except NoActiveKnownError as exc:
+        except NoActiveNameNodeError as exc:
             if self._clock() >= deadline:
                 if failure is None or isinstance(failure, NotSentError):
-                    raise NoActiveNameNodeError(str(exc)) from exc
+                    raise UpstreamUnavailableError(str(exc)) from exc
                 raise failure from exc
 
     def term_of(self, namenode: NameNode) -> int:

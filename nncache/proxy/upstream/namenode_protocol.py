@@ -44,7 +44,7 @@ def encode_request(head: RequestHead, *, host: str, chunked: bool) -> bytes:
     return b"".join(parts)
 
 
-class Progress(Enum):
+class ReplyProgress(Enum):
     """How much of a reply has arrived."""
 
     MORE = auto()
@@ -116,14 +116,14 @@ class NameNodeProtocol(asyncio.Protocol):
         self._is_expected = False
         self._goes_on = head.keep_alive
 
-    def progress(self, most_bytes: int) -> Progress:
+    def progress(self, most_bytes: int) -> ReplyProgress:
         """Return how much of the reply has arrived; a body of more than `most_bytes` is long."""
         if not self._heads:
-            return Progress.MORE if self._fault is None else Progress.OTHER
+            return ReplyProgress.MORE if self._fault is None else ReplyProgress.OTHER
         body = self.body
         if self._heads[0].is_interim or body is None or body.has_failed or body.held_bytes > most_bytes:
-            return Progress.OTHER
-        return Progress.WHOLE if body.is_over else Progress.MORE
+            return ReplyProgress.OTHER
+        return ReplyProgress.WHOLE if body.is_over else ReplyProgress.MORE
 
     @property
     def next_head(self) -> ReplyHead | None:

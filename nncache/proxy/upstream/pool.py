@@ -219,7 +219,7 @@ class ConnectionCounts:
     clients_cut: int
 
 
-class Connections:
+class ConnectionPool:
     """Lends connections, at most `upstream_connections` for each NameNode, and a share for each client address.
 
     Attributes:

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from nncache.cache.watches import Watch, Watches
+from nncache.cache.watches import PathWatch, PathWatches
 from nncache.hadoop.change import LineTouched, Touched
 from nncache.hadoop.paths import ROOT
 from nncache.net.http1.conditional import Conditions
 from nncache.net.shares import Shares
-from nncache.proxy.decide.waits import How, Terms, Waits
+from nncache.proxy.decide.waits import AskMode, Waits, WaitTerms
 from nncache.proxy.errors import EntryNotFoundError
 from nncache.registry.paths import MAX_PATH_CHARACTERS
 from nncache.registry.rest.request import RegistryRequest
@@ -68,7 +68,7 @@ ReadFor: TypeAlias = Callable[[RegistryRequest, str], Awaitable[RegistryPage]]
 
 
 class RegistryWaits:
-    """`nncache.proxy.decide.waits.Questions` about the registry, and all requests that wait.
+    """`nncache.proxy.decide.waits.WaitQuestions` about the registry, and all requests that wait.
 
     Once `is_wanted` is set, `invalidated` must be called for each change.
 
@@ -88,9 +88,9 @@ class RegistryWaits:
         self._first = first
         self._again = again
         self._trees = Shares(TREES)
-        self._of_trees: dict[Watch, str] = {}  # the address that holds each share
-        self._records = Watches()  # on entries alone
-        self._below = Watches()  # on entries with their descendants
+        self._of_trees: dict[PathWatch, str] = {}  # the address that holds each share
+        self._records = PathWatches()  # on entries alone
+        self._below = PathWatches()  # on entries with their descendants
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
         self._tree_reading = asyncio.Lock()
         self._rest_until = 0.0  # by the loop's clock
@@ -124,11 +124,11 @@ class RegistryWaits:
 
     # -- questions -----------------------------------------------------------------------------------
 
-    def terms_of(self, question: RegistryQuestion, _: Conditions) -> Terms:
+    def terms_of(self, question: RegistryQuestion, _: Conditions) -> WaitTerms:
         """Return the key and the share under which a request waits."""
-        return Terms(key=question.request, holder=question.holder)
+        return WaitTerms(key=question.request, holder=question.holder)
 
-    def watch(self, question: RegistryQuestion, woken: Callable[[], None]) -> Watch | None:
+    def watch(self, question: RegistryQuestion, woken: Callable[[], None]) -> PathWatch | None:
         """Watch an entry, or the entry and its descendants; None if too many subtrees are watched."""
         request, holder = question
         costs_much = _costs_much(request)
@@ -140,20 +140,20 @@ class RegistryWaits:
         self.is_wanted.set()
         return watch
 
-    def unwatch(self, key: Hashable, watch: Watch) -> None:
+    def unwatch(self, key: Hashable, watch: PathWatch) -> None:
         """Remove a watch."""
         assert isinstance(key, RegistryRequest)
         self._watches_of(key).remove(watch)
         if (holder := self._of_trees.pop(watch, None)) is not None:
             self._trees.give_back(holder)
 
-    def _watches_of(self, request: RegistryRequest) -> Watches:
+    def _watches_of(self, request: RegistryRequest) -> PathWatches:
         return self._below if request.is_list or _costs_much(request) else self._records
 
-    async def ask(self, question: RegistryQuestion, how: How) -> Outcome:
+    async def ask(self, question: RegistryQuestion, how: AskMode) -> Outcome:
         """Read the reply; few reads run concurrently for waiting requests."""
         request, holder = question
-        if how in {How.AT_ONCE, How.FIRST}:
+        if how in {AskMode.AT_ONCE, AskMode.FIRST}:
             return await _outcome(self._first(request, holder))
         if _costs_much(request):
             return await self._read_tree(request)

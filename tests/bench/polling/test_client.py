@@ -7,8 +7,15 @@ from hashlib import blake2b
 import pytest
 import uvloop
 
-from nncache.bench.polling.client import Client
-from nncache.bench.polling.replies import MAX_HEAD_BYTES, Reply, ReplyError, digest_of, file_id_of, parse
+from nncache.bench.polling.client import PollClient
+from nncache.bench.polling.replies import (
+    MAX_HEAD_BYTES,
+    PollReply,
+    PollReplyError,
+    digest_of,
+    file_id_of,
+    parse,
+)
 from tests.bench.polling_server import BODY, Act, RawServer, Script, reply
 from tests.patience import HANG_S
 
@@ -19,9 +26,9 @@ LOOPS = pytest.mark.parametrize(
 )
 
 
-def content_of(reply: Reply | str | None) -> tuple[object, ...]:
+def content_of(reply: PollReply | str | None) -> tuple[object, ...]:
     """Return a reply's fields, without its head."""
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, PollReply)
     return tuple(reply[:4])
 
 
@@ -30,10 +37,10 @@ class Asked:
 
     def __init__(self, server: RawServer, address: tuple[str, int], tasks: asyncio.TaskGroup) -> None:
         self.server = server
-        self.answers: asyncio.Queue[Reply | str] = asyncio.Queue()
-        self.client = Client(address, tasks, self.answers.put_nowait)
+        self.answers: asyncio.Queue[PollReply | str] = asyncio.Queue()
+        self.client = PollClient(address, tasks, self.answers.put_nowait)
 
-    async def ask(self) -> Reply | str:
+    async def ask(self) -> PollReply | str:
         """Send one request; return its answer."""
         self.client.ask(REQUEST)
         answer = await self.answers.get()
@@ -206,7 +213,7 @@ def test_the_server_says_how_it_came_about(field: str, served: str) -> None:
 )
 def test_what_is_no_reply_is_refused(data: bytes) -> None:
     """Waiting for the rest of it would never end."""
-    with pytest.raises(ReplyError):
+    with pytest.raises(PollReplyError):
         parse(data)
 
 

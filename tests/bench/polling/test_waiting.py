@@ -8,7 +8,7 @@ import pytest
 from nncache.bench.polling.replies import digest_of
 from nncache.bench.polling.rows import Rows
 from nncache.bench.polling.schedule import Times
-from nncache.bench.polling.waiting import PAUSE_S, WAIT_S, Waiting
+from nncache.bench.polling.waiting import PAUSE_S, WAIT_S, WaitSchedule
 from nncache.bench.shared.tables import POLLS
 from tests.bench.patient_loop import PatientLoop
 from tests.bench.polling.test_schedule import MISSING, Row, from_zero, one, requests_of
@@ -30,7 +30,7 @@ def waited(script: Script, ends_s: float = 5.0) -> list[Row]:
     async def run() -> None:
         async with RawServer(script) as server:
             times = Times(begins_s=0.0, ends_s=ends_s)
-            await Waiting([(poller, requests_of(poller))], times, now=from_zero(), rows=rows).run(
+            await WaitSchedule([(poller, requests_of(poller))], times, now=from_zero(), rows=rows).run(
                 server.endpoint
             )
 

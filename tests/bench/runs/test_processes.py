@@ -19,9 +19,9 @@ from nncache.bench.run import versions
 from nncache.bench.servers.caches import haproxy, nginx
 from nncache.bench.servers.counters import NameNodeAt
 from nncache.bench.servers.floor import floor
-from nncache.bench.servers.running import Running
+from nncache.bench.servers.running import RunningServer
 from nncache.bench.shared.driver import answer_of, apart
-from nncache.bench.shared.plan import Plan
+from nncache.bench.shared.plan import WorkloadPlan
 from nncache.bench.shared.tables import CHANGES, HOSTS, POLLS
 from nncache.bench.shared.workload import ChangeKind, Workload
 from nncache.bench.wrk import ask_for, held, loading
@@ -130,7 +130,7 @@ def ask(address: str) -> tuple[int, bytes]:
     ],
 )
 def test_it_answers_as_the_namenode_does(
-    cluster: Cluster, program: str, server: Callable[[str], AbstractContextManager[Running]]
+    cluster: Cluster, program: str, server: Callable[[str], AbstractContextManager[RunningServer]]
 ) -> None:
     """The second reply is the same, from the cache if there is one."""
     if program and shutil.which(program, path=SBIN) is None:
@@ -188,7 +188,7 @@ def order_of(namenode: str, directory: Path) -> Order:
         kinds={ChangeKind.DELETE: 1.0},
     )
     return Order(
-        plan=Plan(workload, 1),
+        plan=WorkloadPlan(workload, 1),
         namenode=NameNodeAt(namenode, "hdfs"),
         warm_up_s=0.0,
         duration_s=0.5,

@@ -18,13 +18,13 @@ from nncache.bench.driving import Stand, run_mode
 from nncache.bench.judge.reduction import reduce
 from nncache.bench.polling.collect import ExecutorError, prepare
 from nncache.bench.servers.nncache import Channel
-from nncache.bench.servers.running import Running
+from nncache.bench.servers.running import RunningServer
 from nncache.bench.settings import RunSettings
 from nncache.bench.shared.figures import Mode, ModeFigures
 from nncache.bench.shared.workload import Workload
 from nncache.bench.shared.workload_files import load, names
 from nncache.testbed import Cluster
-from nncache.testbed.daemon import Proxy
+from nncache.testbed.daemon import ProxyDaemon
 
 POLLERS = 60
 PERIOD_S = 0.5
@@ -46,7 +46,7 @@ def run(
     workload: Workload,
     mode: Mode,
     *,
-    server: AbstractContextManager[Running] | None = None,
+    server: AbstractContextManager[RunningServer] | None = None,
     **changed: object,
 ) -> ModeFigures:
     """Run one mode, or another server in its place; return the judged figures."""
@@ -166,14 +166,14 @@ def test_a_time_limit_above_the_bound_is_found_in_the_tables(
 
 
 @contextmanager
-def deaf_proxy(cluster: Cluster) -> Iterator[Running]:
+def deaf_proxy(cluster: Cluster) -> Iterator[RunningServer]:
     """Run a proxy that receives changes, considers itself up to date, and invalidates nothing."""
-    with Proxy(
+    with ProxyDaemon(
         *(*cluster.flags, "--user", cluster.superuser),
         *("--channel", "direct", "--glob", "/bench-*/*/*/*/*/_SUCCESS*", "--audit-share", "1"),
         program=(sys.executable, "-m", "tests.bench.deaf_proxy"),
     ) as proxy:
-        yield Running(
+        yield RunningServer(
             address=proxy.address,
             processes={"proxy": proxy.process.running_pid},
             metrics=proxy.metrics,

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from nncache.hadoop.errors import FramingError
 from nncache.hadoop.rpc.messages import (
-    Call,
     Context,
     Ping,
-    Refused,
-    Succeeded,
+    RpcCall,
+    RpcRefusal,
+    RpcSuccess,
     encode_call,
     encode_context,
     encode_fatal,
@@ -83,9 +83,9 @@ def test_a_ping_is_a_header_alone() -> None:
 def test_a_reply_gives_its_body_or_the_exception() -> None:
     """The message of an exception comes without the stack trace, with all its lines."""
     header = pb.RpcResponseHeader(call_id=3, status=pb.RpcResponseHeader.SUCCESS).SerializeToString()
-    assert parse_reply(frame_of(header, b"body")[4:]) == Succeeded(3, b"body")
+    assert parse_reply(frame_of(header, b"body")[4:]) == RpcSuccess(3, b"body")
     failure = Failure("java.io.IOException", "two\nlines")
-    assert parse_reply(failure_frame(4, failure)[4:]) == Refused(
+    assert parse_reply(failure_frame(4, failure)[4:]) == RpcRefusal(
         call_id=4, is_fatal=False, detail=1, class_name="java.io.IOException", message="two\nlines"
     )
 
@@ -95,12 +95,12 @@ def test_any_frame_is_a_message_or_an_error(frame: bytes) -> None:
     """Any bytes, also as a frame with valid lengths so that more of them reach the header, give nothing else."""
     for broken in (frame, frame_of(frame, b"")[4:]):
         with suppress(FramingError):
-            assert isinstance(parse_reply(broken), Succeeded | Refused)
+            assert isinstance(parse_reply(broken), RpcSuccess | RpcRefusal)
         with suppress(FramingError):
             parse_request(broken)
 
 
-CALL = Call(
+CALL = RpcCall(
     call_id=7,
     client_id=CLIENT_ID,
     retry_count=0,
@@ -126,13 +126,13 @@ def test_a_server_reads_what_a_client_writes() -> None:
 def test_a_client_reads_what_a_server_writes() -> None:
     """Results, exceptions with the server's detail, fatal errors, and SASL."""
     result = client.IsFileClosedResponse(result=True)
-    assert parse_reply(encode_success(CALL, result)[4:]) == Succeeded(7, result.SerializeToString())
-    refused = Refused(
+    assert parse_reply(encode_success(CALL, result)[4:]) == RpcSuccess(7, result.SerializeToString())
+    refused = RpcRefusal(
         call_id=7, is_fatal=False, detail=1, class_name="java.io.IOException", message="two\nlines"
     )
     assert parse_reply(encode_refusal(CALL, refused.class_name, refused.message)[4:]) == refused
     fatal = parse_reply(encode_fatal(-3, "a.B", "no", pb.FATAL_UNAUTHORIZED)[4:])
-    assert fatal == Refused(
+    assert fatal == RpcRefusal(
         call_id=2**32 - 3, is_fatal=True, detail=pb.FATAL_UNAUTHORIZED, class_name="a.B", message="no"
     )
     sasl = pb.RpcSasl(state=pb.RpcSasl.SUCCESS)
@@ -156,7 +156,7 @@ def test_a_status_that_is_not_known_is_an_error() -> None:
 def test_an_exception_that_is_not_text_is_still_shown() -> None:
     """Bytes that are not UTF-8 do not hide the server's message."""
     reply = parse_reply(frame_of(b"\x08\x01\x10\x01\x22\x02a\xff", b"")[4:])
-    assert isinstance(reply, Refused)
+    assert isinstance(reply, RpcRefusal)
     assert reply.class_name == "a\N{REPLACEMENT CHARACTER}"
 
 
@@ -227,7 +227,7 @@ def test_sasl_messages_have_a_call_id_of_their_own() -> None:
     assert parse_sasl(frame_of(header, body)[4:]) == message
     refusal = Failure("A.SaslException", "no", is_fatal=True, detail=pb.FATAL_UNAUTHORIZED)
     refused = parse_sasl(failure_frame(-33, refusal)[4:])
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RpcRefusal)
     assert (refused.is_fatal, refused.message) == (True, "no")
     other = pb.RpcResponseHeader(call_id=3, status=pb.RpcResponseHeader.SUCCESS).SerializeToString()
     with pytest.raises(FramingError, match="answers call 3 where a SASL message is due"):

@@ -7,7 +7,7 @@ import pytest
 
 from nncache.hadoop.errors import KerberosError, RpcError, RpcLoginError, RpcUnavailableError
 from nncache.hadoop.rpc.handshake import SimpleHandshake
-from nncache.hadoop.rpc.messages import Reply, Succeeded, encode_call
+from nncache.hadoop.rpc.messages import Reply, RpcSuccess, encode_call
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.sasl import Handshake, SaslHandshake
 from nncache.hadoop.rpc.wire import Wire
@@ -66,8 +66,8 @@ async def test_a_reply_that_nobody_waits_for_is_dropped() -> None:
 
     async with fake_server(answer) as server:
         wire = await connect(server.address)
-        assert await call(wire, 7) == Succeeded(7, b"mine")
-        assert await call(wire, 8) == Succeeded(8, b"mine")
+        assert await call(wire, 7) == RpcSuccess(7, b"mine")
+        assert await call(wire, 8) == RpcSuccess(8, b"mine")
         await end(wire)
 
 
@@ -84,8 +84,8 @@ async def test_a_retired_wire_serves_those_who_wait_and_closes() -> None:
             released.set()
 
         first, second, _ = await asyncio.gather(call(wire, 1), call(wire, 2), retire())
-        assert isinstance(first, Succeeded)
-        assert isinstance(second, Succeeded)
+        assert isinstance(first, RpcSuccess)
+        assert isinstance(second, RpcSuccess)
         async with asyncio.timeout(HANG_S):
             await wire.wait_closed()
 
@@ -154,7 +154,7 @@ async def test_calls_travel_under_what_was_agreed_upon(
         async with asyncio.timeout(HANG_S):
             await wire.wait_ready()
         replies = await asyncio.gather(*(call(wire, number) for number in range(5)))
-        assert all(isinstance(reply, Succeeded) for reply in replies)
+        assert all(isinstance(reply, RpcSuccess) for reply in replies)
         assert [reply.call_id for reply in replies] == [0, 1, 2, 3, 4]
         await end(wire)
 
@@ -166,7 +166,7 @@ async def test_a_ping_is_protected_too() -> None:
         async with asyncio.timeout(HANG_S):
             await wire.wait_ready()
             for number in range(50):
-                assert isinstance(await call(wire, number), Succeeded)
+                assert isinstance(await call(wire, number), RpcSuccess)
                 await asyncio.sleep(0.001)
         await end(wire)
 

@@ -22,7 +22,7 @@ from tests.model import operations
 from tests.model.channels import ChannelName
 from tests.model.judge import Reported
 from tests.model.replies import parts, unquoted
-from tests.model.system import System
+from tests.model.system import ModelSystem
 from tests.model.writes import TwoSteps, Write, by, delete, mkdirs
 
 ROUNDS: Final = 10
@@ -82,7 +82,7 @@ class AttackHistory:
     kinds: Counter[str] = field(default_factory=Counter)
 
 
-class _AttackedSystem(System):
+class _AttackedSystem(ModelSystem):
     upstream_class = AttackUpstream
 
 

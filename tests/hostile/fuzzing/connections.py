@@ -16,7 +16,7 @@ from nncache.proxy.clients.server import Server
 from nncache.proxy.errors import ProxyError
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import RequestHead
-from nncache.proxy.upstream.exchange import Exchange
+from nncache.proxy.upstream.exchange import CallExchange
 from nncache.proxy.upstream.namenode_protocol import NameNodeProtocol
 from nncache.proxy.upstream.pool import Connection
 from tests.hostile.fuzzing.strict_http import read_requests
@@ -151,7 +151,7 @@ async def _receive(pieces: list[bytes], method: str) -> tuple[object, ...] | Non
     transport = DeafTransport()
     protocol.connection_made(transport)
     connection = Connection(_NAMENODE, protocol, _LOOP, _LOOP.time)
-    exchange = Exchange(connection, RequestHead(method, "/webhdfs/v1/?op=X", ()), None, timeout_s=60.0)
+    exchange = CallExchange(connection, RequestHead(method, "/webhdfs/v1/?op=X", ()), None, timeout_s=60.0)
     exchange.send_head()
     for piece in pieces:
         if piece and not transport.is_closing():
@@ -170,7 +170,7 @@ async def _receive(pieces: list[bytes], method: str) -> tuple[object, ...] | Non
     return exchange.status, exchange.headers, exchange.start, exchange.is_complete
 
 
-def _has_a_body(exchange: Exchange) -> bool:
+def _has_a_body(exchange: CallExchange) -> bool:
     is_chunked = any(name.lower() == b"transfer-encoding" for name, _ in exchange.headers)
     return not is_chunked and exchange.status not in {204, 304}
 

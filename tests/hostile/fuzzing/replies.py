@@ -6,7 +6,7 @@ from typing import Final
 
 import uvloop
 
-from nncache.cache.decisions import Denied, Failed, Known, OpenFile, Outcome
+from nncache.cache.decisions import Cacheable, Denied, Failed, OpenFile, Outcome
 from nncache.hadoop import jmx
 from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.errors import FramingError, MalformedReplyError, RpcError
@@ -16,7 +16,7 @@ from nncache.hadoop.remote_exception import Verdict, parse_remote_exception
 from nncache.hadoop.rpc.edits import decode_edits
 from nncache.hadoop.rpc.framing import FrameSplitter, encode_frame, take_message
 from nncache.hadoop.rpc.handshake import SimpleHandshake
-from nncache.hadoop.rpc.messages import Refused, Reply, Succeeded, parse_message, parse_reply
+from nncache.hadoop.rpc.messages import Reply, RpcRefusal, RpcSuccess, parse_message, parse_reply
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.proto import inotify_pb2 as inotify
 from nncache.hadoop.rpc.proto import rpc_header_pb2 as header
@@ -74,9 +74,9 @@ def check_reply(data: bytes) -> None:
     except FramingError:
         return
     match reply:
-        case Succeeded(body=body):
+        case RpcSuccess(body=body):
             hold(len(body) <= len(data), "a body from nowhere")
-        case Refused(message=message):
+        case RpcRefusal(message=message):
             hold("\n\tat " not in message, "a stack trace in a message")
 
 
@@ -178,7 +178,7 @@ def check_refusal(data: bytes) -> None:
     )
     missing = parse_remote_exception(body)
     hold(missing is not None and missing.verdict is Verdict.FILE_NOT_FOUND, "our own 404 is none")
-    hold(isinstance(_outcome(404, body, path), Known), "our own 404 is not kept")
+    hold(isinstance(_outcome(404, body, path), Cacheable), "our own 404 is not kept")
     hold(_outcome(404, body, path + "x") == Failed(), "the 404 of another path is kept")
     hold(_outcome(404, data, text_of(data)) == Failed(), "any 404 is kept")
 

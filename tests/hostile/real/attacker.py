@@ -12,7 +12,7 @@ from typing import Final
 
 from tests.hostile.attacker.calls import ATTACKER, LAYOUT, PATHS, WATCHED, AttackCall, create, draw
 from tests.hostile.real.paths import RawAsker
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 
 MAX_WINDOWS: Final = 320
 """Few enough for an attacker to use up a share; then only directories that they may write to are covered."""
@@ -60,15 +60,15 @@ class RealFigures:
 
 def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
     """Create the attacked paths, in a directory where only its owner may rename."""
-    proxied_cluster.do(Where.NAMENODE, "PUT", "SETPERMISSION", directory, permission="755")
+    proxied_cluster.do(CallTarget.NAMENODE, "PUT", "SETPERMISSION", directory, permission="755")
     for path, (is_directory, owner, mode) in LAYOUT.items():
         at = directory + path
         if is_directory:
             proxied_cluster.mkdirs(at)
         else:
-            proxied_cluster.put(Where.NAMENODE, at, b"x")
+            proxied_cluster.put(CallTarget.NAMENODE, at, b"x")
         for op, what in (("SETPERMISSION", {"permission": f"{mode:o}"}), ("SETOWNER", {"owner": owner})):
-            proxied_cluster.do(Where.NAMENODE, "PUT", op, at, **what)
+            proxied_cluster.do(CallTarget.NAMENODE, "PUT", op, at, **what)
     proxied_cluster.settle()
 
 
@@ -134,7 +134,7 @@ class RealAttack:
         self.figures.calls += 1
         path = f"{self._directory}/h/{ATTACKER}/up{number}/x"
         self._sent.append(f"both steps of a CREATE of {path}")
-        self._proxied.must(self._proxied.write(Where.PROXY, path, b"x", ATTACKER))
+        self._proxied.must(self._proxied.write(CallTarget.PROXY, path, b"x", ATTACKER))
 
     async def _poll(self) -> None:
         await asyncio.sleep(0.02)

@@ -14,7 +14,7 @@ from typing import Final
 from nncache.proxy.messages import Headers
 from nncache.testbed.asker import Asker
 from tests.http_client import HttpClient, Reply
-from tests.real.proxied_cluster import ProxiedCluster, Where
+from tests.real.proxied_cluster import CallTarget, ProxiedCluster
 
 _TRIES: Final = 3
 
@@ -113,7 +113,7 @@ def lay_out(proxied_cluster: ProxiedCluster, directory: str) -> None:
             spelled = "".join(f"%{byte:02X}" for byte in name.encode())
             target = f"{_PREFIX.decode()}{directory}/{spelled}?op=MKDIRS&user.name={proxied_cluster.cluster.superuser}"
             asker.ask("PUT", target)
-    proxied_cluster.put(Where.NAMENODE, f"{directory}/f", b"x")
+    proxied_cluster.put(CallTarget.NAMENODE, f"{directory}/f", b"x")
     proxied_cluster.settle()
 
 

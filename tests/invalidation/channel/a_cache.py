@@ -7,7 +7,16 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from nncache.cache import CacheSettings, Caller, Conclusion, EntryKind, Fetch, Known, MetadataCache, Reply
+from nncache.cache import (
+    Cacheable,
+    CacheSettings,
+    Caller,
+    Conclusion,
+    EntryKind,
+    Fetch,
+    MetadataCache,
+    StoredReply,
+)
 from nncache.cache.entries import Directory
 from nncache.hadoop.change import Change
 from nncache.hadoop.globs import GlobSet
@@ -139,9 +148,9 @@ def after(before: Before, reported: Iterable[tuple[int, Change]]) -> After:
     return After(entries, grants, covered, kept, decisions)
 
 
-def _reply(path: str, kind: EntryKind) -> Known:
-    reply = Reply(404 if kind is EntryKind.MISSING else 200, (), path.encode())
-    return Known(reply=reply, kind=kind, replied_at=NOW, term=TERM)
+def _reply(path: str, kind: EntryKind) -> Cacheable:
+    reply = StoredReply(404 if kind is EntryKind.MISSING else 200, (), path.encode())
+    return Cacheable(reply=reply, kind=kind, replied_at=NOW, term=TERM)
 
 
 def _kept(cache: MetadataCache) -> tuple[frozenset[str], frozenset[tuple[str, Caller, bool]]]:

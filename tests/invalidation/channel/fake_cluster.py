@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.invalidation.follower.stream import ZooKeeperInotifyEventInputStream
-from nncache.invalidation.stream import Changes, Covered, Filters, StreamItem
+from nncache.invalidation.stream import ChangeBatch, CoveredThrough, FiltersInForce, StreamItem
 from nncache.invalidation.subscriber.events import (
     FilterInotifyEventInputStream,
     ReceivedEvents,
@@ -50,21 +50,21 @@ class FakeCluster:
 
     async def next_changes(self) -> tuple[tuple[str, ...], int]:
         """Return the paths of the next changes, and the transaction that they reach."""
-        item = await self.next_of(Changes)
-        assert isinstance(item, Changes)
+        item = await self.next_of(ChangeBatch)
+        assert isinstance(item, ChangeBatch)
         return tuple(getattr(change, "path", "") for _, change in item.changes), item.through_txid
 
-    async def next_covered(self, since: float) -> Covered:
+    async def next_covered(self, since: float) -> CoveredThrough:
         """Return the first coverage as of `since` or later."""
         while True:
-            item = await self.next_of(Covered)
-            if isinstance(item, Covered) and item.as_of >= since:
+            item = await self.next_of(CoveredThrough)
+            if isinstance(item, CoveredThrough) and item.as_of >= since:
                 return item
 
     async def next_filters(self) -> set[str]:
         """Return the globs of the next set of filters."""
-        item = await self.next_of(Filters)
-        assert isinstance(item, Filters)
+        item = await self.next_of(FiltersInForce)
+        assert isinstance(item, FiltersInForce)
         return set(item.globs.values())
 
 

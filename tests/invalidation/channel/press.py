@@ -4,28 +4,28 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, ZnodeOp
 from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.events import EventBatch
 from nncache.hadoop.globs import GlobSet
 from nncache.invalidation.channel.published_filters import PublishedFilter, encode_published_filter
 from nncache.invalidation.channel.records import (
     CacheRecord,
-    Dropped,
-    Events,
+    DroppedTransactions,
+    FilterModification,
     FilterRecord,
-    Link,
-    Modified,
-    Stale,
+    MatchedEvents,
+    RecordLink,
+    StaleChanges,
     encode_cache_record,
     encode_filter_record,
 )
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.publisher.relevance import matched, narrow
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation.fakes import FakeNameNode
 
-ZNODES = Znodes("/HDFSInotifyRoot", "ns1")
+ZNODES = ZnodePaths("/HDFSInotifyRoot", "ns1")
 
 
 @dataclass
@@ -67,10 +67,10 @@ class Press:
         self.cache = Written(ZNODES.cache, self._new_id("cache"), self.namenode.synced)
         self.filters, self._streams = {}, {}
         self.commit(
-            Create(ZNODES.root, b""),
-            Create(ZNODES.namespace, self.namenode.namespace.block_pool.encode()),
-            Create(ZNODES.filters, b"1"),
-            Create(ZNODES.cache, self.present),
+            CreateOp(ZNODES.root, b""),
+            CreateOp(ZNODES.namespace, self.namenode.namespace.block_pool.encode()),
+            CreateOp(ZNODES.filters, b"1"),
+            CreateOp(ZNODES.cache, self.present),
         )
         self.appear()
         if globs:
@@ -78,11 +78,11 @@ class Press:
 
     def appear(self) -> None:
         """Create the znode of a running publisher."""
-        self.commit(Create(ZNODES.publisher, b"{}", ephemeral=True))
+        self.commit(CreateOp(ZNODES.publisher, b"{}", ephemeral=True))
 
     def vanish(self) -> None:
         """Delete the znode of the running publisher."""
-        self.commit(Delete(ZNODES.publisher))
+        self.commit(DeleteOp(ZNODES.publisher))
 
     @property
     def state(self) -> PressState:
@@ -118,34 +118,38 @@ class Press:
             for event in batch.events
             for change in changes_of_event(event)
         ]
-        operations: list[Operation] = []
+        operations: list[ZnodeOp] = []
         for name, parts in found.items():
-            operations += self.filter_record(name, Events(tuple(parts)), parts[-1].txid)
-        operations += self.cache_record(Stale(tuple(narrow(changes, globs))), txid)
+            operations += self.filter_record(name, MatchedEvents(tuple(parts)), parts[-1].txid)
+        operations += self.cache_record(StaleChanges(tuple(narrow(changes, globs))), txid)
         self.commit(*operations)
         return txid
 
     def drop(self, first: int, last: int) -> None:
         """Publish to all streams that the edits of these transactions are lost."""
-        dropped = Dropped(first, last, "purged")
-        operations: list[Operation] = []
+        dropped = DroppedTransactions(first, last, "purged")
+        operations: list[ZnodeOp] = []
         for name in self.filters:
             operations += self.filter_record(name, dropped, last)
         self.commit(*operations, *self.cache_record(dropped, last))
 
-    def cache_record(self, content: Stale | Dropped, txid: int) -> list[Operation]:
+    def cache_record(self, content: StaleChanges | DroppedTransactions, txid: int) -> list[ZnodeOp]:
         """Return the operations that append a record to the stream for caches."""
-        link = Link(self.cache.chain, self.cache.txid, txid)
+        link = RecordLink(self.cache.chain, self.cache.txid, txid)
         return self._append(
             self.cache, encode_cache_record(CacheRecord(link, self.generation, content)), txid
         )
 
     def filter_record(
-        self, name: str, content: Events | Dropped, txid: int, modified: Modified | None = None
-    ) -> list[Operation]:
+        self,
+        name: str,
+        content: MatchedEvents | DroppedTransactions,
+        txid: int,
+        modified: FilterModification | None = None,
+    ) -> list[ZnodeOp]:
         """Return the operations that append a record to a filter's stream."""
         written = self._streams[name]
-        link = Link(written.chain, written.txid, txid)
+        link = RecordLink(written.chain, written.txid, txid)
         return self._append(written, encode_filter_record(FilterRecord(link, content, modified)), txid)
 
     def change_filters(
@@ -157,12 +161,12 @@ class Press:
         """
         if has_read:
             self.publish()
-        operations: list[Operation] = []
+        operations: list[ZnodeOp] = []
         for name in [*self.filters]:
             if name not in globs or name in anew:
                 written = self._streams.pop(name)
-                operations += [Delete(f"{written.path}/{txid}") for txid in written.records]
-                operations += [Delete(written.path), Delete(ZNODES.definition(name))]
+                operations += [DeleteOp(f"{written.path}/{txid}") for txid in written.records]
+                operations += [DeleteOp(written.path), DeleteOp(ZNODES.definition(name))]
                 del self.filters[name]
         for name, glob in globs.items():
             if name in self.filters:
@@ -178,44 +182,44 @@ class Press:
             self.filters[name] = published
             self._streams[name] = Written(ZNODES.stream(name), published.id, self.cache.txid)
             operations += [
-                Create(ZNODES.definition(name), encode_published_filter(published)),
-                Create(ZNODES.stream(name), self.present),
+                CreateOp(ZNODES.definition(name), encode_published_filter(published)),
+                CreateOp(ZNODES.stream(name), self.present),
             ]
         self.generation += 1
-        self.commit(*operations, SetData(ZNODES.filters, b"%d" % self.generation))
+        self.commit(*operations, SetDataOp(ZNODES.filters, b"%d" % self.generation))
 
     def subscribers(self, name: str, *users: str) -> None:
         """Let these users subscribe to a filter, in addition to its owner; the generation stays."""
         published = self.filters[name] = replace(self.filters[name], allowed_subscribers=users)
-        self.commit(SetData(ZNODES.definition(name), encode_published_filter(published)))
+        self.commit(SetDataOp(ZNODES.definition(name), encode_published_filter(published)))
 
     def begin_anew(self) -> None:
         """Restart all chains, as after a log that went back: new ids, from the present end on."""
-        operations: list[Operation] = [Delete(f"{ZNODES.cache}/{txid}") for txid in self.cache.records]
+        operations: list[ZnodeOp] = [DeleteOp(f"{ZNODES.cache}/{txid}") for txid in self.cache.records]
         self.cache = Written(ZNODES.cache, self._new_id("cache"), self.namenode.synced)
-        self.commit(*operations, SetData(ZNODES.cache, self.present))
+        self.commit(*operations, SetDataOp(ZNODES.cache, self.present))
         globs = {name: published.path_glob for name, published in self.filters.items()}
         self.change_filters(globs, anew=frozenset(globs))
 
     def put(self, path: str, data: bytes) -> None:
         """Write any data to any path, like a client outside the service."""
-        self.commit(SetData(path, data) if path in self._server.tree.paths else Create(path, data))
+        self.commit(SetDataOp(path, data) if path in self._server.tree.paths else CreateOp(path, data))
 
     def delete(self, path: str) -> None:
         """Delete any path, like a client outside the service."""
-        self.commit(Delete(path))
+        self.commit(DeleteOp(path))
 
-    def commit(self, *operations: Operation) -> None:
+    def commit(self, *operations: ZnodeOp) -> None:
         """Commit a transaction."""
         self._server.commit(self._session, operations)
 
-    def _append(self, written: Written, data: bytes, txid: int) -> list[Operation]:
-        operations: list[Operation] = [Create(f"{written.path}/{txid}", data)]
+    def _append(self, written: Written, data: bytes, txid: int) -> list[ZnodeOp]:
+        operations: list[ZnodeOp] = [CreateOp(f"{written.path}/{txid}", data)]
         while len(written.records) >= self.max_records:
-            operations.append(Delete(f"{written.path}/{written.records.popleft()}"))
+            operations.append(DeleteOp(f"{written.path}/{written.records.popleft()}"))
         written.records.append(txid)
         written.txid = txid
-        operations.append(SetData(written.path, b"%d" % txid))
+        operations.append(SetDataOp(written.path, b"%d" % txid))
         return operations
 
     def _new_id(self, what: str) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from nncache.coordination.zookeeper import Create, Znode
-from nncache.invalidation.channel.records import Stale
+from nncache.coordination.zookeeper import CreateOp, Znode
+from nncache.invalidation.channel.records import StaleChanges
 from nncache.invalidation.channel.untrusted_znodes import (
     AT_ONCE,
     MAX_REMEMBERED,
@@ -94,7 +94,7 @@ async def test_foreign_children_are_ignored(fake_cluster: FakeCluster) -> None:
 
 async def test_a_chain_that_is_missing_its_newest_record_ends_the_life(followed: FakeCluster) -> None:
     """GapFlush: the stream's value shows that the missing record existed."""
-    operations = followed.press.cache_record(Stale(()), 11)[1:]
+    operations = followed.press.cache_record(StaleChanges(()), 11)[1:]
     followed.press.commit(*operations)
     with pytest.raises(MissingEventsError, match="record of transaction 11 is gone") as caught:
         await followed.next_changes()
@@ -120,7 +120,7 @@ async def test_one_that_is_refused_or_gone_costs_only_itself() -> None:
     server = FakeZooKeeper(clock)
     server.tree.forbidden = {"/b"}
     async with server.session() as zookeeper:
-        await zookeeper.commit([Create(path, path.encode()) for path in ("/a", "/b", "/c")])
+        await zookeeper.commit([CreateOp(path, path.encode()) for path in ("/a", "/b", "/c")])
         found = await read(zookeeper, ["/c", "/b", "/gone", "/a"])
         assert list(found.items()) == [("/c", b"/c"), ("/b", "/b"), ("/gone", None), ("/a", b"/a")]
 
@@ -131,7 +131,7 @@ async def test_many_are_read_in_bounded_lots() -> None:
     paths = [f"/{number}" for number in range(2 * AT_ONCE + 1)]
     server.tree.forbidden = {paths[-1]}
     async with server.session() as zookeeper:
-        await zookeeper.commit([Create(path, b"x") for path in paths])
+        await zookeeper.commit([CreateOp(path, b"x") for path in paths])
         calls = zookeeper.stats().calls
         found = await read(zookeeper, paths)
         assert [*found] == paths

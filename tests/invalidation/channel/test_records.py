@@ -26,12 +26,12 @@ from nncache.invalidation.channel.published_filters import (
 )
 from nncache.invalidation.channel.records import (
     CacheRecord,
-    Dropped,
-    Events,
+    DroppedTransactions,
+    FilterModification,
     FilterRecord,
-    Link,
-    Modified,
-    Stale,
+    MatchedEvents,
+    RecordLink,
+    StaleChanges,
     encode_cache_record,
     encode_filter_record,
     parse_cache_record,
@@ -43,10 +43,10 @@ from nncache.invalidation.errors import CorruptZnodeError
 from tests.hadoop.any_events import any_paths, batches, changes_at, in_order, texts
 from tests.invalidation.channel.press import PUBLISHED, PUBLISHED_JSON
 
-LINK = Link("c0ffee", 10, 20)
+LINK = RecordLink("c0ffee", 10, 20)
 
 FILTER_RECORD = FilterRecord(
-    LINK, Events((EventBatch(12, (Close("/a", 7, 8),)), EventBatch(20, (Unlink("/a"), Unlink("/b")))))
+    LINK, MatchedEvents((EventBatch(12, (Close("/a", 7, 8),)), EventBatch(20, (Unlink("/a"), Unlink("/b")))))
 )
 FILTER_JSON = (
     b'{"version":1,"chain":"c0ffee","previous":10,"txid":20,"batches":['
@@ -57,7 +57,7 @@ FILTER_JSON = (
 CACHE_RECORD = CacheRecord(
     LINK,
     3,
-    Stale(
+    StaleChanges(
         (
             (11, Appeared("/a")),
             (11, Opened("/a")),
@@ -76,7 +76,7 @@ CACHE_JSON = (
     b'[11,"appeared","/a"],[11,"opened","/a"],[12,"closed","/a"],[13,"touched","/a"],[14,"access","/b"],'
     b'[15,"subtree","/"],[16,"vanished","/b"],[17,"moved","/c","/\xc3\xa9"],[20,"everything","why"]]}'
 )
-DROPPED = Dropped(11, 20, "the edits were purged")
+DROPPED = DroppedTransactions(11, 20, "the edits were purged")
 DROPPED_JSON = b'"dropped":{"first":11,"last":20,"reason":"the edits were purged"}'
 
 
@@ -106,11 +106,11 @@ def test_a_record_can_say_that_something_was_dropped() -> None:
 
 def test_a_record_may_say_that_nothing_has_changed() -> None:
     """Coverage: everything up to its transaction was published, and no change concerned a cache."""
-    record = CacheRecord(LINK, 0, Stale(()))
+    record = CacheRecord(LINK, 0, StaleChanges(()))
     data = encode_cache_record(record)
     assert b'"changes":[]' in data
     assert parse_cache_record("/r/ns1/.cache/20", data) == record
-    empty = FilterRecord(LINK, Events(()))
+    empty = FilterRecord(LINK, MatchedEvents(()))
     assert parse_filter_record("/20", encode_filter_record(empty)) == empty
 
 
@@ -136,14 +136,17 @@ def notice(**more: object) -> dict[str, object]:
 
 def test_a_record_can_say_that_the_filter_was_modified() -> None:
     """The notice precedes the record's events, or stands alone; a reader of an earlier release ignores it."""
-    modified = Modified(10, FilterTerms("/old", "ann"), FilterTerms("/new", "joe"))
+    modified = FilterModification(10, FilterTerms("/old", "ann"), FilterTerms("/new", "joe"))
     record = FilterRecord(LINK, FILTER_RECORD.content, modified)
     data = encode_filter_record(record)
     assert (
         b'"txid":20,"modified":{"after":10,"old":{"pathGlob":"/old","owner":"ann"},'
         b'"new":{"pathGlob":"/new","owner":"joe"}},"batches":['
     ) in data
-    for each in (record, FilterRecord(LINK, Events(()), Modified(20, modified.before, modified.after))):
+    for each in (
+        record,
+        FilterRecord(LINK, MatchedEvents(()), FilterModification(20, modified.before, modified.after)),
+    ):
         assert parse_filter_record("/r/ns1/joe/20", encode_filter_record(each)) == each
     dropped_after = FilterRecord(LINK, DROPPED, modified)
     assert parse_filter_record("/20", encode_filter_record(dropped_after)) == dropped_after
@@ -279,31 +282,31 @@ chains = st.text("abc019._-", min_size=1, max_size=8)
 
 
 @st.composite
-def links(draw: st.DrawFn) -> Link:
+def links(draw: st.DrawFn) -> RecordLink:
     """Draw the link of a record."""
     previous = draw(txids)
-    return Link(draw(chains), previous, previous + draw(st.integers(1, 100)))
+    return RecordLink(draw(chains), previous, previous + draw(st.integers(1, 100)))
 
 
-def dropped(link: Link) -> st.SearchStrategy[Dropped]:
+def dropped(link: RecordLink) -> st.SearchStrategy[DroppedTransactions]:
     """Draw a notice of dropped transactions that a record may have."""
     bounds = st.lists(st.integers(0, link.txid), min_size=2, max_size=2).map(sorted)
-    return st.builds(lambda pair, reason: Dropped(pair[0], pair[1], reason), bounds, texts)
+    return st.builds(lambda pair, reason: DroppedTransactions(pair[0], pair[1], reason), bounds, texts)
 
 
 @given(links(), st.data())
-def test_filter_records_come_back_as_they_were(link: Link, data: st.DataObject) -> None:
+def test_filter_records_come_back_as_they_were(link: RecordLink, data: st.DataObject) -> None:
     """The encoding loses nothing."""
-    events = batches(link.previous, link.txid).map(Events)
+    events = batches(link.previous, link.txid).map(MatchedEvents)
     record = FilterRecord(link, data.draw(st.one_of(events, dropped(link))))
     assert parse_filter_record(f"/x/{link.txid}", encode_filter_record(record)) == record
 
 
 @given(links(), st.integers(0, MAX_TXID), st.data())
-def test_cache_records_come_back_as_they_were(link: Link, generation: int, data: st.DataObject) -> None:
+def test_cache_records_come_back_as_they_were(link: RecordLink, generation: int, data: st.DataObject) -> None:
     """The encoding loses nothing, whatever the names in a path."""
     changes = in_order(changes_at(any_paths), link.previous + 1, max_size=8).map(
-        lambda numbered: Stale(tuple((min(txid, link.txid), change) for txid, change in numbered))
+        lambda numbered: StaleChanges(tuple((min(txid, link.txid), change) for txid, change in numbered))
     )
     record = CacheRecord(link, generation, data.draw(st.one_of(changes, dropped(link))))
     assert parse_cache_record(f"/x/{link.txid}", encode_cache_record(record)) == record

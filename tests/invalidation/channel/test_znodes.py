@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from nncache.invalidation.channel.znodes import (
     MAX_TXID,
-    Znodes,
+    ZnodePaths,
     encode_number,
     is_filter_name,
     nameservices,
@@ -16,7 +16,7 @@ from nncache.invalidation.channel.znodes import (
 
 def test_everything_of_a_nameservice_has_one_place() -> None:
     """The publisher and its readers find each other by these paths alone."""
-    znodes = Znodes("/HDFSInotifyRoot", "ns1")
+    znodes = ZnodePaths("/HDFSInotifyRoot", "ns1")
     assert znodes.namespace == "/HDFSInotifyRoot/ns1"
     assert znodes.publisher == "/HDFSInotifyRoot/ns1/.publisher"
     assert znodes.epoch == "/HDFSInotifyRoot/ns1/.epoch"

@@ -4,7 +4,7 @@ import pytest
 
 from nncache.invalidation.errors import FilterError
 from nncache.invalidation.filters.definition import Filter
-from nncache.invalidation.filters.file_plan import Change, FilePlan, plan_file
+from nncache.invalidation.filters.file_plan import FilePlan, FilterUpdate, plan_file
 from nncache.invalidation.filters.filter_file import FileEntry
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.filters.stored_filters import StoredFilters
@@ -28,7 +28,7 @@ def test_what_is_left_out_stays_as_it_is() -> None:
     )
     assert made == FilePlan(
         added=(Filter("new", "/n", "root"),),
-        changed=(Change(ANN, Filter("ann", "/x", "ann", ("bob",))),),
+        changed=(FilterUpdate(ANN, Filter("ann", "/x", "ann", ("bob",))),),
         unlisted=("bad",),
         broken={},
         unchanged=1,
@@ -52,7 +52,7 @@ def test_whatever_differs_is_a_change(after: Filter) -> None:
         owner=after.owner,
         allowed_subscribers=after.allowed_subscribers,
     )
-    assert plan(entry).changed == (Change(JOE, after),)
+    assert plan(entry).changed == (FilterUpdate(JOE, after),)
 
 
 def test_new_globs_that_match_less_than_they_seem_to_are_named() -> None:

@@ -10,8 +10,8 @@ from nncache.invalidation.errors import FilterError
 from nncache.invalidation.filters.definition import Filter, check_glob
 from nncache.invalidation.filters.filter_file import (
     BadFilterFileError,
-    Fault,
     FileEntry,
+    FilterFileFault,
     encode_filters,
     parse_filters,
 )
@@ -25,7 +25,7 @@ subscribers = ["bob", "alice", "bob"]
 """
 
 
-def faults(text: str) -> tuple[Fault, ...]:
+def faults(text: str) -> tuple[FilterFileFault, ...]:
     """Return the errors of a file."""
     with pytest.raises(BadFilterFileError) as caught:
         parse_filters(text)
@@ -109,8 +109,8 @@ def test_all_errors_are_named_at_once_each_with_its_line() -> None:
 def test_what_is_missing_is_reported_at_the_header() -> None:
     """A missing key has no line of its own, so the error has the line of its table."""
     assert faults("\n[[filter]]\n") == (
-        Fault(2, "filter 1: name: is missing"),
-        Fault(2, "filter 1: glob: is missing"),
+        FilterFileFault(2, "filter 1: name: is missing"),
+        FilterFileFault(2, "filter 1: glob: is missing"),
     )
 
 
@@ -139,4 +139,4 @@ def test_too_many_subscribers_are_reported() -> None:
     """The limit is the same as for a single filter that is added."""
     users = ", ".join(f'"u{number}"' for number in range(10_001))
     (fault,) = faults(f'[[filter]]\nname = "a"\nglob = "/a"\nsubscribers = [{users}]')
-    assert fault == Fault(4, "filter 'a': 10001 subscribers: at most 10000 are possible")
+    assert fault == FilterFileFault(4, "filter 'a': 10001 subscribers: at most 10000 are possible")

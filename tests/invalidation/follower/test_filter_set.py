@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from nncache.coordination.zookeeper import Delete, SetData
+from nncache.coordination.zookeeper import DeleteOp, SetDataOp
 from nncache.invalidation.errors import MissingEventsError, NotPermittedError
-from nncache.invalidation.stream import Covered, Filters
+from nncache.invalidation.stream import CoveredThrough, FiltersInForce
 from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.channel.press import ZNODES
 from tests.invalidation.virtual_time import clock
@@ -88,7 +88,7 @@ async def test_without_filters_nothing_is_followed(fake_cluster: FakeCluster) ->
     """If the filter set itself is missing, the matched paths are unknown."""
     async with fake_cluster.stream:
         await fake_cluster.next_covered(0)
-        fake_cluster.press.commit(Delete(ZNODES.definition("joe")), Delete(ZNODES.filters))
+        fake_cluster.press.commit(DeleteOp(ZNODES.definition("joe")), DeleteOp(ZNODES.filters))
         with pytest.raises(MissingEventsError, match="no filters are published"):
             await fake_cluster.next_changes()
     with pytest.raises(MissingEventsError, match="no filters are published"):
@@ -99,8 +99,8 @@ async def test_an_empty_set_of_filters_is_one(fake_cluster: FakeCluster) -> None
     """Without filters nothing is cached, but coverage continues."""
     fake_cluster.press.change_filters({})
     async with fake_cluster.stream as stream:
-        assert await anext(stream) == Filters({})
-        assert isinstance(await anext(stream), Covered)
-        fake_cluster.press.commit(SetData(ZNODES.filters, b"9"))
+        assert await anext(stream) == FiltersInForce({})
+        assert isinstance(await anext(stream), CoveredThrough)
+        fake_cluster.press.commit(SetDataOp(ZNODES.filters, b"9"))
         fake_cluster.unlink("/joe/a")
         assert await fake_cluster.next_changes() == ((), 11)

@@ -6,8 +6,8 @@ import copy
 import pytest
 
 from nncache.hadoop.change import Closed, Opened, Touched, Vanished
-from nncache.invalidation.channel.records import Stale
-from nncache.invalidation.stream import Changes, Filters
+from nncache.invalidation.channel.records import StaleChanges
+from nncache.invalidation.stream import ChangeBatch, FiltersInForce
 from tests.invalidation.channel.fake_cluster import JOE, FakeCluster
 from tests.invalidation.virtual_time import clock
 
@@ -81,12 +81,12 @@ async def test_a_connection_lost_under_any_read_is_survived(followed: FakeCluste
 async def test_a_tree_made_again_ends_a_stream_without_records(fake_cluster: FakeCluster) -> None:
     """No chain is known before the first record; a follower then reads the filters again."""
     async with fake_cluster.stream as stream:
-        assert await anext(stream) == Filters({"joe-2": "/joe/*"})
+        assert await anext(stream) == FiltersInForce({"joe-2": "/joe/*"})
         for path in reversed(fake_cluster.server.tree.paths):
             fake_cluster.press.delete(path)
         fake_cluster.press.begin()
         txid = fake_cluster.unlink("/joe/a")
-        assert await fake_cluster.next_of(Filters, Changes) == Filters({"joe-4": "/joe/*"})
+        assert await fake_cluster.next_of(FiltersInForce, ChangeBatch) == FiltersInForce({"joe-4": "/joe/*"})
         assert await fake_cluster.next_changes() == (("/joe/a",), txid)
         assert fake_cluster.session.stats().connections == 1
 
@@ -146,9 +146,9 @@ async def test_a_partly_read_record_is_applied_as_a_whole(followed: FakeCluster)
         (11, Closed("/joe/f")),
         (12, Closed("/joe/g")),
     )
-    followed.press.commit(*followed.press.cache_record(Stale(merged), 12))
+    followed.press.commit(*followed.press.cache_record(StaleChanges(merged), 12))
     followed.server.connect()
-    assert await followed.next_of(Changes) == Changes(
+    assert await followed.next_of(ChangeBatch) == ChangeBatch(
         (
             (11, Vanished("/joe")),
             (11, Touched("/joe/f")),
@@ -175,5 +175,7 @@ async def test_filters_are_read_anew_over_another_connection(fake_cluster: FakeC
         fake_cluster.press.change_filters(JOE | {"ann": "/ann/*"})
         assert fake_cluster.press.generation == generation
         fake_cluster.server.connect()
-        assert await fake_cluster.next_of(Filters, Changes) == Filters({"joe-2": "/joe/*", "ann-4": "/ann/*"})
+        assert await fake_cluster.next_of(FiltersInForce, ChangeBatch) == FiltersInForce(
+            {"joe-2": "/joe/*", "ann-4": "/ann/*"}
+        )
         assert await fake_cluster.next_changes() == ((), unmatched)

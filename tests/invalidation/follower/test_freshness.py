@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nncache.hadoop.election_view import Probe
 from nncache.invalidation.errors import Discontinued, GapKind
 from nncache.invalidation.follower.freshness import MAX_PENDING, MAX_REMEMBERED, Freshness
-from nncache.invalidation.stream import Covered
+from nncache.invalidation.stream import CoveredThrough
 
 
 def probe(at: float, txid: int, *, asked_at: float | None = None, term: int = 1) -> Probe:
@@ -25,7 +25,7 @@ def test_a_probe_waits_for_its_own_transaction() -> None:
     fresh.advance(14, 101.1)
     assert (fresh.take(), fresh.is_pending) == (None, True)
     fresh.advance(16, 101.2)
-    assert (fresh.take(), fresh.is_pending) == (Covered(101.0, 16), False)
+    assert (fresh.take(), fresh.is_pending) == (CoveredThrough(101.0, 16), False)
 
 
 def test_a_steady_flow_starves_nobody() -> None:
@@ -36,7 +36,7 @@ def test_a_steady_flow_starves_nobody() -> None:
         fresh.probed(probe(100.0 + second, 100 * second))
         fresh.advance(100 * second - 50, 100.5 + second)
         covered.append(fresh.take())
-    assert covered == [None] + [Covered(100.0 + second, 100 * second + 50) for second in range(1, 49)]
+    assert covered == [None] + [CoveredThrough(100.0 + second, 100 * second + 50) for second in range(1, 49)]
 
 
 def test_the_newest_of_several_is_what_counts() -> None:
@@ -45,9 +45,9 @@ def test_the_newest_of_several_is_what_counts() -> None:
     for at in (101.0, 102.0, 103.0, 104.0):
         fresh.probed(probe(at, int(at)))
     fresh.advance(103, 105.0)
-    assert (fresh.take(), fresh.take()) == (Covered(103.0, 103), None)
+    assert (fresh.take(), fresh.take()) == (CoveredThrough(103.0, 103), None)
     fresh.advance(104, 106.0)
-    assert fresh.take() == Covered(104.0, 104)
+    assert fresh.take() == CoveredThrough(104.0, 104)
 
 
 def test_of_probes_with_the_same_transaction_the_latest_waits() -> None:
@@ -56,14 +56,14 @@ def test_of_probes_with_the_same_transaction_the_latest_waits() -> None:
     for at in (101.0, 102.0):
         fresh.probed(probe(at, 5))
     fresh.advance(5, 103.0)
-    assert fresh.take() == Covered(102.0, 5)
+    assert fresh.take() == CoveredThrough(102.0, 5)
 
 
 def test_what_is_known_already_is_nothing_new() -> None:
     """F2: the same probe again, or an older one, gives no coverage."""
     fresh = Freshness(1, 0, 100.0)
     fresh.probed(probe(101.0, 0))
-    assert fresh.take() == Covered(101.0, 0)
+    assert fresh.take() == CoveredThrough(101.0, 0)
     for at in (101.0, 100.5):
         assert fresh.probed(probe(at, 0)) is None
         assert fresh.take() is None
@@ -93,7 +93,7 @@ def test_a_position_learnt_after_the_question_accuses_nobody() -> None:
     fresh = Freshness(1, 10, 100.0)
     fresh.advance(20, 101.0)
     assert fresh.probed(probe(100.9, 15)) is None
-    assert fresh.take() == Covered(100.9, 20)
+    assert fresh.take() == CoveredThrough(100.9, 20)
 
 
 def test_as_of_may_be_before_the_question() -> None:
@@ -101,7 +101,7 @@ def test_as_of_may_be_before_the_question() -> None:
     fresh = Freshness(1, 10, 100.0)
     fresh.advance(20, 101.0)
     assert fresh.probed(probe(100.5, 20, asked_at=101.5)) is None
-    assert fresh.take() == Covered(100.5, 20)
+    assert fresh.take() == CoveredThrough(100.5, 20)
     assert isinstance(fresh.probed(probe(100.6, 19, asked_at=101.6)), Discontinued)
 
 
@@ -135,7 +135,7 @@ def test_a_long_lag_keeps_few_probes_and_loses_no_end() -> None:
     for number in range(1, 20 * MAX_PENDING):
         fresh.probed(probe(100.0 + number, number))
     fresh.advance(1, 5000.0)
-    assert fresh.take() == Covered(101.0, 1)
+    assert fresh.take() == CoveredThrough(101.0, 1)
     covers = 0
     for number in range(2, 20 * MAX_PENDING):
         fresh.advance(number, 5000.0 + number)

@@ -11,7 +11,7 @@ from nncache.invalidation.consumer import Consumer
 from nncache.invalidation.errors import ChannelUnavailableError, NotPermittedError
 from nncache.invalidation.follower.filter_set import FilterSet
 from nncache.invalidation.follower.follower import Follower
-from nncache.invalidation.stream import Covered, Filters
+from nncache.invalidation.stream import CoveredThrough, FiltersInForce
 from tests.invalidation import virtual_time
 from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.channel.press import ZNODES
@@ -24,8 +24,8 @@ async def test_the_filters_come_first(fake_cluster: FakeCluster) -> None:
     """Nothing may be cached or covered before the filters are known."""
     async with fake_cluster.stream as stream:
         assert stream.term == 1
-        assert await anext(stream) == Filters({"joe-2": "/joe/*"})
-        assert isinstance(await anext(stream), Covered)
+        assert await anext(stream) == FiltersInForce({"joe-2": "/joe/*"})
+        assert isinstance(await anext(stream), CoveredThrough)
     assert fake_cluster.stream.term == 0
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from nncache.invalidation.errors import Discontinued
-from nncache.invalidation.journal.quorum import Found, JournalQuorum, Shown
+from nncache.invalidation.journal.quorum import JournalQuorum, NewTransactions, ShownTransaction
 
 
 class Counts(JournalQuorum):
     """Compares only transaction ids, as Hadoop's reader does, and not bytes."""
 
-    def _durable(self) -> tuple[tuple[Shown, ...], int]:
+    def _durable(self) -> tuple[tuple[ShownTransaction, ...], int]:
         for node in self._nodes.values():
             for txid in node.shown or {}:
                 first = next(
@@ -26,7 +26,7 @@ class Counts(JournalQuorum):
 class BelievesOne(JournalQuorum):
     """Trusts a single JournalNode."""
 
-    def _durable(self) -> tuple[tuple[Shown, ...], int]:
+    def _durable(self) -> tuple[tuple[ShownTransaction, ...], int]:
         majority, self._majority = self._majority, 1
         taken = super()._durable()
         self._majority = majority
@@ -64,8 +64,8 @@ class TakesParts(JournalQuorum):
     """Treats a partial answer as complete."""
 
     def answered(
-        self, name: str, shown: Iterable[Shown], *, asked_at: float, now: float, is_whole: bool
-    ) -> Found:
+        self, name: str, shown: Iterable[ShownTransaction], *, asked_at: float, now: float, is_whole: bool
+    ) -> NewTransactions:
         """Assume that there are no more transactions."""
         del is_whole
         return super().answered(name, shown, asked_at=asked_at, now=now, is_whole=True)
@@ -75,8 +75,8 @@ class FreshByTheReply(JournalQuorum):
     """Treats an answer as covering up to its arrival."""
 
     def answered(
-        self, name: str, shown: Iterable[Shown], *, asked_at: float, now: float, is_whole: bool
-    ) -> Found:
+        self, name: str, shown: Iterable[ShownTransaction], *, asked_at: float, now: float, is_whole: bool
+    ) -> NewTransactions:
         """Assume that the question was asked just now."""
         del asked_at
         return super().answered(name, shown, asked_at=now, now=now, is_whole=is_whole)

@@ -9,7 +9,12 @@ from random import Random
 
 from nncache.hadoop.editlog.frames import Frame
 from nncache.invalidation.errors import Discontinued
-from nncache.invalidation.journal.quorum import START_LOG_SEGMENT, Found, JournalQuorum, Shown
+from nncache.invalidation.journal.quorum import (
+    START_LOG_SEGMENT,
+    JournalQuorum,
+    NewTransactions,
+    ShownTransaction,
+)
 
 MKDIR = 3
 EPOCH_EVERY = 20.0
@@ -21,9 +26,11 @@ class WrongError(AssertionError):
     """The reader has drawn a false conclusion."""
 
 
-def shown(txid: int, content: str = "", *, opcode: int = MKDIR, layout_version: int = -67) -> Shown:
+def shown(
+    txid: int, content: str = "", *, opcode: int = MKDIR, layout_version: int = -67
+) -> ShownTransaction:
     """Return a transaction; different content means different bytes."""
-    return Shown(layout_version, Frame(txid, opcode, content.encode(), 0))
+    return ShownTransaction(layout_version, Frame(txid, opcode, content.encode(), 0))
 
 
 @dataclass
@@ -34,8 +41,8 @@ class JournalNode:
     is_up: bool = True
     promised: int = 1
     writer_epoch: int = 1
-    disk: dict[int, Shown] = field(default_factory=dict)
-    cache: dict[int, Shown] = field(default_factory=dict)
+    disk: dict[int, ShownTransaction] = field(default_factory=dict)
+    cache: dict[int, ShownTransaction] = field(default_factory=dict)
     is_in_sync: bool = True  # the writer sends it the next edits; otherwise only from the next segment on
     connection: int = 0  # counts restarts
 
@@ -44,7 +51,7 @@ class JournalNode:
         """The last transaction on its disk."""
         return max(self.disk, default=0)
 
-    def write(self, each: Shown) -> None:
+    def write(self, each: ShownTransaction) -> None:
         """Store a transaction."""
         txid = each.frame.txid
         if self.cache and max(self.cache) + 1 != txid:
@@ -61,7 +68,7 @@ class JournalNode:
         self.restart()
         self.disk, self.promised, self.writer_epoch = {}, 0, 0
 
-    def edits(self, since: int) -> list[Shown] | None:
+    def edits(self, since: int) -> list[ShownTransaction] | None:
         """Return the edits from a transaction on; None: CacheMissException."""
         if since in self.cache:
             return [self.cache[txid] for txid in range(since, max(self.cache) + 1)]
@@ -79,12 +86,12 @@ class JournalSimulation:
         self._majority = nodes // 2 + 1
         self._epoch = 1
         self._written = 0  # by the active NameNode; 0 while none is active
-        self._acknowledged: dict[int, tuple[float, Shown]] = {}
+        self._acknowledged: dict[int, tuple[float, ShownTransaction]] = {}
         self._asked: dict[
-            str, tuple[float, int, list[Shown] | None]
+            str, tuple[float, int, list[ShownTransaction] | None]
         ] = {}  # under way: (sent at, connection, reply)
         self._over: dict[str, int] = {}  # the connection on which a JournalNode has reported its epoch
-        self.taken: dict[int, Shown] = {}  # durable according to the reader
+        self.taken: dict[int, ShownTransaction] = {}  # durable according to the reader
         self.runs = 0
         self._write(START_LOG_SEGMENT)
         self._begin()
@@ -196,7 +203,7 @@ class JournalSimulation:
         end = self._written or max(self._acknowledged)
         self._known = end  # the NameNode's answers contain everything up to here
         self._quorum = self._new_quorum(tuple(self._nodes), end)
-        self._seen: set[Shown] = set()
+        self._seen: set[ShownTransaction] = set()
         self._asked.clear()
         self._over.clear()
 
@@ -234,7 +241,7 @@ class JournalSimulation:
         )
         self._take(found)
 
-    def _take(self, found: Found) -> None:
+    def _take(self, found: NewTransactions) -> None:
         self._seen.update(found.seen)
         for each in found.durable:
             self.taken[each.frame.txid] = each

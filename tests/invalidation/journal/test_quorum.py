@@ -5,7 +5,12 @@ from itertools import permutations
 import pytest
 
 from nncache.invalidation.errors import Discontinued, GapKind
-from nncache.invalidation.journal.quorum import START_LOG_SEGMENT, Found, JournalQuorum, Shown
+from nncache.invalidation.journal.quorum import (
+    START_LOG_SEGMENT,
+    JournalQuorum,
+    NewTransactions,
+    ShownTransaction,
+)
 from tests.invalidation.journal.broken_quorums import BROKEN
 from tests.invalidation.journal.journal_simulation import JournalSimulation, NewQuorum, WrongError, shown
 
@@ -28,8 +33,8 @@ def one() -> JournalQuorum:
 
 
 def answer(
-    to: JournalQuorum, name: str, *edits: Shown, asked_at: float = NOW, is_whole: bool = True
-) -> Found:
+    to: JournalQuorum, name: str, *edits: ShownTransaction, asked_at: float = NOW, is_whole: bool = True
+) -> NewTransactions:
     """Pass an answer to the quorum."""
     return to.answered(name, edits, asked_at=asked_at, now=asked_at + 0.001, is_whole=is_whole)
 
@@ -42,10 +47,10 @@ def discontinued(outcome: Discontinued | None) -> Discontinued:
 
 def test_a_majority_that_shows_the_same_bytes_decides(one: JournalQuorum) -> None:
     """The position advances over edits that a majority of the configured JournalNodes shows."""
-    assert answer(one, "jn1", shown(11), shown(12)) == Found((shown(11), shown(12)), ())
-    assert answer(one, "jn2", shown(11)) == Found((), (shown(11),))
+    assert answer(one, "jn1", shown(11), shown(12)) == NewTransactions((shown(11), shown(12)), ())
+    assert answer(one, "jn2", shown(11)) == NewTransactions((), (shown(11),))
     assert one.next_txid == 12
-    assert answer(one, "jn3", shown(11), shown(12)) == Found((), (shown(12),))
+    assert answer(one, "jn3", shown(11), shown(12)) == NewTransactions((), (shown(12),))
 
 
 def test_the_same_bytes_in_another_layout_are_others(one: JournalQuorum) -> None:
@@ -64,7 +69,7 @@ def test_a_late_answer_does_not_bring_back_what_was_decided(one: JournalQuorum) 
     """Edits before the position stay as they were decided."""
     answer(one, "jn1", shown(11))
     answer(one, "jn2", shown(11))
-    assert answer(one, "jn3", shown(11, "old")) == Found((), ())
+    assert answer(one, "jn3", shown(11, "old")) == NewTransactions((), ())
 
 
 def test_one_that_lags_is_fresh_in_sight_and_not_in_the_log(one: JournalQuorum) -> None:
@@ -127,7 +132,7 @@ def test_nothing_counts_before_the_epoch_is_known() -> None:
     one = JournalQuorum(THREE, 10)
     one.promised("jn1", 1, NOW)
     assert one.epoch is None
-    assert answer(one, "jn1", shown(11)) == Found((shown(11),), ())
+    assert answer(one, "jn1", shown(11)) == NewTransactions((shown(11),), ())
     assert one.counting == ()
 
 
@@ -185,10 +190,10 @@ def test_finalized_segments_move_the_position(one: JournalQuorum) -> None:
     answer(one, "jn1", shown(11), shown(12, "other"))
     one.missed("jn2")
     final = (shown(10), shown(11), shown(12), shown(13))
-    assert one.caught_up(final, NOW) == Found(final[2:], final[1:], discarded=1)
+    assert one.caught_up(final, NOW) == NewTransactions(final[2:], final[1:], discarded=1)
     assert one.next_txid == 14
     assert one.missed("jn3") is None
-    assert answer(one, "jn1", shown(13)) == Found((), ())
+    assert answer(one, "jn1", shown(13)) == NewTransactions((), ())
 
 
 @pytest.mark.parametrize("nodes", [3, 5])

@@ -4,8 +4,14 @@ import pytest
 
 from nncache.hadoop.editlog.frames import Frame, Segment
 from nncache.invalidation.errors import GapKind
-from nncache.invalidation.journal.quorum import Shown
-from nncache.invalidation.journal.segments import MAX_REMEMBERED, Located, Purged, Taken, locate
+from nncache.invalidation.journal.quorum import ShownTransaction
+from nncache.invalidation.journal.segments import (
+    MAX_REMEMBERED,
+    Located,
+    PurgedEdits,
+    TransactionCrcs,
+    locate,
+)
 
 
 def test_any_that_has_the_segment_will_do() -> None:
@@ -24,7 +30,7 @@ def test_any_that_has_the_segment_will_do() -> None:
 def test_what_no_majority_lists_is_purged_up_to_the_first_there_is() -> None:
     """A segment is finalized at a majority; a single JournalNode may have missed it."""
     listed = {"jn1": (Segment(31, 40),), "jn2": (Segment(21, 30), Segment(31, 40))}
-    assert locate(15, listed, 3) == Purged(20)
+    assert locate(15, listed, 3) == PurgedEdits(20)
     with pytest.raises(LookupError, match="2 of 5 JournalNodes"):
         locate(15, listed, 5)
 
@@ -44,14 +50,14 @@ def test_one_that_did_not_send_a_segment_is_not_asked_for_it_again() -> None:
         locate(5, listed, 3, {"jn1", "jn2"})
 
 
-def shown(txid: int, crc: int = 0, layout_version: int = -67) -> Shown:
+def shown(txid: int, crc: int = 0, layout_version: int = -67) -> ShownTransaction:
     """Return a transaction."""
-    return Shown(layout_version, Frame(txid, 3, b"", crc))
+    return ShownTransaction(layout_version, Frame(txid, 3, b"", crc))
 
 
-def taken(*crcs: int, epoch: int = 1) -> Taken:
+def taken(*crcs: int, epoch: int = 1) -> TransactionCrcs:
     """Return the transactions from 11 on, as taken in an epoch."""
-    made = Taken()
+    made = TransactionCrcs()
     assert made.take(epoch, [shown(11 + number, crc) for number, crc in enumerate(crcs)]) is None
     return made
 
@@ -69,7 +75,7 @@ def test_a_new_epoch_is_compared_once() -> None:
 
 
 @pytest.mark.parametrize("other", [shown(12, 9), shown(12, 6, layout_version=-66)])
-def test_another_transaction_of_the_same_id_is_another_log(other: Shown) -> None:
+def test_another_transaction_of_the_same_id_is_another_log(other: ShownTransaction) -> None:
     """Everything is forgotten: the caches and the transactions taken."""
     made = taken(5, 6, 7)
     found = made.take(2, [shown(11, 5), other])

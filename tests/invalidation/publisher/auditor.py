@@ -6,20 +6,20 @@ It knows the changes of HDFS but nothing of how publishers work: it matches each
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, ZnodeOp
 from nncache.hadoop.changes import changes_of_event
 from nncache.hadoop.events import Event, EventBatch, Rename
 from nncache.hadoop.globs import GlobSet
 from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
 from nncache.invalidation.channel.records import (
-    Dropped,
-    Events,
-    Modified,
-    Stale,
+    DroppedTransactions,
+    FilterModification,
+    MatchedEvents,
+    StaleChanges,
     parse_cache_record,
     parse_filter_record,
 )
-from nncache.invalidation.channel.znodes import Znodes, parse_txid
+from nncache.invalidation.channel.znodes import ZnodePaths, parse_txid
 from nncache.invalidation.publisher.relevance import concerns
 from tests.coordination.fake_tree import SUPERUSER, FakeTree, Identities
 from tests.hadoop.footprints import stale
@@ -44,25 +44,25 @@ class Followed:
     globs: list[tuple[int, str]] = field(
         default_factory=list
     )  # of a filter: each matches after its transaction
-    due: Modified | None = None  # the notice that its next record must have
+    due: FilterModification | None = None  # the notice that its next record must have
 
 
 class AuditedTree(FakeTree):
     """A tree that shows each transaction to an auditor, except those of `tamper`."""
 
-    def __init__(self, audit: Callable[["AuditedTree", Sequence[Operation]], None]) -> None:
+    def __init__(self, audit: Callable[["AuditedTree", Sequence[ZnodeOp]], None]) -> None:
         super().__init__()
         self._audit = audit
 
     def commit(
-        self, operations: Sequence[Operation], session: int, who: Identities = SUPERUSER
+        self, operations: Sequence[ZnodeOp], session: int, who: Identities = SUPERUSER
     ) -> tuple[str, ...]:
         """Carry out all operations or none."""
         fired = super().commit(operations, session, who)
         self._audit(self, operations)
         return fired
 
-    def tamper(self, operations: Sequence[Operation]) -> tuple[str, ...]:
+    def tamper(self, operations: Sequence[ZnodeOp]) -> tuple[str, ...]:
         """Carry out operations that no publisher makes."""
         return super().commit(operations, 0)
 
@@ -70,7 +70,7 @@ class AuditedTree(FakeTree):
 class Auditor:
     """Follows all streams. It records faults, because a publisher would survive an exception."""
 
-    def __init__(self, znodes: Znodes, history: History, max_records: int) -> None:
+    def __init__(self, znodes: ZnodePaths, history: History, max_records: int) -> None:
         self.history = history  # the present one; replaced when the log goes back
         self.wrongs: list[str] = []
         self.dropped = 0  # number of records with dropped transactions
@@ -85,7 +85,7 @@ class Auditor:
         self._generations: dict[int, dict[str, PublishedFilter]] = {}  # all filters since start, by id
         self._used_ids: set[str] = set()
 
-    def audit(self, tree: AuditedTree, operations: Sequence[Operation]) -> None:
+    def audit(self, tree: AuditedTree, operations: Sequence[ZnodeOp]) -> None:
         """Check a transaction that was carried out."""
         try:
             self._audit(tree, operations)
@@ -102,7 +102,7 @@ class Auditor:
         self._cache = None
         self._filters, self._streams, self._generations = {}, {}, {}
 
-    def _audit(self, tree: AuditedTree, operations: Sequence[Operation]) -> None:
+    def _audit(self, tree: AuditedTree, operations: Sequence[ZnodeOp]) -> None:
         znodes = self._znodes
         is_new_set = False
         written: dict[str, Followed] = {}  # streams with a new record, by path
@@ -110,17 +110,17 @@ class Auditor:
         for operation in operations:
             above, _, name = operation.path.rpartition("/")
             match operation:
-                case Create(path, data) if above == znodes.cache:
+                case CreateOp(path, data) if above == znodes.cache:
                     written[above] = self._cache_record(tree, path, data)
-                case SetData(path, b"") if path == znodes.cache:
+                case SetDataOp(path, b"") if path == znodes.cache:
                     self._cache = None
-                case Create(path, data) | SetData(path, data) if above == znodes.filters:
+                case CreateOp(path, data) | SetDataOp(path, data) if above == znodes.filters:
                     self._definition(tree, parse_published_filter(path, data))
                     is_new_set = True
-                case Delete(path) if above == znodes.filters:
+                case DeleteOp(path) if above == znodes.filters:
                     self._filters.pop(name, None)
                     is_new_set = True
-                case Create(path) if above == znodes.namespace and not name.startswith("."):
+                case CreateOp(path) if above == znodes.namespace and not name.startswith("."):
                     filter_ = self._filters[name]
                     self._streams[name] = Followed(
                         filter_.chain,
@@ -128,9 +128,9 @@ class Auditor:
                         self.history,
                         globs=[(filter_.since_txid, filter_.path_glob)],
                     )
-                case Delete(path) if above == znodes.namespace:
+                case DeleteOp(path) if above == znodes.namespace:
                     self._streams.pop(name, None)
-                case Create(path, data) if above in self._places():
+                case CreateOp(path, data) if above in self._places():
                     written[above] = self._filter_record(above.rpartition("/")[2], path, data)
                 case _:
                     pass
@@ -179,7 +179,9 @@ class Auditor:
         stream.globs.append((self._cache.txid, filter_.path_glob))
         reported = known.terms if stream.due is None else stream.due.before
         stream.due = (
-            None if reported == filter_.terms else Modified(self._cache.txid, reported, filter_.terms)
+            None
+            if reported == filter_.terms
+            else FilterModification(self._cache.txid, reported, filter_.terms)
         )
 
     def _cache_record(self, tree: AuditedTree, path: str, data: bytes) -> Followed:
@@ -200,10 +202,10 @@ class Auditor:
         known = self._generations.get(record.generation, {})
         globs = GlobSet({id_: each.path_glob for id_, each in known.items()})
         match record.content:
-            case Dropped(first, last):
+            case DroppedTransactions(first, last):
                 assert (first, last) == (link.previous + 1, link.txid), f"{record} drops something else"
                 self._see_droppable(stream, first, last)
-            case Stale(changes):
+            case StaleChanges(changes):
                 announced = stale(change for _, change in changes)
                 for txid in range(link.previous + 1, link.txid + 1):
                     for event in stream.history.transactions[txid - 1]:
@@ -222,12 +224,12 @@ class Auditor:
         self.modified += record.modified is not None
         stream.due = None
         match record.content:
-            case Dropped(first, last):
+            case DroppedTransactions(first, last):
                 assert link.previous < first <= last == link.txid, f"{record} drops something else"
                 self._see_none_between(stream, filter_, link.previous, first - 1)
                 self._see_droppable(stream, first, last)
                 self.dropped += 1
-            case Events(batches):
+            case MatchedEvents(batches):
                 expected = _matching(stream, link.previous, link.txid)
                 assert list(batches) == expected, f"{record} of {filter_} should be {expected}"
                 is_notice = record.modified is not None and not batches

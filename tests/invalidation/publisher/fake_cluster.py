@@ -11,12 +11,12 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.invalidation.channel.published_filters import PublishedFilter, parse_published_filter
 from nncache.invalidation.channel.records import (
     CacheRecord,
-    Events,
     FilterRecord,
+    MatchedEvents,
     parse_cache_record,
     parse_filter_record,
 )
-from nncache.invalidation.channel.znodes import Znodes, parse_txid
+from nncache.invalidation.channel.znodes import ZnodePaths, parse_txid
 from nncache.invalidation.edits.poller import PolledEdits
 from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.errors import CorruptZnodeError
@@ -36,7 +36,7 @@ from tests.invalidation import virtual_time
 from tests.invalidation.fakes import FakeNameNode, FakePool
 from tests.invalidation.virtual_time import clock
 
-ZNODES = Znodes("/HDFSInotifyRoot", "ns1")
+ZNODES = ZnodePaths("/HDFSInotifyRoot", "ns1")
 
 
 class FakeFilters:
@@ -205,7 +205,7 @@ class FakeCluster:
         return [
             batch.txid
             for record in self.records(name)
-            if isinstance(record.content, Events)
+            if isinstance(record.content, MatchedEvents)
             for batch in record.content.batches
         ]
 

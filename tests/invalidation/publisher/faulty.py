@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Sequence
 
 from nncache.coordination.errors import ZnodeError
-from nncache.coordination.zookeeper import Operation
+from nncache.coordination.zookeeper import ZnodeOp
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.hadoop.events import EditsPage
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
@@ -32,7 +32,7 @@ class AuditedZooKeeper(FakeZooKeeper):
         super().__init__(clock)
         self._auditor = auditor
         self._delays = False  # the next commit stays in flight
-        self._late: list[tuple[FakeSession, int, Sequence[Operation]]] = []  # in flight, with session ids
+        self._late: list[tuple[FakeSession, int, Sequence[ZnodeOp]]] = []  # in flight, with session ids
         self.tree = AuditedTree(auditor.audit)
 
     def wipe(self) -> None:
@@ -65,12 +65,12 @@ class AuditedZooKeeper(FakeZooKeeper):
                 with contextlib.suppress(ZnodeError):
                     self._fire(self.tree.commit(operations, session_id))
 
-    def tamper(self, operations: Sequence[Operation]) -> None:
+    def tamper(self, operations: Sequence[ZnodeOp]) -> None:
         """Carry out operations that no publisher makes."""
         assert isinstance(self.tree, AuditedTree)
         self._fire(self.tree.tamper(operations))
 
-    def commit(self, session: FakeSession, operations: Sequence[Operation]) -> None:
+    def commit(self, session: FakeSession, operations: Sequence[ZnodeOp]) -> None:
         """Carry out a commit that has arrived, or keep it in flight."""
         if not self._delays:
             super().commit(session, operations)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 from nncache.coordination.errors import ZnodeError
-from nncache.coordination.zookeeper import Create as CreateZnode
-from nncache.coordination.zookeeper import Delete, Operation, SetData
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, ZnodeOp
 from nncache.hadoop.election_view import HaState
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.hadoop.events import Close, Create, Event, MetadataKind, MetadataUpdate, Rename, Unlink
@@ -200,37 +199,37 @@ class Simulation:
     def tamper(self, number: int) -> None:
         """Damage a znode of the tree, or add one."""
         name = NAMES[number % len(NAMES)]
-        damages: tuple[tuple[Operation, ...], ...] = (
-            (SetData(ZNODES.definition(name), b"{"),),
-            (SetData(ZNODES.stream(name), b"x"),),
-            (SetData(ZNODES.stream(name), b"99999"),),
-            (Delete(ZNODES.definition(name)),),
+        damages: tuple[tuple[ZnodeOp, ...], ...] = (
+            (SetDataOp(ZNODES.definition(name), b"{"),),
+            (SetDataOp(ZNODES.stream(name), b"x"),),
+            (SetDataOp(ZNODES.stream(name), b"99999"),),
+            (DeleteOp(ZNODES.definition(name)),),
             self._deletion_of(name),
-            (SetData(ZNODES.cache, b"x"),),
-            (SetData(ZNODES.filters, b"x"),),
-            (Delete(ZNODES.publisher),),
+            (SetDataOp(ZNODES.cache, b"x"),),
+            (SetDataOp(ZNODES.filters, b"x"),),
+            (DeleteOp(ZNODES.publisher),),
             (
-                CreateZnode(f"{ZNODES.stream(name)}/foreign", b""),
-                CreateZnode(f"{ZNODES.stream(name)}/foreign/x", b""),
+                CreateOp(f"{ZNODES.stream(name)}/foreign", b""),
+                CreateOp(f"{ZNODES.stream(name)}/foreign/x", b""),
             ),
-            (CreateZnode(f"{ZNODES.cache}/foreign", b""),),
+            (CreateOp(f"{ZNODES.cache}/foreign", b""),),
             (
-                CreateZnode(f"{ZNODES.namespace}/orphan", b""),
-                CreateZnode(f"{ZNODES.namespace}/orphan/1", b""),
+                CreateOp(f"{ZNODES.namespace}/orphan", b""),
+                CreateOp(f"{ZNODES.namespace}/orphan/1", b""),
             ),
-            (CreateZnode(f"{ZNODES.filters}/not a name", b""),),
+            (CreateOp(f"{ZNODES.filters}/not a name", b""),),
         )
         with contextlib.suppress(ZnodeError):
             self.zookeeper.tamper(damages[number % len(damages)])
 
-    def _deletion_of(self, name: str) -> tuple[Operation, ...]:
+    def _deletion_of(self, name: str) -> tuple[ZnodeOp, ...]:
         """Return the operations that delete everything of a filter."""
         path, tree = ZNODES.stream(name), self.zookeeper.tree
         records = tree.children(path) if tree.exists(path) else ()
         return (
-            *(Delete(f"{path}/{each}") for each in records),
-            Delete(path),
-            Delete(ZNODES.definition(name)),
+            *(DeleteOp(f"{path}/{each}") for each in records),
+            DeleteOp(path),
+            DeleteOp(ZNODES.definition(name)),
         )
 
     # ---- acts on the publishers ----------------------------------------------------------------------------------

@@ -4,7 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from nncache.coordination.acl import ALL, OF_ITS_MAKER, OPEN, Acl, AclEntry, Right, is_same, size_bytes
+from nncache.coordination.acl import (
+    ALL,
+    CREATOR_ALL_ACL,
+    OPEN_ACL,
+    Acl,
+    ZnodeAclEntry,
+    ZnodePerms,
+    is_same,
+    size_bytes,
+)
 from nncache.coordination.sasl import DigestLogin
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.invalidation.channel.published_filters import PublishedFilter
@@ -13,8 +22,8 @@ from nncache.invalidation.publisher.settings import PublisherSettings
 from nncache.net.setting_error import SettingError
 from tests.invalidation.publisher.fake_cluster import ZNODES
 
-OWN = AclEntry("sasl", "nncache", ALL)
-PROXY = AclEntry("sasl", "proxy", Right.READ)
+OWN = ZnodeAclEntry("sasl", "nncache", ALL)
+PROXY = ZnodeAclEntry("sasl", "proxy", ZnodePerms.READ)
 RULES = AccessRules((PROXY,), "sasl:{user}@R")
 
 
@@ -27,7 +36,7 @@ def of(name: str, owner: str = "joe", *users: str) -> PublishedFilter:
 
 def readers(*users: str) -> Acl:
     """Return the ACL of a filter that these users may read."""
-    return (OWN, PROXY, *(AclEntry("sasl", f"{user}@R", Right.READ) for user in users))
+    return (OWN, PROXY, *(ZnodeAclEntry("sasl", f"{user}@R", ZnodePerms.READ) for user in users))
 
 
 def access(*filters: PublishedFilter, rules: AccessRules = RULES) -> ZnodeAccess:
@@ -72,11 +81,11 @@ def test_other_subscribers_count_from_when_they_are_admitted() -> None:
 def test_before_it_is_known_who_we_are_a_znode_is_its_makers() -> None:
     """And zookeeper_acl's. Where zookeeper_acl also names the publisher, the publisher keeps all rights."""
     made = ZnodeAccess(ZNODES, RULES)
-    assert made.common == (*OF_ITS_MAKER, PROXY)
+    assert made.common == (*CREATOR_ALL_ACL, PROXY)
     assert not made.is_known
-    other = AclEntry("sasl", "nncache2", ALL)
-    made = ZnodeAccess(ZNODES, AccessRules((other, AclEntry("sasl", "nncache", Right.READ)), ""))
-    made.learn((OWN, other, AclEntry("sasl", "nncache", Right.READ)))
+    other = ZnodeAclEntry("sasl", "nncache2", ALL)
+    made = ZnodeAccess(ZNODES, AccessRules((other, ZnodeAclEntry("sasl", "nncache", ZnodePerms.READ)), ""))
+    made.learn((OWN, other, ZnodeAclEntry("sasl", "nncache", ZnodePerms.READ)))
     assert made.is_known
     assert is_same(made.common, (OWN, other))
 
@@ -84,11 +93,11 @@ def test_before_it_is_known_who_we_are_a_znode_is_its_makers() -> None:
 def test_without_rules_all_is_open() -> None:
     """Without rules ACLs stay open, as in earlier releases."""
     made = ZnodeAccess(ZNODES, None)
-    made.learn(OPEN)
+    made.learn(OPEN_ACL)
     assert made.is_open
     assert made.is_known
     assert made.admit([of("f")]) == {}
-    assert made.acl_of(ZNODES.stream("f")) == OPEN
+    assert made.acl_of(ZNODES.stream("f")) == OPEN_ACL
 
 
 def test_no_form_for_users_admits_none() -> None:
@@ -132,5 +141,8 @@ def test_a_name_that_would_make_another_identity_has_no_entry(form: str) -> None
     odd = ("jane@corp.example", "bob,OU=admins", "a b", "CORP\\eve", "m\u00fcller")
     assert made.admit([of("f", "11100215", "ann", *odd)]) == {"f": odd}
     scheme, _, pattern = form.partition(":")
-    allowed = (AclEntry(scheme, pattern.replace("{user}", user), Right.READ) for user in ("11100215", "ann"))
+    allowed = (
+        ZnodeAclEntry(scheme, pattern.replace("{user}", user), ZnodePerms.READ)
+        for user in ("11100215", "ann")
+    )
     assert is_same(made.acl_of(ZNODES.stream("f")), (OWN, *allowed))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from nncache.coordination.errors import BadVersionError, NotAllowedError, NotEmptyError
-from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData
+from nncache.coordination.zookeeper import CheckOp, CreateOp, DeleteOp, SetDataOp, ZnodeOp
 from nncache.invalidation.channel.published_filters import encode_published_filter
 from nncache.invalidation.publisher.deletion import AT_ONCE, LeftZnodes, clear, delete_all, in_order
 from nncache.invalidation.publisher.zookeeper_output import LOOK_S
@@ -27,17 +27,17 @@ async def test_a_subtree_is_deleted_in_bounded_steps() -> None:
     """The step includes znodes of strangers; the root of the subtree stays."""
     async with FakeZooKeeper(clock).session() as zookeeper:
         await zookeeper.ensure("/f/else/deep/down")
-        await zookeeper.commit([Create(f"/f/{txid}", b"") for txid in range(1200)])
-        steps: list[Sequence[Operation]] = []
+        await zookeeper.commit([CreateOp(f"/f/{txid}", b"") for txid in range(1200)])
+        steps: list[Sequence[ZnodeOp]] = []
 
-        async def commit(operations: Sequence[Operation]) -> None:
+        async def commit(operations: Sequence[ZnodeOp]) -> None:
             await zookeeper.commit(operations)
             steps.append(operations)
 
         await clear(zookeeper, "/f", commit)
         assert await zookeeper.children("/f") == ()
         assert max(map(len, steps)) == AT_ONCE
-        assert steps[-1][-1] == Delete("/f/1199")
+        assert steps[-1][-1] == DeleteOp("/f/1199")
 
 
 async def test_what_an_acl_does_not_let_us_delete_stays() -> None:
@@ -45,7 +45,7 @@ async def test_what_an_acl_does_not_let_us_delete_stays() -> None:
     async with FakeZooKeeper(clock).session() as zookeeper:
         await zookeeper.ensure("/a/b")
 
-        async def refuse(operations: Sequence[Operation]) -> None:
+        async def refuse(operations: Sequence[ZnodeOp]) -> None:
             raise NotAllowedError(operations[0].path)
 
         assert not await clear(zookeeper, "/a", refuse)
@@ -66,7 +66,9 @@ async def test_nothing_is_deleted_past_a_fence() -> None:
         await zookeeper.ensure("/f/1")
         await zookeeper.ensure("/fence")
         with pytest.raises(BadVersionError):
-            await clear(zookeeper, "/f", lambda deletions: zookeeper.commit([Check("/fence", 9), *deletions]))
+            await clear(
+                zookeeper, "/f", lambda deletions: zookeeper.commit([CheckOp("/fence", 9), *deletions])
+            )
         assert await zookeeper.children("/f") == ("1",)
 
 
@@ -76,19 +78,19 @@ async def test_a_child_of_something_else_is_an_error() -> None:
         await zookeeper.ensure("/f/1")
         await zookeeper.ensure("/g/1")
         with pytest.raises(NotEmptyError):
-            await clear(zookeeper, "/f", lambda deletions: zookeeper.commit([Delete("/g"), *deletions]))
+            await clear(zookeeper, "/f", lambda deletions: zookeeper.commit([DeleteOp("/g"), *deletions]))
 
 
 async def test_what_an_acl_hides_can_be_deleted_if_nothing_is_below() -> None:
     """The owner of the parent may delete it. With children it stays, and costs nothing else."""
     server = FakeZooKeeper(clock)
     async with server.session() as zookeeper:
-        await zookeeper.commit([Create(path, b"") for path in ("/a", "/b", "/b/c")])
+        await zookeeper.commit([CreateOp(path, b"") for path in ("/a", "/b", "/b/c")])
         server.tree.forbidden = {"/a", "/b"}
         assert not await clear(zookeeper, "/a", zookeeper.commit)
         await delete_all(zookeeper, ["/a"], zookeeper.commit)
         assert server.tree.paths == ("/b", "/b/c")
-        await zookeeper.commit([Create(path, b"") for path in ("/a", "/d", "/d/e", "/d/f", "/d/f/g", "/h")])
+        await zookeeper.commit([CreateOp(path, b"") for path in ("/a", "/d", "/d/e", "/d/f", "/d/f/g", "/h")])
         server.tree.forbidden = {"/b", "/d/f"}
         left = await delete_all(zookeeper, ["/a", "/b", "/d", "/h"], zookeeper.commit)
         assert sorted(left) == ["/b", "/d"]
@@ -101,7 +103,7 @@ TAKEN = (ZNODES.definition("d"), ZNODES.stream("s"), ZNODES.definition("else"))
 async def hide(on: FakeCluster, *paths: str) -> None:
     """Create unreadable znodes, each with a child."""
     for path in paths:
-        await on.outsider.commit([Create(path, b"?"), Create(f"{path}/below", b"")])
+        await on.outsider.commit([CreateOp(path, b"?"), CreateOp(f"{path}/below", b"")])
         on.zookeeper.tree.forbidden.add(path)
 
 
@@ -151,7 +153,7 @@ async def test_a_beginning_passes_them_over(on: FakeCluster) -> None:
     async with on.publisher():
         await on.with_filter()
     await hide(on, *TAKEN, f"{ZNODES.cache}/notes")
-    await on.outsider.commit([SetData(ZNODES.cache, b"void")])
+    await on.outsider.commit([SetDataOp(ZNODES.cache, b"void")])
     async with on.publisher() as process:
         await until(lambda: shown(on) == {"f"})
         await asyncio.sleep(3 * LOOK_S)
@@ -163,7 +165,7 @@ async def test_a_damaged_filter_that_cannot_restart_is_out_of_force(on: FakeClus
     """Its events have no stream, but all other filters are published."""
     async with on.publishing():
         await on.with_filter("g", "/g")
-    await on.outsider.commit([SetData(ZNODES.stream("f"), b"x")])
+    await on.outsider.commit([SetDataOp(ZNODES.stream("f"), b"x")])
     await hide(on, f"{ZNODES.stream('f')}/else")
     async with on.publisher() as process:
         await on.published(on.namenode.unlink("/f"))
@@ -176,7 +178,7 @@ async def test_a_filter_in_force_that_is_hidden_goes_out_of_force(on: FakeCluste
     async with on.publishing() as process:
         await on.with_filter("g", "/g")
         path, known = ZNODES.definition("f"), on.generation()
-        await on.outsider.commit([Create(f"{path}/below", b"")])
+        await on.outsider.commit([CreateOp(f"{path}/below", b"")])
         on.zookeeper.tree.forbidden.add(path)
         on.filters.remove("f")
         await until(lambda: process.publisher.filters.keys() == {"g"})
@@ -189,7 +191,7 @@ async def test_a_definition_that_can_be_read_is_emptied(on: FakeCluster) -> None
     async with on.publishing() as process:
         path = ZNODES.definition("planted")
         data = encode_published_filter(published("planted", "/p", since_txid=3))
-        await on.outsider.commit([Create(path, data)])
+        await on.outsider.commit([CreateOp(path, data)])
         assert shown(on) == {"f", "planted"}
         await hide(on, f"{path}/else")
         await until(lambda: shown(on) == {"f"}, within_s=2 * LOOK_S)

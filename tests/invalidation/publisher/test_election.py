@@ -5,16 +5,23 @@ import asyncio
 import pytest
 
 from nncache.coordination.errors import BadVersionError, ConnectionLostError
-from nncache.coordination.zookeeper import Check, Create, Delete, SetData, Znode
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.coordination.zookeeper import CheckOp, CreateOp, DeleteOp, SetDataOp, Znode
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.errors import ChannelUnavailableError
-from nncache.invalidation.publisher.election import Election, Free, LeftBehind, Ours, Taken, standing
+from nncache.invalidation.publisher.election import (
+    Election,
+    LockFree,
+    LockHeld,
+    LockLeftBehind,
+    LockTaken,
+    standing,
+)
 from nncache.invalidation.publisher.identity import PublisherIdentity, encode_identity
 from nncache.invalidation.publisher.stats import OutputStats
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation.virtual_time import clock, until
 
-ZNODES = Znodes("/root", "ns1")
+ZNODES = ZnodePaths("/root", "ns1")
 PATH = ZNODES.publisher
 
 
@@ -34,20 +41,20 @@ A, B = identity("a"), identity("b")
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        pytest.param(None, Free(), id="nobody"),
-        pytest.param(znode(encode_identity(A), 7), Ours(), id="this session"),
-        pytest.param(znode(encode_identity(B), 7), LeftBehind(), id="this session, another name"),
+        pytest.param(None, LockFree(), id="nobody"),
+        pytest.param(znode(encode_identity(A), 7), LockHeld(), id="this session"),
+        pytest.param(znode(encode_identity(B), 7), LockLeftBehind(), id="this session, another name"),
         pytest.param(
             znode(encode_identity(identity("a", "2")), 8),
-            Taken(str(A)),
+            LockTaken(str(A)),
             id="another life of the same process id",
         ),
         pytest.param(
-            znode(encode_identity(A), 8), LeftBehind(), id="this process, a session that it gave up"
+            znode(encode_identity(A), 8), LockLeftBehind(), id="this process, a session that it gave up"
         ),
-        pytest.param(znode(encode_identity(B), 8), Taken(str(B)), id="another host"),
-        pytest.param(znode(b"x", 8), Taken("an unknown process (session 0x8)"), id="nobody we know"),
-        pytest.param(znode(encode_identity(B), 0), LeftBehind(), id="not ephemeral"),
+        pytest.param(znode(encode_identity(B), 8), LockTaken(str(B)), id="another host"),
+        pytest.param(znode(b"x", 8), LockTaken("an unknown process (session 0x8)"), id="nobody we know"),
+        pytest.param(znode(encode_identity(B), 0), LockLeftBehind(), id="not ephemeral"),
     ],
 )
 def test_what_a_lock_means(found: Znode | None, expected: object) -> None:
@@ -142,9 +149,9 @@ async def test_a_lost_lock_is_noticed(on: Fixture, fault: str) -> None:
         if fault == "expired":
             on.zookeeper.expire(session)
         else:
-            await on.outsider.commit([Delete(PATH)])
+            await on.outsider.commit([DeleteOp(PATH)])
             if fault == "taken":
-                await on.outsider.commit([Create(PATH, encode_identity(B), ephemeral=True)])
+                await on.outsider.commit([CreateOp(PATH, encode_identity(B), ephemeral=True)])
         began_at = clock()
         await keeping
         assert clock() - began_at < 0.1
@@ -171,13 +178,13 @@ async def test_an_earlier_epoch_writes_nothing(on: Fixture) -> None:
     session, first = on.candidate(A)
     await first.lead()
     fence = first.fence
-    await session.commit([fence, SetData(ZNODES.namespace, b"1")])
-    await session.commit([fence, SetData(ZNODES.namespace, b"2")])
-    await on.outsider.commit([Delete(PATH)])  # like the expiry of its session
+    await session.commit([fence, SetDataOp(ZNODES.namespace, b"1")])
+    await session.commit([fence, SetDataOp(ZNODES.namespace, b"2")])
+    await on.outsider.commit([DeleteOp(PATH)])  # like the expiry of its session
     _, second = on.candidate(B)
     await second.lead()
     with pytest.raises(BadVersionError, match=r"\.epoch"):
-        await session.commit([fence, SetData(ZNODES.namespace, b"3")])
+        await session.commit([fence, SetDataOp(ZNODES.namespace, b"3")])
     assert first.fence == fence, "it has not noticed"
     assert second.fence != fence
     assert on.zookeeper.tree.read(ZNODES.namespace).data == b"2"
@@ -190,7 +197,7 @@ async def test_each_leader_counts_the_epoch_up_once(on: Fixture) -> None:
     for _ in range(3):
         await ours.lead()
     assert (on.counts.epoch, on.zookeeper.tree.read(ZNODES.epoch).data) == (1, b"1")
-    await on.outsider.commit([SetData(ZNODES.epoch, b"x")])
+    await on.outsider.commit([SetDataOp(ZNODES.epoch, b"x")])
     with pytest.raises(BadVersionError):
         await session.commit([ours.fence])
     await ours.lead()
@@ -211,10 +218,10 @@ async def test_an_election_of_unknown_outcome_is_looked_up(on: Fixture) -> None:
         await ours.lead()
     await ours.lead()
     await session.commit([ours.fence])
-    assert ours.fence == Check(ZNODES.epoch, 1)
+    assert ours.fence == CheckOp(ZNODES.epoch, 1)
     assert on.counts.epoch == 2
     on.zookeeper.expire(session)
     with pytest.raises(ChannelUnavailableError, match="present ZooKeeper session"):
         _ = ours.fence
     await ours.lead()
-    assert ours.fence == Check(ZNODES.epoch, 2)
+    assert ours.fence == CheckOp(ZNODES.epoch, 2)

@@ -17,7 +17,7 @@ from nncache.hadoop.events import (
     XAttr,
     XAttrNamespace,
 )
-from nncache.invalidation.channel.records import Dropped, Events
+from nncache.invalidation.channel.records import DroppedTransactions, MatchedEvents
 from nncache.invalidation.publisher.event_buffer import UNIT_BYTES, EventBuffer, weight_of
 from nncache.invalidation.publisher.stats import PublisherStats
 from tests.invalidation.publisher.fakes import batch
@@ -38,7 +38,7 @@ def filled(
     return made
 
 
-def txids(events: Events) -> list[int]:
+def txids(events: MatchedEvents) -> list[int]:
     """Return the ids of the transactions."""
     return [each.txid for each in events.batches]
 
@@ -53,7 +53,7 @@ def test_the_filter_with_the_most_loses_its_latest_events() -> None:
     made.leave_out("a", batch(10, "/a", "/b"), "")
     events, dropped = made.take()
     assert {name: txids(each) for name, each in events.items()} == {"b": [1, 3, 5], "a": [2, 4, 6]}
-    assert dropped == {"a": Dropped(7, 10, FULL)}
+    assert dropped == {"a": DroppedTransactions(7, 10, FULL)}
     assert (counts.events_overflowed, counts.events_over_limit) == (5, 0)
     assert (made.weight, made.is_full, made.misses("a")) == (0, False, False)
     assert made.take() == ({}, {})
@@ -65,7 +65,7 @@ def test_a_transaction_that_does_not_fit_at_all_is_dropped() -> None:
     made.add("a", batch(2, *["/a"] * 9), may_drop=True)
     events, dropped = made.take()
     assert events.keys() == {"b"}
-    assert dropped == {"a": Dropped(2, 2, FULL)}
+    assert dropped == {"a": DroppedTransactions(2, 2, FULL)}
 
 
 def test_nothing_is_dropped_unless_it_may_be() -> None:
@@ -83,11 +83,11 @@ def test_what_is_left_out_for_another_reason_keeps_it() -> None:
     made = filled(*"aaaa")
     made.leave_out("a", batch(5, "/a"), "over its limit")
     made.leave_out("a", batch(6, "/a"), "over its limit")
-    assert made.take()[1] == {"a": Dropped(5, 6, "over its limit")}
+    assert made.take()[1] == {"a": DroppedTransactions(5, 6, "over its limit")}
     made = filled(*"aaaaa")
     made.leave_out("a", batch(6, "/a"), "over its limit")
     made.add("b", batch(7, *["/b"] * 4), may_drop=True)
-    assert made.take()[1] == {"a": Dropped(3, 6, FULL)}
+    assert made.take()[1] == {"a": DroppedTransactions(3, 6, FULL)}
 
 
 def test_large_events_count_for_several() -> None:

@@ -1,11 +1,11 @@
 """FilterJournal: the figures that operators see of each filter."""
 
-from nncache.invalidation.channel.records import Dropped, Events, Stale
+from nncache.invalidation.channel.records import DroppedTransactions, MatchedEvents, StaleChanges
 from nncache.invalidation.publisher.filter_journal import (
     CHANGES,
     FilterChanged,
     FilterFigures,
-    FilterJournal,
+    FilterHistory,
     by_kind,
 )
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
@@ -14,14 +14,14 @@ from tests.invalidation.publisher.fakes import batch, positions, published
 TWO = positions({"f": "/f", "g": "/g"}, 10)
 
 
-def publication(txid: int, **filters: Events | Dropped) -> Publication:
+def publication(txid: int, **filters: MatchedEvents | DroppedTransactions) -> Publication:
     """Return a publication without changes for caches."""
-    return Publication(txid=txid, content=Stale(()), filters=filters)
+    return Publication(txid=txid, content=StaleChanges(()), filters=filters)
 
 
-def events(*txids: int) -> Events:
+def events(*txids: int) -> MatchedEvents:
     """Return an event for each transaction, and two for the first."""
-    return Events(tuple(batch(txid, *("/f",) * (1 + (txid == txids[0]))) for txid in txids))
+    return MatchedEvents(tuple(batch(txid, *("/f",) * (1 + (txid == txids[0]))) for txid in txids))
 
 
 def id_of(name: str) -> str:
@@ -31,7 +31,7 @@ def id_of(name: str) -> str:
 
 def test_events_are_counted_for_each_filter() -> None:
     """The figures include the number of records, and the last transaction and its time."""
-    journal = FilterJournal()
+    journal = FilterHistory()
     journal.published(publication(13, f=events(11, 13)), TWO, 1.0)
     journal.published(publication(14, f=events(14), g=events(14)), TWO, 2.0)
     assert journal.of(id_of("f")) == FilterFigures(events=5, records=2, last_txid=14, last_at=2.0)
@@ -40,14 +40,14 @@ def test_events_are_counted_for_each_filter() -> None:
 
 def test_a_record_that_tells_of_a_gap_holds_no_event() -> None:
     """The missed transactions may have matched or not."""
-    journal = FilterJournal()
-    journal.published(publication(13, f=Dropped(11, 13, "purged")), TWO, 1.0)
+    journal = FilterHistory()
+    journal.published(publication(13, f=DroppedTransactions(11, 13, "purged")), TWO, 1.0)
     assert journal.of(id_of("f")) == FilterFigures()
 
 
 def test_a_filter_that_begins_again_is_another_one() -> None:
     """Its figures restart, and those of a removed filter are dropped."""
-    journal = FilterJournal()
+    journal = FilterHistory()
     journal.published(publication(14, f=events(14), g=events(14)), TWO, 2.0)
     again = published("f", "/other", id="new")
     after = {"f": FilterPosition(again, 14)}
@@ -61,7 +61,7 @@ def test_a_filter_that_begins_again_is_another_one() -> None:
 
 def test_the_latest_changes_are_remembered() -> None:
     """Each has the filter's present or last glob; a damaged filter's is unknown."""
-    journal = FilterJournal()
+    journal = FilterHistory()
     for number in range(CHANGES):
         journal.changed(FilterChange(removed=(f"damaged{number}",)), {}, {}, float(number))
     owner = published("f", "/f", allowed_subscribers=("amy",))

@@ -7,14 +7,14 @@ from itertools import count
 
 import pytest
 
-from nncache.coordination.zookeeper import Create
+from nncache.coordination.zookeeper import CreateOp
 from nncache.hadoop.errors import MalformedReplyError
 from nncache.invalidation.channel.published_filters import (
     FilterTerms,
     PublishedFilter,
     encode_published_filter,
 )
-from nncache.invalidation.channel.records import Events, FilterRecord, Link, Modified
+from nncache.invalidation.channel.records import FilterModification, FilterRecord, MatchedEvents, RecordLink
 from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
 from nncache.invalidation.filters.definition import Filter
 from nncache.invalidation.filters.stored_filters import StoredFilters
@@ -155,9 +155,9 @@ async def test_definitions_that_others_have_planted_are_removed(on: FakeCluster)
         await on.outsider.wait_connected(1)
         await on.outsider.commit(
             [
-                Create(ZNODES.definition("planted"), encode_published_filter(planted)),
-                Create(ZNODES.definition("hidden"), b"?"),
-                Create(ZNODES.definition("huge"), b"x" * (MAX_RECORD_BYTES + 1)),
+                CreateOp(ZNODES.definition("planted"), encode_published_filter(planted)),
+                CreateOp(ZNODES.definition("hidden"), b"?"),
+                CreateOp(ZNODES.definition("huge"), b"x" * (MAX_RECORD_BYTES + 1)),
             ]
         )
         on.zookeeper.tree.forbidden.add(ZNODES.definition("hidden"))
@@ -206,9 +206,9 @@ async def test_subscribers_learn_of_a_modification_at_its_transaction(on: FakeCl
         assert (after.chain, after.replaces) == (before.id, None)
         assert after.id != before.id
         assert newest == FilterRecord(
-            Link(before.id, first, on.covered()),
-            Events(()),
-            Modified(on.covered(), FilterTerms("/f", "joe"), FilterTerms("/g", "amy")),
+            RecordLink(before.id, first, on.covered()),
+            MatchedEvents(()),
+            FilterModification(on.covered(), FilterTerms("/f", "joe"), FilterTerms("/g", "amy")),
         )
         on.namenode.unlink("/f")
         second = on.namenode.unlink("/g")
@@ -235,8 +235,8 @@ async def test_where_no_record_can_say_it_the_next_one_does(on: FakeCluster, pat
         await on.published(txid)
         newest = on.records("f")[-1]
         assert newest.link.txid == txid
-        assert newest.modified == Modified(last, FilterTerms("/f", "joe"), FilterTerms("/g", "joe"))
-        assert isinstance(newest.content, Events)
+        assert newest.modified == FilterModification(last, FilterTerms("/f", "joe"), FilterTerms("/g", "joe"))
+        assert isinstance(newest.content, MatchedEvents)
         assert len(newest.content.batches) == content
         assert on.published_filters()["f"].replaces is None
         on.filters.put("f", "/h")

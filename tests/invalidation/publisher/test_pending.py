@@ -7,7 +7,7 @@ import pytest
 
 from nncache.hadoop.change import Change, EverythingUnknown, SubtreeUnknown, Touched, Vanished
 from nncache.hadoop.events import Event, EventBatch, MetadataKind, MetadataUpdate, Rename
-from nncache.invalidation.channel.records import Dropped, Events, Stale
+from nncache.invalidation.channel.records import DroppedTransactions, MatchedEvents, StaleChanges
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import FilterPosition, Publication
 from nncache.invalidation.publisher.pacing import ALL
@@ -70,17 +70,17 @@ def test_what_was_read_is_taken_once() -> None:
     assert (made.through_txid, made.txid, made.transactions) == (14, 10, 2)
     assert made.take() == Publication(
         txid=14,
-        content=Stale(((11, Vanished("/a/1")), (12, Vanished("/a/2")))),
+        content=StaleChanges(((11, Vanished("/a/1")), (12, Vanished("/a/2")))),
         filters={
-            "f": Events((batch(11, "/a/1"), batch(12, "/a/2"))),
-            "g": Events((batch(11, "/a/1"),)),
+            "f": MatchedEvents((batch(11, "/a/1"), batch(12, "/a/2"))),
+            "g": MatchedEvents((batch(11, "/a/1"),)),
         },
     )
     assert (made.txid, made.transactions, counts.events_matched) == (14, 0, 3)
     assert {name: position.txid for name, position in made.filters.items()} == {"f": 12, "g": 11}
     assert made.take() is None
     made.add(read(15))
-    assert made.take() == Publication(txid=15, content=Stale(()), filters={})
+    assert made.take() == Publication(txid=15, content=StaleChanges(()), filters={})
 
 
 def test_a_change_may_concern_caches_and_no_subscriber() -> None:
@@ -88,7 +88,7 @@ def test_a_change_may_concern_caches_and_no_subscriber() -> None:
     made = pending(f="/a/*/x")
     made.add(read(11, batch(11, "/a")))
     assert made.transactions == 1
-    assert made.take() == Publication(txid=11, content=Stale(((11, Vanished("/a")),)), filters={})
+    assert made.take() == Publication(txid=11, content=StaleChanges(((11, Vanished("/a")),)), filters={})
 
 
 def test_a_change_without_an_event_is_for_caches_alone() -> None:
@@ -97,7 +97,7 @@ def test_a_change_without_an_event_is_for_caches_alone() -> None:
     policy, elsewhere = SubtreeUnknown("/a/1"), SubtreeUnknown("/b")
     made.add(read(12, EventBatch(11, (), (policy,)), EventBatch(12, (), (elsewhere,))))
     assert made.transactions == 1
-    assert made.take() == Publication(txid=12, content=Stale(((11, policy),)), filters={})
+    assert made.take() == Publication(txid=12, content=StaleChanges(((11, policy),)), filters={})
     assert not made.take_stale()
 
 
@@ -108,11 +108,11 @@ def test_an_unknown_transaction_is_missed_by_all_filters() -> None:
     made.add(read(14, batch(11, "/a"), EventBatch(12, (), (unknown,)), batch(13, "/a")))
     assert made.take_stale() == {ALL}
     publication = taken(made)
-    assert publication.content == Stale(((12, unknown),))
-    assert publication.filters == {"f": Events((batch(11, "/a"),))}
+    assert publication.content == StaleChanges(((12, unknown),))
+    assert publication.filters == {"f": MatchedEvents((batch(11, "/a"),))}
     assert publication.missed == {
-        "f": Dropped(12, 13, "transaction 12: opcode 77"),
-        "g": Dropped(12, 12, "transaction 12: opcode 77"),
+        "f": DroppedTransactions(12, 13, "transaction 12: opcode 77"),
+        "g": DroppedTransactions(12, 12, "transaction 12: opcode 77"),
     }
 
 
@@ -121,7 +121,7 @@ def test_an_event_that_names_an_alias_is_missed_by_all() -> None:
     made = pending(f="/a", g="/b")
     made.add(read(12, batch(11, "/a"), batch(12, "//.reserved/.inodes/16441")))
     publication = taken(made)
-    assert publication.filters == {"f": Events((batch(11, "/a"),))}
+    assert publication.filters == {"f": MatchedEvents((batch(11, "/a"),))}
     assert {name: missed.first_txid for name, missed in publication.missed.items()} == {"f": 12, "g": 12}
 
 
@@ -130,8 +130,8 @@ def test_what_a_filter_has_already_is_left_out() -> None:
     made = pending(10, since=12, f="/a")
     made.add(read(13, batch(12, "/a"), batch(13, "/a")))
     publication = taken(made)
-    assert publication.filters == {"f": Events((batch(13, "/a"),))}
-    assert publication.content == Stale(((13, Vanished("/a")),)), "both, said in one word"
+    assert publication.filters == {"f": MatchedEvents((batch(13, "/a"),))}
+    assert publication.content == StaleChanges(((13, Vanished("/a")),)), "both, said in one word"
     made.add(read(14))
     assert made.filters["f"].txid == 13
 
@@ -141,11 +141,11 @@ def test_many_changes_are_collapsed() -> None:
     made = pending(f="/a/*", max_changes=3)
     made.add(read(110, *(batch(txid, f"/a/{txid}") for txid in range(11, 111))))
     publication = taken(made)
-    assert isinstance(publication.content, Stale)
+    assert isinstance(publication.content, StaleChanges)
     assert len(publication.content.changes) <= 3
     assert made.collapsed > 0
     found = publication.filters["f"]
-    assert isinstance(found, Events)
+    assert isinstance(found, MatchedEvents)
     assert len(found.batches) == 100, "subscribers get them all"
 
 
@@ -154,8 +154,8 @@ def test_what_is_missed_is_dropped_for_all() -> None:
     made = pending_at(positions({"f": "/a"}, 8) | positions({"g": "/a"}, 14) | positions({"h": "/a"}, 20))
     assert made.drop(20, "purged") == Publication(
         txid=20,
-        content=Dropped(11, 20, "purged"),
-        filters={"f": Dropped(11, 20, "purged"), "g": Dropped(15, 20, "purged")},
+        content=DroppedTransactions(11, 20, "purged"),
+        filters={"f": DroppedTransactions(11, 20, "purged"), "g": DroppedTransactions(15, 20, "purged")},
     )
     assert (made.txid, made.through_txid) == (20, 20)
     assert {position.txid for position in made.filters.values()} == {20}
@@ -173,7 +173,9 @@ def test_nothing_is_dropped_or_changed_while_something_waits() -> None:
     made.change_filters(positions({"g": "/b"}, 11))
     made.add(read(13, batch(12, "/a"), batch(13, "/b")))
     assert made.take() == Publication(
-        txid=13, content=Stale(((13, Vanished("/b")),)), filters={"g": Events((batch(13, "/b"),))}
+        txid=13,
+        content=StaleChanges(((13, Vanished("/b")),)),
+        filters={"g": MatchedEvents((batch(13, "/b"),))},
     )
 
 
@@ -212,17 +214,17 @@ def test_a_flood_costs_its_own_filter_alone() -> None:
     reason = "the filter matches more than 1 events a second (max_events_per_s_per_filter)"
     publication = taken(made)
     assert publication.filters == {
-        "f": Events((batch(11, *["/a/2"] * 60),)),
-        "g": Events((batch(12, "/a/1"),)),
+        "f": MatchedEvents((batch(11, *["/a/2"] * 60),)),
+        "g": MatchedEvents((batch(12, "/a/1"),)),
     }
-    assert publication.missed == {"f": Dropped(12, 13, reason)}
-    assert isinstance(publication.content, Stale)
+    assert publication.missed == {"f": DroppedTransactions(12, 13, reason)}
+    assert isinstance(publication.content, StaleChanges)
     assert {txid for txid, _ in publication.content.changes} == {12, 13}, "caches have all, as ever"
     assert {name: position.txid for name, position in made.filters.items()} == {"f": 13, "g": 12}
     assert (counts.events_matched, counts.events_over_limit) == (61, 3)
     made.add(read(15, batch(15, "/a/2")))
     again = taken(made)
-    assert (again.filters, again.missed) == ({"f": Events((batch(15, "/a/2"),))}, {})
+    assert (again.filters, again.missed) == ({"f": MatchedEvents((batch(15, "/a/2"),))}, {})
 
 
 TIMES = MetadataUpdate(path=f"{PATH}/f", kind=MetadataKind.TIMES)
@@ -262,7 +264,7 @@ def test_the_source_of_a_change_keeps_its_kind() -> None:
     made = pending(f="/a")
     made.add(read(11, batch(11, MetadataUpdate(path="/a", kind=MetadataKind.TIMES))))
     publication = taken(made)
-    assert publication.content == Stale(((11, Touched("/a")),))
+    assert publication.content == StaleChanges(((11, Touched("/a")),))
 
 
 def test_the_next_publication_says_how_a_filter_changed() -> None:

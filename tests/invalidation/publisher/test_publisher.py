@@ -9,10 +9,9 @@ import pytest
 
 from nncache.hadoop.change import Vanished
 from nncache.hadoop.election_view import HaState
-from nncache.hadoop.events import Close, Rename, Unlink
-from nncache.hadoop.events import Create as Created
+from nncache.hadoop.events import Close, Create, Rename, Unlink
 from nncache.hadoop.filestatus import FileType
-from nncache.invalidation.channel.records import Stale
+from nncache.invalidation.channel.records import StaleChanges
 from nncache.invalidation.errors import MissingEventsError
 from nncache.invalidation.publisher.output_stream import FilterChange, load_output_class
 from nncache.invalidation.publisher.pending import PendingBatch
@@ -38,7 +37,7 @@ async def test_a_change_is_published_within_milliseconds(on: FakeCluster) -> Non
         txid = on.covered()
         assert process.publisher.situation() == ""
         last = on.cache_records()[-1]
-        assert (last.link.txid, last.content) == (txid, Stale(((txid, Vanished("/f")),)))
+        assert (last.link.txid, last.content) == (txid, StaleChanges(((txid, Vanished("/f")),)))
         assert last.generation == on.generation()
         assert len(on.reported("f")) == 20
 
@@ -65,11 +64,11 @@ async def test_a_job_of_ten_thousand_files_costs_few_writes(on: FakeCluster, glo
         writes = on.zookeeper.writes
         for number in range(10_000):
             path = f"/out/_temporary/part-{number:05}"
-            on.namenode.write(Created(kind=FileType.FILE, path=path))
+            on.namenode.write(Create(kind=FileType.FILE, path=path))
             on.namenode.write(Close(path))
             on.namenode.write(Rename(path, f"/out/part-{number:05}"))
             await asyncio.sleep(0.001)
-        on.namenode.write(Created(kind=FileType.FILE, path="/out/_SUCCESS"))
+        on.namenode.write(Create(kind=FileType.FILE, path="/out/_SUCCESS"))
         done_at = clock()
         await on.published()
         assert clock() - done_at < 0.3

@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from nncache.coordination.zookeeper import Create, SetData, Znode
+from nncache.coordination.zookeeper import CreateOp, SetDataOp, Znode
 from nncache.invalidation.channel.published_filters import PublishedFilter, encode_published_filter
-from nncache.invalidation.channel.records import CacheRecord, Link, Stale, encode_cache_record
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.records import CacheRecord, RecordLink, StaleChanges, encode_cache_record
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.publisher.output_stream import FilterPosition, Publication, PublishedState
 from nncache.invalidation.publisher.recovery import FoundStream, FoundTree, newest_of, recover
 from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.publisher.write_plan import WritePlan
 from tests.invalidation.publisher.fakes import published
 
-ZNODES = Znodes("/inotify", "ns")
+ZNODES = ZnodePaths("/inotify", "ns")
 CACHE = "/inotify/ns/.cache"
-NEWEST = encode_cache_record(CacheRecord(Link("chain", 9, 10), 4, Stale(())))
+NEWEST = encode_cache_record(CacheRecord(RecordLink("chain", 9, 10), 4, StaleChanges(())))
 
 
 def znode(path: str, data: bytes, version: int = 3, children: int = 0) -> Znode:
@@ -59,9 +59,9 @@ def test_a_sound_tree_is_gone_on_from() -> None:
     assert state == PublishedState(txid=10, filters={"f": position})
     assert (counts.corrupt_znodes, counts.foreign_znodes) == (0, 0)
     assert tree is not None
-    (multi,) = tree.plan_publication(Publication(txid=11, content=Stale(()), filters={}))
-    record = CacheRecord(Link("chain", 10, 11), 4, Stale(()))
-    assert multi == [Create(f"{CACHE}/11", encode_cache_record(record)), SetData(CACHE, b"11", 3)]
+    (multi,) = tree.plan_publication(Publication(txid=11, content=StaleChanges(()), filters={}))
+    record = CacheRecord(RecordLink("chain", 10, 11), 4, StaleChanges(()))
+    assert multi == [CreateOp(f"{CACHE}/11", encode_cache_record(record)), SetDataOp(CACHE, b"11", 3)]
     assert tree.versions() == {
         "/inotify/ns/.filters": 3,
         CACHE: 4,

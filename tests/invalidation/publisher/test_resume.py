@@ -8,9 +8,9 @@ from itertools import count
 import pytest
 
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.zookeeper import Delete, Operation, SetData
+from nncache.coordination.zookeeper import DeleteOp, SetDataOp, ZnodeOp
 from nncache.hadoop import feed_znodes
-from nncache.invalidation.channel.records import Dropped
+from nncache.invalidation.channel.records import DroppedTransactions
 from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
@@ -79,8 +79,11 @@ async def fixture(*, is_known: bool = True) -> Fixture:
 
 def dropped(first: int, last: int, reason: str) -> Publication:
     """Return the publication of a gap after STATE."""
-    filters = {"f": Dropped(first, last, reason), "g": Dropped(max(first, 13), last, reason)}
-    return Publication(txid=last, content=Dropped(first, last, reason), filters=filters)
+    filters = {
+        "f": DroppedTransactions(first, last, reason),
+        "g": DroppedTransactions(max(first, 13), last, reason),
+    }
+    return Publication(txid=last, content=DroppedTransactions(first, last, reason), filters=filters)
 
 
 async def test_it_goes_on_where_the_records_end() -> None:
@@ -155,10 +158,10 @@ async def test_purged_edits_are_dropped_for_all() -> None:
     on.source.starts = [PURGED, again]
     resumed = await on.resumption.begin(STATE)
     assert on.source.started == [10, 20, 25]
-    second = {name: Dropped(21, 25, "purged again") for name in ("f", "g")}
+    second = {name: DroppedTransactions(21, 25, "purged again") for name in ("f", "g")}
     assert on.output.reported == [
         dropped(11, 20, "purged"),
-        Publication(txid=25, content=Dropped(21, 25, "purged again"), filters=second),
+        Publication(txid=25, content=DroppedTransactions(21, 25, "purged again"), filters=second),
     ]
     assert not resumed.is_continuous
     assert (resumed.pending.txid, on.counts.drops, on.counts.published_txid) == (25, 2, 25)
@@ -254,11 +257,11 @@ async def test_a_corrupt_edit_of_a_feed_is_given_up(on: FakeCluster, data: bytes
         async with on.publishing():
             on.zookeeper.disconnect()
             before, txid, last_txid = (on.namenode.unlink("/f") for _ in range(3))
-            feed.commit(SetData(ROOT + feed_znodes.edit(1, txid - 1), data))
+            feed.commit(SetDataOp(ROOT + feed_znodes.edit(1, txid - 1), data))
             on.zookeeper.connect()
             await on.published()
             found = on.records("f")[-1].content
-            assert isinstance(found, Dropped)
+            assert isinstance(found, DroppedTransactions)
             assert (found.first_txid, found.last_txid) == (before, last_txid)
             again = on.namenode.unlink("/f")
             await on.published()
@@ -272,9 +275,9 @@ async def test_a_filter_that_somebody_deleted_is_taken_out_of_force(on: FakeClus
     async with on.publisher():
         await on.with_filter("f", "/f/*")
     known, former = on.generation(), on.published_filters()["f"]
-    deletions: list[Operation] = [Delete(ZNODES.definition("f"))]
+    deletions: list[ZnodeOp] = [DeleteOp(ZNODES.definition("f"))]
     if what == "definition and stream":
-        deletions.append(Delete(ZNODES.stream("f")))
+        deletions.append(DeleteOp(ZNODES.stream("f")))
     await on.outsider.commit(deletions)
     changed = on.namenode.unlink("/f/x")
     on.filters.takes_s = 0.5  # the edits are read before the filter is known to be wanted

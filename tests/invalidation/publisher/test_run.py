@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from nncache.invalidation.channel.records import Events
+from nncache.invalidation.channel.records import MatchedEvents
 from nncache.invalidation.edits_source import EditsRead
 from nncache.invalidation.errors import ChannelUnavailableError, MissingEventsError, NotPermittedError
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.publisher.filter_follower import FilterAdmission, FilterFollower
-from nncache.invalidation.publisher.filter_journal import FilterJournal
+from nncache.invalidation.publisher.filter_journal import FilterHistory
 from nncache.invalidation.publisher.filter_limits import FilterLimits
 from nncache.invalidation.publisher.output_stream import FilterChange, Publication
 from nncache.invalidation.publisher.pacing import RecordPacer
@@ -44,7 +44,7 @@ class Fixture:
         self.source = ScriptedSource(*script)
         self.output = FakeOutput()
         self.counts = PublisherStats()
-        self.journal = FilterJournal()
+        self.journal = FilterHistory()
         self.follower = FilterFollower(self.filters, 60.0, clock)
         self._limits = FilterLimits(per_s, clock())
         self._new_id = lambda: f"new-{next(ids)}"
@@ -124,7 +124,7 @@ async def test_what_comes_while_writing_goes_into_the_next_record() -> None:
         await until(lambda: on.covered[-1:] == [60])
         assert len(on.covered) <= 3
         events = [found for each in on.output.publications for found in each.filters.values()]
-        txids = [found.txid for each in events if isinstance(each, Events) for found in each.batches]
+        txids = [found.txid for each in events if isinstance(each, MatchedEvents) for found in each.batches]
         assert txids == list(range(11, 61))
 
 
@@ -231,7 +231,7 @@ async def test_a_new_filter_begins_where_the_publications_end() -> None:
         found = [
             batch.txid
             for each in on.output.publications
-            if isinstance(events := each.filters.get("g"), Events)
+            if isinstance(events := each.filters.get("g"), MatchedEvents)
             for batch in events.batches
         ]
         assert found == list(range(added.since_txid + 1, 16))

@@ -6,37 +6,37 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.coordination.zookeeper import Check, Create, Delete, Operation, SetData, Znode
+from nncache.coordination.zookeeper import CheckOp, CreateOp, DeleteOp, SetDataOp, Znode, ZnodeOp
 from nncache.hadoop.change import EverythingUnknown, Vanished
 from nncache.invalidation.channel.published_filters import encode_published_filter
 from nncache.invalidation.channel.records import (
     CacheRecord,
-    Dropped,
-    Events,
+    DroppedTransactions,
+    FilterModification,
     FilterRecord,
-    Link,
-    Modified,
-    Stale,
+    MatchedEvents,
+    RecordLink,
+    StaleChanges,
     encode_cache_record,
     encode_filter_record,
     parse_cache_record,
     parse_filter_record,
 )
 from nncache.invalidation.channel.znode_json import fits
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.publisher.output_stream import FilterChange, FilterPosition, Publication
 from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.publisher.write_plan import (
     MAX_BYTES,
     MAX_OPERATIONS,
-    Stream,
+    PlannedStream,
     WritePlan,
     pack,
     tampered,
 )
 from tests.invalidation.publisher.fakes import batch, published
 
-ZNODES = Znodes("/inotify", "ns")
+ZNODES = ZnodePaths("/inotify", "ns")
 CACHE, FILTERS = "/inotify/ns/.cache", "/inotify/ns/.filters"
 HUGE = "/" + "x" * 200_000
 
@@ -47,35 +47,41 @@ def tree(*names: str, counts: OutputStats | None = None, max_records: int = 3) -
         ZNODES,
         max_records,
         counts or OutputStats(),
-        cache=Stream(CACHE, "chain", 10, 5, deque([8, 9, 10])),
+        cache=PlannedStream(CACHE, "chain", 10, 5, deque([8, 9, 10])),
         generation=2,
         filters_version=4,
     )
     for name in names:
         made.add_place(name)
         made.add_definition(name, 7)
-        made.add_filter(published(name), Stream(ZNODES.stream(name), f"id-{name}", 9, 1, deque([9])))
+        made.add_filter(published(name), PlannedStream(ZNODES.stream(name), f"id-{name}", 9, 1, deque([9])))
     return made
 
 
-def cache_record(previous: int, txid: int, content: Stale | Dropped, generation: int = 2) -> bytes:
+def cache_record(
+    previous: int, txid: int, content: StaleChanges | DroppedTransactions, generation: int = 2
+) -> bytes:
     """Return a record for caches."""
-    return encode_cache_record(CacheRecord(Link("chain", previous, txid), generation, content))
+    return encode_cache_record(CacheRecord(RecordLink("chain", previous, txid), generation, content))
 
 
-def filter_record(name: str, previous: int, txid: int, content: Events | Dropped) -> bytes:
+def filter_record(name: str, previous: int, txid: int, content: MatchedEvents | DroppedTransactions) -> bytes:
     """Return a record of a filter."""
-    return encode_filter_record(FilterRecord(Link(f"id-{name}", previous, txid), content))
+    return encode_filter_record(FilterRecord(RecordLink(f"id-{name}", previous, txid), content))
 
 
-def planned(made: WritePlan, txid: int, **filters: Events | Dropped) -> list[Sequence[Operation]]:
+def planned(
+    made: WritePlan, txid: int, **filters: MatchedEvents | DroppedTransactions
+) -> list[Sequence[ZnodeOp]]:
     """Return the multis that publish these records of filters, and no change for caches."""
-    return list(made.plan_publication(Publication(txid=txid, content=Stale(()), filters=filters)))
+    return list(made.plan_publication(Publication(txid=txid, content=StaleChanges(()), filters=filters)))
 
 
-def records_of_f(multis: Iterable[Sequence[Operation]]) -> list[FilterRecord]:
+def records_of_f(multis: Iterable[Sequence[ZnodeOp]]) -> list[FilterRecord]:
     """Return the records of filter f that these multis create."""
-    created = [each for multi in multis for each in multi if isinstance(each, Create) and "/f/" in each.path]
+    created = [
+        each for multi in multis for each in multi if isinstance(each, CreateOp) and "/f/" in each.path
+    ]
     assert all(fits(each.data) for each in created)
     return [parse_filter_record(each.path, each.data) for each in created]
 
@@ -83,28 +89,28 @@ def records_of_f(multis: Iterable[Sequence[Operation]]) -> list[FilterRecord]:
 def test_a_publication_is_one_multi() -> None:
     """Records, values and the deletion of old records are atomic, guarded by versions (T1, T2)."""
     made, counts = tree("f", counts=(counted := OutputStats())), counted
-    content = Stale(((12, Vanished("/f")),))
-    events = Events((batch(12, "/f"),))
+    content = StaleChanges(((12, Vanished("/f")),))
+    events = MatchedEvents((batch(12, "/f"),))
     publication = Publication(txid=13, content=content, filters={"f": events})
     assert list(made.plan_publication(publication)) == [
         [
-            Create("/inotify/ns/f/12", filter_record("f", 9, 12, events)),
-            SetData("/inotify/ns/f", b"12", 1),
-            Create(f"{CACHE}/13", cache_record(10, 13, content)),
-            Delete(f"{CACHE}/8"),
-            SetData(CACHE, b"13", 5),
+            CreateOp("/inotify/ns/f/12", filter_record("f", 9, 12, events)),
+            SetDataOp("/inotify/ns/f", b"12", 1),
+            CreateOp(f"{CACHE}/13", cache_record(10, 13, content)),
+            DeleteOp(f"{CACHE}/8"),
+            SetDataOp(CACHE, b"13", 5),
         ]
     ]
     assert (counts.cache_records, counts.filter_records, counts.records_too_large) == (1, 1, 0)
     assert made.positions() == {"f": FilterPosition(published("f"), 12)}
-    assert made.fence == Check(CACHE, 6)
-    (following,) = planned(made, 14, f=Dropped(13, 14, "purged"))
+    assert made.fence == CheckOp(CACHE, 6)
+    (following,) = planned(made, 14, f=DroppedTransactions(13, 14, "purged"))
     assert following == [
-        Create("/inotify/ns/f/14", filter_record("f", 12, 14, Dropped(13, 14, "purged"))),
-        SetData("/inotify/ns/f", b"14", 2),
-        Create(f"{CACHE}/14", cache_record(13, 14, Stale(()))),
-        Delete(f"{CACHE}/9"),
-        SetData(CACHE, b"14", 6),
+        CreateOp("/inotify/ns/f/14", filter_record("f", 12, 14, DroppedTransactions(13, 14, "purged"))),
+        SetDataOp("/inotify/ns/f", b"14", 2),
+        CreateOp(f"{CACHE}/14", cache_record(13, 14, StaleChanges(()))),
+        DeleteOp(f"{CACHE}/9"),
+        SetDataOp(CACHE, b"14", 6),
     ]
 
 
@@ -112,11 +118,11 @@ def test_what_is_too_large_for_one_multi_goes_before() -> None:
     """The filters' records come first, each multi with a check of `.cache`, and `.cache` last (P2)."""
     names = [f"f{number}" for number in range(6)]
     made = tree(*names)
-    events = Events((batch(12, HUGE),))
+    events = MatchedEvents((batch(12, HUGE),))
     multis = planned(made, 12, **dict.fromkeys(names, events))
     assert len(multis) == 2
-    assert [operations[0] for operations in multis[:-1]] == [Check(CACHE, 5)]
-    assert multis[-1][-1] == SetData(CACHE, b"12", 5)
+    assert [operations[0] for operations in multis[:-1]] == [CheckOp(CACHE, 5)]
+    assert multis[-1][-1] == SetDataOp(CACHE, b"12", 5)
     flat = [operation.path for operations in multis for operation in operations]
     assert [path for path in flat if path.endswith("/12")] == [
         *(f"/inotify/ns/{name}/12" for name in names),
@@ -127,7 +133,7 @@ def test_what_is_too_large_for_one_multi_goes_before() -> None:
 def test_many_filters_take_several_multis() -> None:
     """A thousand matching filters need more than 2,000 operations."""
     names = [f"f{number}" for number in range(1000)]
-    multis = planned(tree(*names), 12, **dict.fromkeys(names, Events((batch(12, "/f"),))))
+    multis = planned(tree(*names), 12, **dict.fromkeys(names, MatchedEvents((batch(12, "/f"),))))
     assert [len(operations) for operations in multis] == [2000 - 1, 2 + 3]
 
 
@@ -135,20 +141,23 @@ def test_a_record_that_is_too_large_is_split() -> None:
     """Nothing is dropped that fits in two records of the same filter."""
     made = tree("f", max_records=100)
     batches = tuple(batch(txid, HUGE) for txid in range(11, 16))
-    multis = planned(made, 15, f=Events(batches))
+    multis = planned(made, 15, f=MatchedEvents(batches))
     records = records_of_f(multis)
     assert [each.link.txid for each in records] == [12, 13, 15]
     assert [each.link.previous for each in records] == [9, 12, 13]
-    assert sum((each.content.batches for each in records if isinstance(each.content, Events)), ()) == batches
-    values = [op for ops in multis for op in ops if isinstance(op, SetData) and op.path == "/inotify/ns/f"]
+    assert (
+        sum((each.content.batches for each in records if isinstance(each.content, MatchedEvents)), ())
+        == batches
+    )
+    values = [op for ops in multis for op in ops if isinstance(op, SetDataOp) and op.path == "/inotify/ns/f"]
     assert [(value.data, value.version) for value in values] == [(b"12", 1), (b"13", 2), (b"15", 3)]
 
 
 def test_many_events_are_split_by_their_number() -> None:
     """A record is not encoded repeatedly to find what fits."""
     made = tree("f", max_records=100)
-    (multi,) = planned(made, 2510, f=Events(tuple(batch(txid, "/f") for txid in range(11, 2511))))
-    records = [op.path for op in multi if isinstance(op, Create)]
+    (multi,) = planned(made, 2510, f=MatchedEvents(tuple(batch(txid, "/f") for txid in range(11, 2511))))
+    records = [op.path for op in multi if isinstance(op, CreateOp)]
     assert records == ["/inotify/ns/f/1010", "/inotify/ns/f/2010", "/inotify/ns/f/2510", f"{CACHE}/2510"]
 
 
@@ -157,12 +166,12 @@ def test_a_too_large_transaction_is_dropped_for_its_filter() -> None:
     counts = OutputStats()
     made = tree("f", counts=counts)
     giant = batch(12, *[f"/{number}/{'x' * 100}" for number in range(10_000)])
-    multis = planned(made, 13, f=Events((batch(11, "/f"), giant, batch(13, "/f"))))
+    multis = planned(made, 13, f=MatchedEvents((batch(11, "/f"), giant, batch(13, "/f"))))
     contents = [each.content for each in records_of_f(multis)]
     assert contents == [
-        Events((batch(11, "/f"),)),
-        Dropped(12, 12, "the events of transaction 12 are too many for one record"),
-        Events((batch(13, "/f"),)),
+        MatchedEvents((batch(11, "/f"),)),
+        DroppedTransactions(12, 12, "the events of transaction 12 are too many for one record"),
+        MatchedEvents((batch(13, "/f"),)),
     ]
     assert counts.records_too_large == 1
 
@@ -171,11 +180,11 @@ def test_too_many_long_paths_make_everything_unknown() -> None:
     """A record for caches that is too large flushes them, but leaves no stale answer."""
     counts = OutputStats()
     made = tree(counts=counts)
-    content = Stale(tuple((11, Vanished(f"{HUGE}{number}")) for number in range(5)))
+    content = StaleChanges(tuple((11, Vanished(f"{HUGE}{number}")) for number in range(5)))
     ((create, *_),) = made.plan_publication(Publication(txid=11, content=content, filters={}))
-    assert isinstance(create, Create)
+    assert isinstance(create, CreateOp)
     reported = parse_cache_record(create.path, create.data).content
-    assert reported == Stale(((11, EverythingUnknown("too much has changed at once")),))
+    assert reported == StaleChanges(((11, EverythingUnknown("too much has changed at once")),))
     assert counts.records_too_large == 1
 
 
@@ -185,12 +194,12 @@ def test_a_smaller_number_of_records_is_reached_in_steps() -> None:
         ZNODES,
         2,
         OutputStats(),
-        cache=Stream(CACHE, "chain", 1300, 0, deque(range(1, 1301))),
+        cache=PlannedStream(CACHE, "chain", 1300, 0, deque(range(1, 1301))),
         generation=1,
         filters_version=0,
     )
     deleted = [
-        sum(isinstance(operation, Delete) for operation in planned(made, txid)[0])
+        sum(isinstance(operation, DeleteOp) for operation in planned(made, txid)[0])
         for txid in range(1301, 1305)
     ]
     assert deleted == [500, 500, 301, 1]
@@ -212,21 +221,21 @@ def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
     )
     multi, updating = made.plan_filters(change)
     assert multi == (
-        SetData(CACHE, b"10", 5),
-        SetData(FILTERS, b"3", 4),
-        Delete(f"{FILTERS}/old"),
-        Delete("/inotify/ns/old"),
-        Delete(f"{FILTERS}/other"),
-        Delete("/inotify/ns/other"),
-        Create(f"{FILTERS}/other", encode_published_filter(again)),
-        Create("/inotify/ns/other", b"10"),
-        Delete("/inotify/ns/orphan"),
-        Create(f"{FILTERS}/orphan", encode_published_filter(fresh)),
-        Create("/inotify/ns/orphan", b"10"),
+        SetDataOp(CACHE, b"10", 5),
+        SetDataOp(FILTERS, b"3", 4),
+        DeleteOp(f"{FILTERS}/old"),
+        DeleteOp("/inotify/ns/old"),
+        DeleteOp(f"{FILTERS}/other"),
+        DeleteOp("/inotify/ns/other"),
+        CreateOp(f"{FILTERS}/other", encode_published_filter(again)),
+        CreateOp("/inotify/ns/other", b"10"),
+        DeleteOp("/inotify/ns/orphan"),
+        CreateOp(f"{FILTERS}/orphan", encode_published_filter(fresh)),
+        CreateOp("/inotify/ns/orphan", b"10"),
     )
     assert updating == (
-        Check(CACHE, 6),
-        SetData(f"{FILTERS}/same", encode_published_filter(updated), 7),
+        CheckOp(CACHE, 6),
+        SetDataOp(f"{FILTERS}/same", encode_published_filter(updated), 7),
     )
     assert made.positions() == {
         "same": FilterPosition(updated, 9),
@@ -234,7 +243,7 @@ def test_the_set_of_filters_changes_with_generation_and_fence() -> None:
         "orphan": FilterPosition(fresh, 10),
     }
     ((create, *_),) = planned(made, 11)
-    assert create == Create(f"{CACHE}/11", cache_record(10, 11, Stale(()), generation=3))
+    assert create == CreateOp(f"{CACHE}/11", cache_record(10, 11, StaleChanges(()), generation=3))
     assert made.versions() == {
         FILTERS: 5,
         CACHE: 7,
@@ -252,13 +261,13 @@ def test_other_owners_or_subscribers_keep_the_generation() -> None:
     made = tree("f", "g")
     updated = published("f", owner="amy")
     (multi,) = made.plan_filters(FilterChange(updated=(updated,)))
-    assert multi == (Check(CACHE, 5), SetData(f"{FILTERS}/f", encode_published_filter(updated), 7))
+    assert multi == (CheckOp(CACHE, 5), SetDataOp(f"{FILTERS}/f", encode_published_filter(updated), 7))
     assert made.positions()["f"] == FilterPosition(updated, 9)
     assert made.versions()[f"{FILTERS}/f"] == 8
     (following,) = planned(made, 11)
-    assert following[0] == Create(f"{CACHE}/11", cache_record(10, 11, Stale(()), generation=2))
+    assert following[0] == CreateOp(f"{CACHE}/11", cache_record(10, 11, StaleChanges(()), generation=2))
     (again,) = made.plan_filters(FilterChange(updated=(updated,)))
-    assert again[1] == SetData(f"{FILTERS}/f", encode_published_filter(updated), 8)
+    assert again[1] == SetDataOp(f"{FILTERS}/f", encode_published_filter(updated), 8)
 
 
 def test_a_modified_filter_has_a_record_that_says_so() -> None:
@@ -267,33 +276,37 @@ def test_a_modified_filter_has_a_record_that_says_so() -> None:
     for modified in (replace(has, id="new", path_glob="/g"), replace(has, owner="amy")):
         plan = tree("f")
         (operations,) = plan.plan_filters(FilterChange(modified=(replace(modified, replaces=reported),)))
-        record = FilterRecord(Link("id-f", 9, 10), Events(()), Modified(10, reported, modified.terms))
-        assert tuple(operations[-3:]) == (
-            SetData(f"{FILTERS}/f", encode_published_filter(modified), 7),
-            Create("/inotify/ns/f/10", encode_filter_record(record)),
-            SetData("/inotify/ns/f", b"10", 1),
+        record = FilterRecord(
+            RecordLink("id-f", 9, 10), MatchedEvents(()), FilterModification(10, reported, modified.terms)
         )
-        assert (SetData(FILTERS, b"3", 4) in operations) == (modified.id == "new")
+        assert tuple(operations[-3:]) == (
+            SetDataOp(f"{FILTERS}/f", encode_published_filter(modified), 7),
+            CreateOp("/inotify/ns/f/10", encode_filter_record(record)),
+            SetDataOp("/inotify/ns/f", b"10", 1),
+        )
+        assert (SetDataOp(FILTERS, b"3", 4) in operations) == (modified.id == "new")
         assert plan.positions() == {"f": FilterPosition(modified, 10)}
 
 
 def test_where_it_can_have_none_the_next_publication_has_one() -> None:
     """That publication may have events for the filter, which may be split, a gap, or nothing."""
     reported, known = published("f").terms, published("f", owner="amy")
-    huge = Events(tuple(batch(txid, HUGE, HUGE) for txid in (11, 12)))
-    for content, txids in ((None, [14]), (huge, [11, 12]), (Dropped(11, 13, "why"), [13])):
+    huge = MatchedEvents(tuple(batch(txid, HUGE, HUGE) for txid in (11, 12)))
+    for content, txids in ((None, [14]), (huge, [11, 12]), (DroppedTransactions(11, 13, "why"), [13])):
         plan = tree("f", max_records=9)
-        plan.add_filter(published("f"), Stream(ZNODES.stream("f"), "id-f", 10, 1, deque([10])))
+        plan.add_filter(published("f"), PlannedStream(ZNODES.stream("f"), "id-f", 10, 1, deque([10])))
         (operations,) = plan.plan_filters(FilterChange(modified=(replace(known, replaces=reported),)))
         assert operations[-1].path == f"{FILTERS}/f"
-        news = Publication(txid=14, content=Stale(()), filters={} if content is None else {"f": content})
+        news = Publication(
+            txid=14, content=StaleChanges(()), filters={} if content is None else {"f": content}
+        )
         multis = list(plan.plan_publication(news))
         records = records_of_f(multis)
         assert [each.link.txid for each in records] == txids
-        assert [each.modified for each in records] == [Modified(10, reported, known.terms), None][
+        assert [each.modified for each in records] == [FilterModification(10, reported, known.terms), None][
             : len(records)
         ]
-        assert SetData(f"{FILTERS}/f", encode_published_filter(known), 8) in [
+        assert SetDataOp(f"{FILTERS}/f", encode_published_filter(known), 8) in [
             each for multi in multis for each in multi
         ]
         assert plan.positions()["f"].filter == known
@@ -306,10 +319,14 @@ def test_a_stream_that_is_ahead_says_it_behind_its_last_record() -> None:
         plan = tree()
         plan.add_definition("f", 7)
         plan.add_filter(
-            replace(known, replaces=reported), Stream(ZNODES.stream("f"), "id-f", 12, 1, deque([12]))
+            replace(known, replaces=reported), PlannedStream(ZNODES.stream("f"), "id-f", 12, 1, deque([12]))
         )
         records = [record for each in txids for record in records_of_f(planned(plan, each))]
-        record = FilterRecord(Link("id-f", previous, txid), Events(()), Modified(12, reported, known.terms))
+        record = FilterRecord(
+            RecordLink("id-f", previous, txid),
+            MatchedEvents(()),
+            FilterModification(12, reported, known.terms),
+        )
         assert records == [record]
         assert plan.positions() == {"f": FilterPosition(known, txid)}
 
@@ -320,10 +337,10 @@ def test_what_can_not_be_deleted_is_out_of_force_all_the_same() -> None:
     definition, stream = f"{FILTERS}/f", "/inotify/ns/g"
     (multi,) = made.plan_filters(FilterChange(removed=("f", "g")), (definition, stream))
     assert multi == (
-        SetData(CACHE, b"10", 5),
-        SetData(FILTERS, b"3", 4),
-        Delete("/inotify/ns/f"),
-        Delete(f"{FILTERS}/g"),
+        SetDataOp(CACHE, b"10", 5),
+        SetDataOp(FILTERS, b"3", 4),
+        DeleteOp("/inotify/ns/f"),
+        DeleteOp(f"{FILTERS}/g"),
     )
     assert made.positions() == {}
     assert made.places_of(FilterChange(removed=("f", "g"))) == (stream, definition)
@@ -343,7 +360,7 @@ def test_places_of_others_are_known_by_their_paths() -> None:
 def test_a_change_of_nothing_has_the_set_read_again() -> None:
     """An empty change increments the generation."""
     (multi,) = tree("f").plan_filters(FilterChange())
-    assert multi == (SetData(CACHE, b"10", 5), SetData(FILTERS, b"3", 4))
+    assert multi == (SetDataOp(CACHE, b"10", 5), SetDataOp(FILTERS, b"3", 4))
 
 
 def test_a_damaged_filter_may_lack_znodes() -> None:
@@ -353,7 +370,7 @@ def test_a_damaged_filter_may_lack_znodes() -> None:
     assert made.definition_names() == {"f"}
     made.add_place("g")
     (multi,) = made.plan_filters(FilterChange(removed=("f", "g", "h")))
-    assert multi[2:] == (Delete(f"{FILTERS}/f"), Delete("/inotify/ns/g"))
+    assert multi[2:] == (DeleteOp(f"{FILTERS}/f"), DeleteOp("/inotify/ns/g"))
 
 
 def test_many_changed_filters_take_several_multis() -> None:
@@ -362,8 +379,8 @@ def test_many_changed_filters_take_several_multis() -> None:
     multis = list(tree().plan_filters(FilterChange(added=added)))
     assert [len(multi) for multi in multis] == [2000, 2 + 2 * 501]
     assert [multi[:2] for multi in multis] == [
-        (SetData(CACHE, b"10", 5), SetData(FILTERS, b"3", 4)),
-        (SetData(CACHE, b"10", 6), SetData(FILTERS, b"4", 5)),
+        (SetDataOp(CACHE, b"10", 5), SetDataOp(FILTERS, b"3", 4)),
+        (SetDataOp(CACHE, b"10", 6), SetDataOp(FILTERS, b"4", 5)),
     ]
 
 
@@ -412,7 +429,7 @@ def test_the_acls_of_what_is_made_count() -> None:
         ZNODES,
         3,
         OutputStats(),
-        cache=Stream(CACHE, "chain", 10, 5),
+        cache=PlannedStream(CACHE, "chain", 10, 5),
         generation=2,
         filters_version=4,
         acl_bytes=lambda _: large,
@@ -426,20 +443,20 @@ def test_the_acls_of_what_is_made_count() -> None:
 )
 def test_units_stay_whole(unit_bytes: int, expected: list[int]) -> None:
     """There are as few multis as the order allows. ZooKeeper refuses a unit that is too large alone."""
-    units = [[Create(f"/{number}", b"x" * unit_bytes)] for number in range(10)]
+    units = [[CreateOp(f"/{number}", b"x" * unit_bytes)] for number in range(10)]
     assert [len(multi) for multi in pack(units)] == expected
 
 
 def test_operations_are_counted() -> None:
     """The operations reserved in each multi count too."""
-    units = [[Delete("/a"), Delete("/b")]] * MAX_OPERATIONS
-    assert {len(multi) for multi in pack(units, reserved=[Check("/", 1)])} == {MAX_OPERATIONS - 2, 4}
+    units = [[DeleteOp("/a"), DeleteOp("/b")]] * MAX_OPERATIONS
+    assert {len(multi) for multi in pack(units, reserved=[CheckOp("/", 1)])} == {MAX_OPERATIONS - 2, 4}
     assert pack([]) == []
 
 
 def test_acls_count() -> None:
     """The ACL of each created znode adds to the size; a SetData has none."""
     large = MAX_BYTES // 3
-    units: list[list[Operation]] = [[Create(f"/{number}", b""), SetData("/x", b"")] for number in range(5)]
+    units: list[list[ZnodeOp]] = [[CreateOp(f"/{number}", b""), SetDataOp("/x", b"")] for number in range(5)]
     assert [len(each) for each in pack(units)] == [10]
     assert [len(each) for each in pack(units, acl_bytes=lambda _: large)] == [4, 4, 2]

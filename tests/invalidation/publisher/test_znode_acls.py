@@ -5,9 +5,9 @@ import logging
 
 import pytest
 
-from nncache.coordination.acl import ALL, OPEN, Acl, AclEntry, Right, is_same
+from nncache.coordination.acl import ALL, OPEN_ACL, Acl, ZnodeAclEntry, ZnodePerms, is_same
 from nncache.coordination.errors import NotAllowedError
-from nncache.coordination.zookeeper import ANY_VERSION, Create, SetData
+from nncache.coordination.zookeeper import ANY_VERSION, CreateOp, SetDataOp
 from nncache.invalidation.publisher import znode_acls
 from nncache.invalidation.publisher.stats import OutputStats
 from nncache.invalidation.publisher.znode_acls import AclRepair, ProtectedSession
@@ -16,8 +16,8 @@ from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation.publisher.fake_cluster import OURS, ZNODES, FakeCluster, protected_cluster
 from tests.invalidation.virtual_time import clock, until
 
-OWN: Acl = (AclEntry("sasl", "publisher@R", ALL),)
-THEIRS: Acl = (AclEntry("sasl", "eve", ALL),)
+OWN: Acl = (ZnodeAclEntry("sasl", "publisher@R", ALL),)
+THEIRS: Acl = (ZnodeAclEntry("sasl", "eve", ALL),)
 TOP = ZNODES.namespace
 
 
@@ -26,7 +26,7 @@ async def test_znodes_with_other_acls_are_repaired_and_named(caplog: pytest.LogC
     server, counts = FakeZooKeeper(clock), OutputStats()
     ours = server.session(OURS)
     await ours.commit(
-        [Create("/right", b"", acl=OWN), Create("/open", b""), Create("/theirs", b"", acl=THEIRS)]
+        [CreateOp("/right", b"", acl=OWN), CreateOp("/open", b""), CreateOp("/theirs", b"", acl=THEIRS)]
     )
     repair = AclRepair(ours, lambda _: OWN, counts)
     paths = ("/right", "/open", "/gone", "/theirs")
@@ -36,7 +36,7 @@ async def test_znodes_with_other_acls_are_repaired_and_named(caplog: pytest.LogC
     assert "/open (had world:anyone:cdrwa)" in caplog.messages[0]
     assert "may not look at or set, so that others may be able to write there: /theirs." in caplog.messages[1]
     await repair.repair(paths)
-    server.tree.set_acl("/open", OPEN, ANY_VERSION)
+    server.tree.set_acl("/open", OPEN_ACL, ANY_VERSION)
     await repair.apply(paths)
     assert server.tree.acl("/open").acl == OWN
     assert counts.acls_repaired == 1
@@ -54,7 +54,7 @@ async def test_an_acl_that_was_set_meanwhile_stays(caplog: pytest.LogCaptureFixt
     server = FakeZooKeeper(clock)
     ours = Quicker(server, SUPERUSER)
     ours.connect(1)
-    await ours.commit([Create("/a", b"")])
+    await ours.commit([CreateOp("/a", b"")])
     await AclRepair(ours, lambda _: OWN, OutputStats()).repair(["/a"])
     assert server.tree.acl("/a").acl == THEIRS
     assert not caplog.messages
@@ -68,7 +68,7 @@ async def test_many_are_counted_and_a_few_named(
     server, counts = FakeZooKeeper(clock), OutputStats()
     ours = server.session(OURS)
     for number in range(50):
-        await ours.commit([Create(f"/n{number}", b""), Create(f"/t{number}", b"", acl=THEIRS)])
+        await ours.commit([CreateOp(f"/n{number}", b""), CreateOp(f"/t{number}", b"", acl=THEIRS)])
     repair = AclRepair(ours, lambda _: OWN, counts)
     await repair.repair(f"/n{number}" for number in range(50))
     assert counts.acls_repaired == 50
@@ -82,7 +82,7 @@ def open_all(tree: FakeTree) -> dict[str, Acl]:
     """Open all znodes to everyone, and return their former ACLs."""
     before = {path: tree.acl(path).acl for path in tree.paths}
     for path in before:
-        tree.set_acl(path, OPEN, ANY_VERSION)
+        tree.set_acl(path, OPEN_ACL, ANY_VERSION)
     return before
 
 
@@ -97,7 +97,7 @@ async def test_a_publisher_repairs_opened_acls_at_its_start(caplog: pytest.LogCa
         await on.published()
         await until(lambda: process.publisher.stats().output.acls_repaired >= len(before))
         now = {path: on.zookeeper.tree.acl(path).acl for path in on.zookeeper.tree.paths}
-        assert {path for path, acl in now.items() if is_same(acl, OPEN)} == set()
+        assert {path for path, acl in now.items() if is_same(acl, OPEN_ACL)} == set()
         assert all(is_same(now[path], acl) for path, acl in before.items() if path in now)
     assert any("(had world:anyone:cdrwa)" in text for text in caplog.messages)
 
@@ -107,11 +107,11 @@ async def test_a_login_closes_a_tree_made_without_one(on: FakeCluster) -> None:
     async with on.publishing():
         on.namenode.unlink("/f")
         await on.published()
-    assert is_same(on.zookeeper.tree.acl(ZNODES.stream("f")).acl, OPEN)
+    assert is_same(on.zookeeper.tree.acl(ZNODES.stream("f")).acl, OPEN_ACL)
     on.who = OURS
     on.settings = on.settings.__class__(zookeeper_subscriber_id="sasl:{user}@R")
     async with on.publisher():
-        await until(lambda: not is_same(on.zookeeper.tree.acl(ZNODES.stream("f")).acl, OPEN))
+        await until(lambda: not is_same(on.zookeeper.tree.acl(ZNODES.stream("f")).acl, OPEN_ACL))
         await asyncio.sleep(1)
         joe = on.zookeeper.session(frozenset({("sasl", "joe@R")}))
         for record in on.zookeeper.tree.children(ZNODES.stream("f")):
@@ -126,7 +126,7 @@ async def test_a_presence_whose_acl_was_set_says_nothing_about_us() -> None:
     """Otherwise anyone whom an administrator admits at that znode would be admitted everywhere."""
     on = protected_cluster()
     async with on.publishing() as process:
-        on.zookeeper.tree.set_acl(ZNODES.publisher, OPEN, ANY_VERSION)
+        on.zookeeper.tree.set_acl(ZNODES.publisher, OPEN_ACL, ANY_VERSION)
         on.zookeeper.lose_next_commit(after=False)  # the run ends, but the znode stays
         on.namenode.unlink("/f")
         runs = process.publisher.stats().runs
@@ -173,34 +173,36 @@ async def test_changed_subscribers_hold_at_every_znode_within_a_second(
             assert await reads() == {"ann" in allowed}
             await asyncio.sleep(60)  # a filter that keeps changing is read less often
         assert process.publisher.stats().runs_failed == 0
-        assert Right.READ in on.zookeeper.tree.acl(ZNODES.stream("f")).acl[-1].rights
+        assert ZnodePerms.READ in on.zookeeper.tree.acl(ZNODES.stream("f")).acl[-1].rights
     assert not caplog.messages
 
 
 US = frozenset({("sasl", "us")})
-CLOSED: Acl = (AclEntry("auth", "", ALL),)
+CLOSED: Acl = (ZnodeAclEntry("auth", "", ALL),)
 
 
 async def test_created_znodes_have_the_acl_of_their_path() -> None:
     """Ancestors that `ensure` creates have theirs too; an explicit ACL is kept."""
     server = FakeZooKeeper(clock)
-    async with ProtectedSession(server.session(US), lambda path: OPEN if path == "/open" else CLOSED) as ours:
+    async with ProtectedSession(
+        server.session(US), lambda path: OPEN_ACL if path == "/open" else CLOSED
+    ) as ours:
         await ours.wait_connected(1.0)
         await ours.ensure("/a/b")
-        given = (AclEntry("sasl", "them", ALL),)
-        await ours.commit([Create("/open", b""), Create("/c", b""), Create("/g", b"", acl=given)])
-        await ours.commit([SetData("/c", b"x")])
+        given = (ZnodeAclEntry("sasl", "them", ALL),)
+        await ours.commit([CreateOp("/open", b""), CreateOp("/c", b""), CreateOp("/g", b"", acl=given)])
+        await ours.commit([SetDataOp("/c", b"x")])
         found = {path: server.tree.acl(path).acl for path in server.tree.paths}
-        own = (AclEntry("sasl", "us", ALL),)
-        assert found == {"/a": own, "/a/b": own, "/c": own, "/g": given, "/open": OPEN}
+        own = (ZnodeAclEntry("sasl", "us", ALL),)
+        assert found == {"/a": own, "/a/b": own, "/c": own, "/g": given, "/open": OPEN_ACL}
         assert (ours.is_connected, ours.connection_id, ours.session_id) == (True, 1, ours.session_id)
         assert ours.stats().writes == 4
         assert (await ours.get("/c")).data == b"x"
         assert (await ours.get_many(["/c", "/d"]))[1] is None
         assert set(await ours.children("/")) == {"a", "c", "g", "open"}
         read = await ours.acl("/c")
-        await ours.set_acl("/c", OPEN, read.version)
-        assert is_same(server.tree.acl("/c").acl, OPEN)
+        await ours.set_acl("/c", OPEN_ACL, read.version)
+        assert is_same(server.tree.acl("/c").acl, OPEN_ACL)
         assert await ours.watch("/c").read() is not None
 
 
@@ -219,7 +221,7 @@ async def test_no_znode_is_ever_open_to_strangers() -> None:
                 with pytest.raises(NotAllowedError):
                     await stranger.get(path)
                 with pytest.raises(NotAllowedError):
-                    await stranger.commit([Create(f"{path}/x", b"")])
+                    await stranger.commit([CreateOp(f"{path}/x", b"")])
         assert process.publisher.stats().output.acls_repaired == 0
         ann = on.zookeeper.session(frozenset({("sasl", "ann@R")}))
         readable = [

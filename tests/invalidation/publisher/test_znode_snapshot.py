@@ -4,22 +4,22 @@ import asyncio
 
 import pytest
 
-from nncache.coordination.zookeeper import Create, SetData
+from nncache.coordination.zookeeper import CreateOp, SetDataOp
 from nncache.invalidation.channel.znode_json import MAX_RECORD_BYTES
-from nncache.invalidation.channel.znodes import Znodes
+from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.errors import ChannelUnavailableError
 from nncache.invalidation.publisher.recovery import FoundTree
 from nncache.invalidation.publisher.znode_snapshot import read_tree
 from tests.coordination.fake_zookeeper import FakeSession, FakeZooKeeper
 from tests.invalidation.virtual_time import clock
 
-ZNODES = Znodes("/inotify", "ns")
+ZNODES = ZnodePaths("/inotify", "ns")
 
 
 async def made(zookeeper: FakeSession, *paths: str) -> FoundTree:
     """Create these znodes, each with its own path as data, and return the tree found."""
     await zookeeper.ensure(ZNODES.namespace)
-    await zookeeper.commit([Create(f"{ZNODES.namespace}/{path}", path.encode()) for path in paths])
+    await zookeeper.commit([CreateOp(f"{ZNODES.namespace}/{path}", path.encode()) for path in paths])
     return await read_tree(zookeeper, ZNODES)
 
 
@@ -59,8 +59,8 @@ async def test_what_is_hidden_or_too_large_is_damaged() -> None:
         await made(zookeeper, ".filters", ".filters/f", ".filters/g", ".filters/h", "f", "f/7", "g")
         await zookeeper.commit(
             [
-                SetData(ZNODES.definition("g"), b"x" * (MAX_RECORD_BYTES + 1)),
-                SetData(ZNODES.stream("g"), b"1" * 33),
+                SetDataOp(ZNODES.definition("g"), b"x" * (MAX_RECORD_BYTES + 1)),
+                SetDataOp(ZNODES.stream("g"), b"1" * 33),
             ]
         )
         server.tree.forbidden = {ZNODES.definition("h"), ZNODES.stream("f")}
@@ -92,7 +92,7 @@ async def test_a_write_that_arrives_meanwhile_is_no_damage() -> None:
         async with asyncio.TaskGroup() as tasks:
             reading = tasks.create_task(read_tree(zookeeper, ZNODES))
             await asyncio.sleep(1.2 * server.latency_s)
-            await late.commit([Create(f"{ZNODES.cache}/10", b""), SetData(ZNODES.cache, b"10")])
+            await late.commit([CreateOp(f"{ZNODES.cache}/10", b""), SetDataOp(ZNODES.cache, b"10")])
         found = reading.result()
         assert found.cache is not None
         assert (found.cache.znode.data, set(found.cache.children)) == (b"10", {"9", "10"})
@@ -106,7 +106,7 @@ async def test_a_tree_that_somebody_else_goes_on_writing_is_not_taken() -> None:
 
         async def write() -> None:
             while True:
-                await other.commit([SetData(ZNODES.cache, b"1")])
+                await other.commit([SetDataOp(ZNODES.cache, b"1")])
 
         async with asyncio.TaskGroup() as tasks:
             writing = tasks.create_task(write())

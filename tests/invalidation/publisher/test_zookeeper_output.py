@@ -7,9 +7,9 @@ import pytest
 
 from nncache.coordination.errors import BadVersionError, ConnectionLostError
 from nncache.coordination.settings import ZooKeeperSettings
-from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, ZnodeOp
 from nncache.hadoop.change import Vanished
-from nncache.invalidation.channel.records import Events, Stale
+from nncache.invalidation.channel.records import MatchedEvents, StaleChanges
 from nncache.invalidation.errors import ChannelUnavailableError, WrongNamespaceError
 from nncache.invalidation.publisher.identity import PublisherIdentity
 from nncache.invalidation.publisher.output_stream import (
@@ -74,8 +74,10 @@ async def on() -> Fixture:
 
 def events(txid: int, *names: str) -> Publication:
     """Return the publication of one transaction, for these filters."""
-    content = Stale(((txid, Vanished("/f")),))
-    return Publication(txid=txid, content=content, filters=dict.fromkeys(names, Events((batch(txid, "/f"),))))
+    content = StaleChanges(((txid, Vanished("/f")),))
+    return Publication(
+        txid=txid, content=content, filters=dict.fromkeys(names, MatchedEvents((batch(txid, "/f"),)))
+    )
 
 
 async def test_a_beginning_can_be_read_at_once(on: Fixture) -> None:
@@ -131,9 +133,9 @@ async def test_two_that_both_believe_to_publish_do_not_mix(on: Fixture) -> None:
 async def test_a_part_of_a_publication_that_comes_too_late_is_refused(on: Fixture) -> None:
     """T1: a multi with only filters' records is guarded too, even within one epoch."""
     first, second = await on.begun(10, "f", "g", "h"), on.output()
-    await on.outsider.commit([SetData(ZNODES.cache, b"10")])
-    much = Events((batch(11, "/" + "x" * 400_000),))
-    publication = Publication(txid=11, content=Stale(()), filters=dict.fromkeys(("f", "g", "h"), much))
+    await on.outsider.commit([SetDataOp(ZNODES.cache, b"10")])
+    much = MatchedEvents((batch(11, "/" + "x" * 400_000),))
+    publication = Publication(txid=11, content=StaleChanges(()), filters=dict.fromkeys(("f", "g", "h"), much))
     with pytest.raises(BadVersionError):
         await first.publish(publication)
     assert on.zookeeper.tree.children(ZNODES.stream("f")) == ()
@@ -208,7 +210,7 @@ class CrashingSession(Connected):
 
     commits_left = 1000
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Carry out a transaction, unless the process is dead."""
         if self.commits_left == 0:
             raise ConnectionLostError("dead")
@@ -266,15 +268,15 @@ async def test_giving_up_lets_another_publish(on: Fixture) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        SetData(ZNODES.filters, b"x"),
-        SetData(ZNODES.stream("f"), b"x"),
-        SetData(ZNODES.definition("f"), b"x"),
-        Delete(ZNODES.definition("f")),
-        Create(ZNODES.definition("planted"), b"x"),
-        Delete(ZNODES.publisher),
+        SetDataOp(ZNODES.filters, b"x"),
+        SetDataOp(ZNODES.stream("f"), b"x"),
+        SetDataOp(ZNODES.definition("f"), b"x"),
+        DeleteOp(ZNODES.definition("f")),
+        CreateOp(ZNODES.definition("planted"), b"x"),
+        DeleteOp(ZNODES.publisher),
     ],
 )
-async def test_the_writing_of_others_is_noticed(on: Fixture, damage: Operation) -> None:
+async def test_the_writing_of_others_is_noticed(on: Fixture, damage: ZnodeOp) -> None:
     """They are noticed even while nothing is published: readers cannot wait for the next run."""
     output = await on.begun(10, "f")
     async with asyncio.TaskGroup() as tasks:
@@ -294,7 +296,7 @@ class SlowSession(Connected):
 
     quick = 1000
 
-    async def commit(self, operations: Sequence[Operation]) -> None:
+    async def commit(self, operations: Sequence[ZnodeOp]) -> None:
         """Carry out a transaction."""
         self.quick -= 1
         if self.quick < 0:
@@ -332,7 +334,7 @@ async def test_nothing_to_watch_is_no_tampering(on: Fixture) -> None:
     await output.open(US, POOL)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(output.keep(), 3 * LOOK_S)
-    await on.outsider.commit([Create(f"{ZNODES.namespace}/else", b"")])
+    await on.outsider.commit([CreateOp(f"{ZNODES.namespace}/else", b"")])
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(output.keep(), 3 * LOOK_S)
 
@@ -342,7 +344,7 @@ async def test_what_others_put_below_an_old_record_goes_with_it(on: Fixture) -> 
     output = await on.begun(10, "f")
     await output.publish(events(11, "f"))
     for path in (f"{ZNODES.record(ZNODES.cache, 11)}/x", f"{ZNODES.record(ZNODES.stream('f'), 11)}/x"):
-        await on.outsider.commit([Create(path, b"")])
+        await on.outsider.commit([CreateOp(path, b"")])
     for txid in range(12, 20):
         await output.publish(events(txid, "f"))
     for stream in (ZNODES.cache, ZNODES.stream("f")):
@@ -358,7 +360,7 @@ async def test_a_record_with_hidden_children_stays(
     output = await on.begun(10, "f")
     await output.publish(events(11, "f"))
     record = ZNODES.record(ZNODES.cache, 11)
-    await on.outsider.commit([Create(f"{record}/x", b"")])
+    await on.outsider.commit([CreateOp(f"{record}/x", b"")])
     on.zookeeper.tree.forbidden.add(record)
     for txid in range(12, 20):
         await output.publish(events(txid, "f"))
@@ -378,7 +380,9 @@ async def test_a_new_nameservice_beside_others_is_logged_once(
     """It is used nevertheless, since that may be intended. The log lists the existing ones."""
     await on.output().open(US, POOL)
     assert caplog.messages == []
-    await on.outsider.commit([Create("/HDFSInotifyRoot/.x", b""), Create("/HDFSInotifyRoot/prod", b"BP-2")])
+    await on.outsider.commit(
+        [CreateOp("/HDFSInotifyRoot/.x", b""), CreateOp("/HDFSInotifyRoot/prod", b"BP-2")]
+    )
     await on.outsider.ensure("/HDFSInotifyRoot/quota")
     for _ in range(2):
         await on.output(nameservice="nsl").open(US, POOL)

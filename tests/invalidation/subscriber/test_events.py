@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from nncache.coordination.zookeeper import Delete
+from nncache.coordination.zookeeper import DeleteOp
 from nncache.hadoop.events import EventBatch, Unlink
 from nncache.invalidation.channel.published_filters import FilterTerms
-from nncache.invalidation.channel.records import Dropped, Events, Modified
+from nncache.invalidation.channel.records import DroppedTransactions, FilterModification, MatchedEvents
 from nncache.invalidation.errors import (
     ChannelUnavailableError,
     GapKind,
@@ -21,9 +21,9 @@ from nncache.invalidation.errors import (
 from nncache.invalidation.subscriber.events import (
     FilterInotifyEventInputStream,
     FilterModified,
-    Position,
     ReceivedEvents,
     SubscriptionItem,
+    SubscriptionStart,
 )
 from nncache.invalidation.subscriber.outages import HIDDEN_LOOK_S, PUBLISHER_GRACE_S
 from tests.invalidation.channel.fake_cluster import FakeCluster, follow, paths, received, take
@@ -43,7 +43,7 @@ async def test_events_come_from_now_on(fake_cluster: FakeCluster) -> None:
     """Other filters' events are not in the stream."""
     fake_cluster.unlink("/joe/before")
     stream = follow(fake_cluster)
-    assert await anext(stream) == Position(11)
+    assert await anext(stream) == SubscriptionStart(11)
     fake_cluster.unlink("/ann/a", "/joe/b", "/joe/c")
     assert await anext(stream) == received(14, "/joe/b", "/joe/c")
     assert stream.position == 14
@@ -54,7 +54,7 @@ async def test_events_come_from_behind_a_transaction_on(fake_cluster: FakeCluste
     fake_cluster.unlink("/joe/a", "/joe/b", "/joe/c")
     fake_cluster.unlink("/joe/d")
     stream = follow(fake_cluster, 12)
-    assert await take(stream, 3) == [Position(12), received(13, "/joe/c"), received(14, "/joe/d")]
+    assert await take(stream, 3) == [SubscriptionStart(12), received(13, "/joe/c"), received(14, "/joe/d")]
 
 
 async def test_a_position_that_nothing_followed_yet_is_good(fake_cluster: FakeCluster) -> None:
@@ -62,7 +62,7 @@ async def test_a_position_that_nothing_followed_yet_is_good(fake_cluster: FakeCl
     fake_cluster.unlink("/joe/a")
     fake_cluster.unlink("/ann/a")
     stream = follow(fake_cluster, 12)
-    assert await anext(stream) == Position(12)
+    assert await anext(stream) == SubscriptionStart(12)
     fake_cluster.unlink("/joe/b")
     assert await anext(stream) == received(13, "/joe/b")
     with pytest.raises(MissingEventsError, match="14 is yet to be published") as caught:
@@ -84,25 +84,25 @@ async def test_a_modified_filter_is_reported_before_its_next_events(fake_cluster
     fake_cluster.unlink("/ann/a")
     fake_cluster.unlink("/joe/a")
     stream = follow(fake_cluster, 11)
-    assert await take(stream, 2) == [Position(11), received(12, "/joe/a")]
+    assert await take(stream, 2) == [SubscriptionStart(11), received(12, "/joe/a")]
     batches = tuple(EventBatch(txid, (Unlink("/ann/b", 0),)) for txid in (13, 14))
-    modified = Modified(12, before, after)
-    fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(batches), 14, modified))
+    modified = FilterModification(12, before, after)
+    fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", MatchedEvents(batches), 14, modified))
     reported = replace(reported, through_txid=12)
     assert await take(stream, 2) == [reported, ReceivedEvents(batches, 14)]
     assert await take(follow(fake_cluster, 12), 3) == [
-        Position(12),
+        SubscriptionStart(12),
         reported,
         ReceivedEvents(batches, 14),
     ]
-    assert await take(follow(fake_cluster, 13), 2) == [Position(13), ReceivedEvents(batches[1:], 14)]
-    modified = Modified(15, after, before)
-    fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(()), 15, modified))
+    assert await take(follow(fake_cluster, 13), 2) == [SubscriptionStart(13), ReceivedEvents(batches[1:], 14)]
+    modified = FilterModification(15, after, before)
+    fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", MatchedEvents(()), 15, modified))
     back = FilterModified(15, "/ann/*", "ann", "/joe/*", "joe")
     assert await take(stream, 2) == [back, ReceivedEvents((), 15)]
-    dropped = Dropped(17, 17, "why")
+    dropped = DroppedTransactions(17, 17, "why")
     fake_cluster.press.commit(
-        *fake_cluster.press.filter_record("joe", dropped, 17, Modified(16, before, after))
+        *fake_cluster.press.filter_record("joe", dropped, 17, FilterModification(16, before, after))
     )
     assert await anext(stream) == FilterModified(16, "/joe/*", "joe", "/ann/*", "ann")
     assert stream.position == 16
@@ -115,7 +115,7 @@ async def test_trimmed_records_are_a_gap_with_a_name(fake_cluster: FakeCluster) 
     for _ in range(fake_cluster.press.max_records + 3):
         fake_cluster.unlink("/joe/a")
     stream = follow(fake_cluster, 11)
-    assert await anext(stream) == Position(11)
+    assert await anext(stream) == SubscriptionStart(11)
     with pytest.raises(MissingEventsError, match="12 to 13 are missing") as caught:
         await anext(stream)
     assert (caught.value.first_txid, caught.value.last_txid) == (12, 13)
@@ -176,7 +176,7 @@ async def test_what_was_dropped_is_a_gap_behind_what_came_before(
             await anext(stream)
         assert stream.position == 12
     again = follow(fake_cluster, stream.position, chain=stream.chain)
-    assert await take(again, 2) == [Position(12), received(13, "/joe/c")]
+    assert await take(again, 2) == [SubscriptionStart(12), received(13, "/joe/c")]
 
 
 async def test_a_corrupt_record_is_a_gap(
@@ -190,7 +190,7 @@ async def test_a_corrupt_record_is_a_gap(
     assert (caught.value.first_txid, caught.value.last_txid, stream.position) == (11, 11, 11)
     again = follow(fake_cluster, stream.position, chain=stream.chain)
     fake_cluster.unlink("/joe/b")
-    assert await take(again, 2) == [Position(11), received(12, "/joe/b")]
+    assert await take(again, 2) == [SubscriptionStart(11), received(12, "/joe/b")]
 
 
 async def test_a_filter_removed_is_a_gap_and_then_unknown(
@@ -223,7 +223,7 @@ async def test_a_filter_made_anew_is_a_gap(
     assert (caught.value.first_txid, caught.value.last_txid) == (11, 11)
     assert (again.position, again.chain) == (11, "joe-3")
     last = follow(fake_cluster, again.position, chain=again.chain)
-    assert await take(last, 2) == [Position(11), received(12, "/joe/b")]
+    assert await take(last, 2) == [SubscriptionStart(11), received(12, "/joe/b")]
 
 
 async def test_a_log_that_went_back_is_a_gap(
@@ -275,7 +275,7 @@ async def test_a_cancelled_wait_has_lost_nothing(fake_cluster: FakeCluster) -> N
                 seen.append(await anext(stream))
         except TimeoutError:
             continue
-    assert seen[0] == Position(10)
+    assert seen[0] == SubscriptionStart(10)
     assert paths(seen) == written
 
 
@@ -291,7 +291,7 @@ async def test_what_is_away_is_named(fake_cluster: FakeCluster) -> None:
     fake_cluster.press.put(ZNODES.stream("joe"), b"x")
     with pytest.raises(ChannelUnavailableError, match="not a transaction id"):
         await anext(follow(fake_cluster))
-    fake_cluster.press.commit(Delete(ZNODES.stream("joe")))
+    fake_cluster.press.commit(DeleteOp(ZNODES.stream("joe")))
     with pytest.raises(ChannelUnavailableError, match="no such znode"):
         await anext(follow(fake_cluster))
     fake_cluster.press.put(ZNODES.definition("joe"), b"{}")
@@ -320,7 +320,7 @@ async def test_a_record_of_nothing_moves_the_position(
 ) -> None:
     """A reader that resumes need not read it again."""
     fake_cluster.namenode.unlink("/x")
-    fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", Events(()), 11))
+    fake_cluster.press.commit(*fake_cluster.press.filter_record("joe", MatchedEvents(()), 11))
     assert await anext(stream) == ReceivedEvents((), 11)
     fake_cluster.press.cache.txid = 11
     fake_cluster.unlink("/joe/a")
@@ -342,7 +342,7 @@ async def test_a_silent_zookeeper_is_an_outage_and_no_gap(
         await anext(again)
     last = follow(fake_cluster, again.position, chain=again.chain)
     asyncio.get_running_loop().call_later(3, fake_cluster.server.connect)
-    assert await take(last, 2) == [Position(10), received(11, "/joe/a")]
+    assert await take(last, 2) == [SubscriptionStart(10), received(11, "/joe/a")]
 
 
 async def test_a_publisher_away_for_long_is_an_outage(
@@ -360,7 +360,7 @@ async def test_a_publisher_away_for_long_is_an_outage(
     assert PUBLISHER_GRACE_S <= clock() - gone_at < PUBLISHER_GRACE_S + 2.1
     again = follow(fake_cluster, stream.position, chain=stream.chain)
     fake_cluster.unlink("/joe/a")
-    assert await take(again, 2) == [Position(10), received(11, "/joe/a")]
+    assert await take(again, 2) == [SubscriptionStart(10), received(11, "/joe/a")]
     with pytest.raises(PublisherAwayError, match="no publisher"):
         await anext(again)
 

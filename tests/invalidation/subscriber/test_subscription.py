@@ -7,7 +7,7 @@ import pytest
 
 from nncache.hadoop.events import Unlink
 from nncache.invalidation.errors import MissingEventsError, PublisherAwayError, UnknownFilterError
-from nncache.invalidation.subscriber.events import REREAD_S, Position, ReceivedEvents
+from nncache.invalidation.subscriber.events import REREAD_S, ReceivedEvents, SubscriptionStart
 from nncache.invalidation.subscriber.subscription import Subscription
 from tests.invalidation.channel.fake_cluster import FakeCluster
 from tests.invalidation.channel.press import ZNODES
@@ -30,7 +30,7 @@ async def paths(following: Subscription) -> list[str]:
 async def test_it_goes_on_behind_a_gap(fake_cluster: FakeCluster) -> None:
     """The error has the transactions of the gap; position and chain are those to continue from."""
     following = subscription(fake_cluster)
-    assert await anext(following) == Position(10)
+    assert await anext(following) == SubscriptionStart(10)
     fake_cluster.namenode.unlink("/joe/a")
     fake_cluster.press.drop(11, 11)
     fake_cluster.unlink("/joe/b")
@@ -38,7 +38,7 @@ async def test_it_goes_on_behind_a_gap(fake_cluster: FakeCluster) -> None:
         await anext(following)
     assert (raised.value.first_txid, raised.value.last_txid) == (11, 11)
     assert (following.position, following.chain is not None) == (11, True)
-    assert await anext(following) == Position(11)
+    assert await anext(following) == SubscriptionStart(11)
     assert await paths(following) == ["/joe/b"]
 
 
@@ -59,7 +59,7 @@ async def test_a_wait_may_be_cancelled(fake_cluster: FakeCluster) -> None:
             await anext(following)
     fake_cluster.press.appear()
     fake_cluster.unlink("/joe/b")
-    assert isinstance(await anext(following), Position)
+    assert isinstance(await anext(following), SubscriptionStart)
     assert await paths(following) == ["/joe/b"]
 
 
@@ -71,7 +71,7 @@ async def test_what_is_unknown_is_asked_for_again_after_a_pause(fake_cluster: Fa
             await anext(following)
     fake_cluster.press.change_filters({"joe": "/joe/*", "ann": "/ann/*"})
     began_at = clock()
-    assert isinstance(await anext(following), Position)
+    assert isinstance(await anext(following), SubscriptionStart)
     assert 0 < clock() - began_at < 2
 
 
@@ -91,7 +91,7 @@ async def test_it_goes_on_over_a_server_that_is_behind(
 
     monkeypatch.setattr(fake_cluster.session, "sync", catch_up)
     server.tree = behind
-    assert await anext(subscription(fake_cluster, from_txid=txid)) == Position(txid)
+    assert await anext(subscription(fake_cluster, from_txid=txid)) == SubscriptionStart(txid)
     server.tree = behind
     server.expire(fake_cluster.session)  # the next session begins at the server that is behind
     async with asyncio.TaskGroup() as tasks:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 import nncache
-from nncache.coordination.zookeeper import Create, Delete, Operation, SetData
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, ZnodeOp
 from nncache.registry.operations import Registry
 from nncache.registry.record import Endpoint, ServiceRecord, uri_endpoint
 from nncache.registry.record_json import MAX_READ_BYTES, encode_record
@@ -51,9 +51,9 @@ async def removals(aim: Aim, tally: Tally) -> None:
         entries = [f"/services/many/e{number}" for number in range(MANY)]
         while True:
             await registry.mknode("/services/many", create_parents=True)
-            await _commit(registry, [Create(registry.znode(path), _WEB) for path in entries])
+            await _commit(registry, [CreateOp(registry.znode(path), _WEB) for path in entries])
             await asyncio.sleep(2.0)  # for the proxy to follow them
-            await _commit(registry, [Delete(registry.znode(path)) for path in entries])
+            await _commit(registry, [DeleteOp(registry.znode(path)) for path in entries])
             tally.requests += 2 * MANY
 
 
@@ -68,7 +68,7 @@ async def large_records(aim: Aim, tally: Tally) -> None:
     data = {"/services/large": encode_record(large), "/services/most": encode_record(least)}
     assert len(data["/services/most"]) <= MAX_READ_BYTES < len(data["/services/large"])
     async with _registry(aim) as registry, asyncio.TaskGroup() as tasks:
-        await _commit(registry, [Create(registry.znode(path), b"") for path in data])
+        await _commit(registry, [CreateOp(registry.znode(path), b"") for path in data])
         for number, (path, form) in enumerate(
             (path, form) for path in data for form in ("?format=json", "?format=html", "?recursive")
         ):
@@ -76,7 +76,7 @@ async def large_records(aim: Aim, tally: Tally) -> None:
             tasks.create_task(keep_asking(aim, tally, asking, 0.05, source=source))
         while True:
             for path, each in data.items():
-                await _commit(registry, [SetData(registry.znode(path), each)])
+                await _commit(registry, [SetDataOp(registry.znode(path), each)])
             await asyncio.sleep(0.5)
 
 
@@ -84,7 +84,7 @@ async def chain(aim: Aim, tally: Tally) -> None:
     """Search a chain of entries that is thousands of levels deep."""
     async with _registry(aim) as registry, asyncio.TaskGroup() as tasks:
         levels = [f"/services{'/c' * (number + 1)}" for number in range(LEVELS)]
-        await _commit(registry, [Create(registry.znode(path), _WEB) for path in levels], at_once=50)
+        await _commit(registry, [CreateOp(registry.znode(path), _WEB) for path in levels], at_once=50)
         for number, form in enumerate(
             ("?recursive", "?find=api=org.apache.hadoop.webhdfs", "?format=prometheus")
         ):
@@ -106,6 +106,6 @@ async def _change(registry: Registry, every_s: float) -> None:
         await asyncio.sleep(every_s)
 
 
-async def _commit(registry: Registry, operations: Sequence[Operation], at_once: int = _AT_ONCE) -> None:
+async def _commit(registry: Registry, operations: Sequence[ZnodeOp], at_once: int = _AT_ONCE) -> None:
     for start in range(0, len(operations), at_once):
         await registry.zookeeper.commit(operations[start : start + at_once])

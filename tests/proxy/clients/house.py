@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from nncache.cache.replies import Reply
-from nncache.cache.store import Store
+from nncache.cache.replies import StoredReply
+from nncache.cache.store import CacheStore
 from nncache.clock import boottime
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.request import Request
@@ -24,7 +24,7 @@ SLOW = b"GET /slow HTTP/1.1\r\nHost: nn\r\n\r\n"
 class House:
     """A server whose handler remembers every repeatable head for the fast path."""
 
-    store: Store = field(default_factory=lambda: Store(max_bytes=2**20, max_items=1_000))
+    store: CacheStore = field(default_factory=lambda: CacheStore(max_bytes=2**20, max_items=1_000))
     slow_may_end: asyncio.Event = field(default_factory=asyncio.Event)
     handled: list[str] = field(default_factory=list)
     heads: list[bytes | None] = field(default_factory=list)
@@ -49,7 +49,7 @@ class House:
             await self.slow_may_end.wait()
         elif head is not None:
             body = b"fast " + request.target.encode()
-            hit = kept_hit(self.store, request.target, Reply(200, (), body), replied_at=boottime())
+            hit = kept_hit(self.store, request.target, StoredReply(200, (), body), replied_at=boottime())
             self.fast_path.remember(head, hit, body)
         await read_body(request)
         return RawResponse(200, "OK", (), body=b"slow " + request.target.encode())

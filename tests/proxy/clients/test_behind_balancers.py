@@ -8,8 +8,8 @@ from typing import Literal
 
 import pytest
 
-from nncache.cache.replies import Reply
-from nncache.cache.store import Store
+from nncache.cache.replies import StoredReply
+from nncache.cache.store import CacheStore
 from nncache.clock import boottime
 from nncache.daemons.supervision import keep_running
 from nncache.net.balancers.balancers import Balancers, BalancerStats
@@ -30,7 +30,7 @@ from tests.proxy.wire import RawClient
 BALANCER = "127.0.0.7"
 OTHER = "127.0.0.8"
 HEAD = b"GET /webhdfs/v1/x?op=GETFILESTATUS HTTP/1.1\r\nHost: h\r\n"
-REPLY = Reply(status=404, headers=(), body=b"")
+REPLY = StoredReply(status=404, headers=(), body=b"")
 
 
 class Site:
@@ -45,7 +45,7 @@ class Site:
         self.seen: list[tuple[str, str]] = []  # (client, result) of each request, as observers see it
         self.handled = 0
         self.balancers = Balancers(BalancerSettings(real_ip_from=balancers, real_ip_header=header))
-        self._store = Store(max_bytes=1 << 20, max_items=1_000)
+        self._store = CacheStore(max_bytes=1 << 20, max_items=1_000)
         traffic = Traffic(boottime)
         traffic.observers = (self.answered,)
         limits = limits or LimitSettings()

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from nncache.cache.replies import Reply
+from nncache.cache.replies import StoredReply
 from nncache.proxy.clients.connection import MAX_TICKET_BYTES, ClientConnection
 from nncache.proxy.clients.paced_work import ARRIVALS_PER_ITERATION as PER_ITERATION
 from nncache.proxy.clients.request import Request
@@ -63,7 +63,7 @@ class FullTransport(DeafTransport):
 def served(transport: DeafTransport, **limits: float) -> Server:
     """Serve a transport with a server that knows GET."""
     h = House()
-    h.fast_path.remember(GET, kept_hit(h.store, "/f", Reply(200, (), b"x")), b"x")
+    h.fast_path.remember(GET, kept_hit(h.store, "/f", StoredReply(200, (), b"x")), b"x")
     server = Server(h.handle, h.fast_path, limits_of_tests(**limits))
     transport.connect(server.connection())
     return server

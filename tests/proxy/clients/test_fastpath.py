@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nncache.cache.entries import Hit
-from nncache.cache.replies import MAX_FIELD_BYTES, Reply
-from nncache.cache.store import Store
+from nncache.cache.replies import MAX_FIELD_BYTES, StoredReply
+from nncache.cache.store import CacheStore
 from nncache.hadoop.filestatus import render_missing
 from nncache.net.sampling import MAX_EVERY
 from nncache.proxy.cache_status import HIT
@@ -42,7 +42,7 @@ class Fixture:
     def __init__(self, max_bytes: int = 10**6, limits: LimitSettings = LIMITS) -> None:
         self.now = 1.0
         self.bad: set[bytes] = set()  # keys of hits that are no longer valid
-        self.store = Store(max_bytes=max_bytes, max_items=10**6)
+        self.store = CacheStore(max_bytes=max_bytes, max_items=10**6)
         self.path = FastPath(self._is_good, self.store, lambda: self.now, limits)
 
     def _is_good(self, hit: Hit, _now: float) -> bool:
@@ -51,12 +51,12 @@ class Fixture:
     def missing(self, path: str, head: bytes, as_requested: str = "") -> bytes:
         """Remember a 404; return its body."""
         body = render_missing(as_requested or path)
-        self.path.remember(head, kept_hit(self.store, path, Reply(404, FIELDS, body)), body)
+        self.path.remember(head, kept_hit(self.store, path, StoredReply(404, FIELDS, body)), body)
         return body
 
     def file(self, path: str, head: bytes, body: bytes = b"{}") -> bytes:
         """Remember a 200; return its body."""
-        self.path.remember(head, kept_hit(self.store, path, Reply(200, FIELDS, body)), body)
+        self.path.remember(head, kept_hit(self.store, path, StoredReply(200, FIELDS, body)), body)
         return body
 
     def body(self, head: bytes) -> bytes | None:
@@ -84,7 +84,7 @@ def test_the_whole_head_counts() -> None:
 def test_an_answer_says_whether_its_connection_ends() -> None:
     """F5: the answer's `Connection` field agrees with `ends_connection`."""
     fixture, last = Fixture(), HEAD.replace(b"Host", b"Connection: close\r\nHost")
-    hit = kept_hit(fixture.store, "/w/f", Reply(200, FIELDS, b"file"))
+    hit = kept_hit(fixture.store, "/w/f", StoredReply(200, FIELDS, b"file"))
     fixture.path.remember(last, hit, b"file", is_last=True)
     fixture.path.remember(HEAD, hit, b"file")
     text, ends = fixture.path.answer(last), fixture.path.ends_connection
@@ -112,7 +112,7 @@ def test_a_404_quotes_the_path_as_it_was_asked_for(spelled: str) -> None:
 def test_a_404_in_other_words_is_answered_in_these() -> None:
     """The table assumes nothing about the text that the ordinary path sent."""
     fixture = Fixture()
-    hit = kept_hit(fixture.store, "/w/f", Reply(404, FIELDS, b""))
+    hit = kept_hit(fixture.store, "/w/f", StoredReply(404, FIELDS, b""))
     for body in (render_missing("/w/g"), b"in other words", b""):
         fixture.path.remember(HEAD, hit, body)
         assert fixture.body(HEAD) == body
@@ -239,7 +239,7 @@ def test_what_would_take_more_than_it_saves_is_not_remembered() -> None:
     fixture = Fixture()
     fixture.file("/w/f", head_for("/w/f", "User-Agent: " + "x" * MAX_HEAD_BYTES))
     assert fixture.path.answer(b"x" * (MAX_HEAD_BYTES + 1)) is None
-    odd = kept_hit(fixture.store, "/w/g", Reply(200, ((b"X", b"x" * MAX_FIELD_BYTES),), b"{}"))
+    odd = kept_hit(fixture.store, "/w/g", StoredReply(200, ((b"X", b"x" * MAX_FIELD_BYTES),), b"{}"))
     fixture.path.remember(HEAD, odd, b"{}")
     assert fixture.path.stats().heads == 0
     fixture.check()
@@ -250,7 +250,7 @@ def test_frames_are_bounded() -> None:
     fixture = Fixture(max_bytes=10**8)
     for n in range(MAX_FRAMES + 5):
         fixture.store.forget_all()
-        hit = kept_hit(fixture.store, "/w/f", Reply(200, ((b"X-Number", b"%d" % n),), b"{}"))
+        hit = kept_hit(fixture.store, "/w/f", StoredReply(200, ((b"X-Number", b"%d" % n),), b"{}"))
         fixture.path.remember(HEAD, hit, b"{}")
         answer = fixture.path.answer(HEAD)
         assert answer is not None
@@ -263,7 +263,7 @@ async def test_both_paths_say_the_same(status: int) -> None:
     """The answers are equal byte for byte, on a persistent connection."""
     fixture, dates = Fixture(), DateText()
     fixture.now = 5.0
-    kept = Reply(status, FIELDS, b"[]")
+    kept = StoredReply(status, FIELDS, b"[]")
     fixture.path.remember(HEAD, kept_hit(fixture.store, "/w/f", kept, replied_at=3.0), b"[]")
     expected = fixture.path.answer(HEAD)
     assert expected is not None
@@ -370,9 +370,9 @@ class _Watched:
     def __init__(self) -> None:
         self.seen: list[Exchange] = []
         self.now = 1.0
-        store = Store(max_bytes=10**6, max_items=10**6)
+        store = CacheStore(max_bytes=10**6, max_items=10**6)
         self.path = FastPath(lambda _hit, _now: True, store, lambda: self.now, LIMITS, self.seen.append)
-        self.reply = Reply(404, FIELDS, render_missing("/w/f"))
+        self.reply = StoredReply(404, FIELDS, render_missing("/w/f"))
         self.path.remember(HEAD, kept_hit(store, "/w/f", self.reply), self.reply.body)
 
     def answer(self, times: int, apart_s: float) -> list[int]:

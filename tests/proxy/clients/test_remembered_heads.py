@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from nncache.cache.replies import Reply
-from nncache.cache.store import Store
+from nncache.cache.replies import StoredReply
+from nncache.cache.store import CacheStore
 from nncache.proxy.clients.fastpath import FastPath
 from nncache.proxy.clients.request import Request
 from nncache.proxy.clients.response import RawResponse
@@ -16,7 +16,7 @@ from tests.proxy.wire import RawClient, serving
 
 HEAD = b"GET /webhdfs/v1/x?op=GETFILESTATUS HTTP/1.1\r\nHost: h\r\n\r\n"
 BODY = b'{"as": "asked"}'
-REPLY = Reply(status=404, headers=((b"Pragma", b"no-cache"),), body=b"")
+REPLY = StoredReply(status=404, headers=((b"Pragma", b"no-cache"),), body=b"")
 
 
 class Site:
@@ -24,7 +24,7 @@ class Site:
 
     def __init__(self) -> None:
         self.handled = 0
-        self._store = Store(max_bytes=1 << 20, max_items=1_000)
+        self._store = CacheStore(max_bytes=1 << 20, max_items=1_000)
         self.fast_path = FastPath(good, self._store, lambda: 3.0, LimitSettings())
 
     async def _handle(self, request: Request) -> RawResponse:
@@ -104,7 +104,7 @@ async def test_what_the_fast_path_must_not_answer_is_not_remembered(head: bytes)
 
 def test_a_remembered_answer_ends_with_its_entry() -> None:
     """It expires with its cookie, or when the key that signed it is retired: the ordinary path reads the head again."""
-    store, head = Store(max_bytes=1 << 20, max_items=1_000), HEAD
+    store, head = CacheStore(max_bytes=1 << 20, max_items=1_000), HEAD
     path = FastPath(good, store, lambda: 1.0, LimitSettings())
     hit = kept_hit(store, "/x", REPLY, replied_at=1.0)
     path.remember(head, hit, BODY, until=1.5)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from nncache.cache import EntryKind, Known, MetadataCache, Reply
-from nncache.cache.deferred_writes import Writer
+from nncache.cache import Cacheable, EntryKind, MetadataCache, StoredReply
+from nncache.cache.deferred_writes import TwoStepWriter
 from nncache.cache.settings import CacheSettings
 from nncache.hadoop.calls import parse_call
 from nncache.hadoop.effects import ExistingPath
@@ -38,8 +38,8 @@ class Fixture:
     def keep(self, path: str, kind: EntryKind = EntryKind.MISSING) -> None:
         """Cache an outcome for a path."""
         ticket = self.cache.store.take_ticket(path, caller(), NOW, joinable=True)
-        reply = Reply(404 if kind is EntryKind.MISSING else 200, (), b"")
-        self.cache.conclude(ticket, Known(reply=reply, kind=kind, replied_at=NOW, term=1))
+        reply = StoredReply(404 if kind is EntryKind.MISSING else 200, (), b"")
+        self.cache.conclude(ticket, Cacheable(reply=reply, kind=kind, replied_at=NOW, term=1))
 
     def above(self, tree: "_Tree") -> PathProbe:
         """Return a probe that asks this tree, and waits for its answers."""
@@ -131,9 +131,9 @@ async def test_what_a_caller_may_not_see_they_do_not_make() -> None:
 # ---- two-step writes --------------------------------------------------------------------------------
 
 ALICE = RpcUser("alice")
-SHE = Writer(user=ALICE)
-WHO_APPENDS = Writer(user=ALICE, appends=True)
-NOBODY_KNOWN = Writer()
+SHE = TwoStepWriter(user=ALICE)
+WHO_APPENDS = TwoStepWriter(user=ALICE, appends=True)
+NOBODY_KNOWN = TwoStepWriter()
 
 
 @dataclass
@@ -217,7 +217,7 @@ NO_RIGHT = ExistingPath(may_write=False)
     ],
 )
 async def test_a_two_step_write_is_looked_at_as_its_caller(
-    path: str, writer: Writer, existing: ExistingPath
+    path: str, writer: TwoStepWriter, existing: ExistingPath
 ) -> None:
     """A window is needed only if the caller can write to the nearest existing ancestor, and to an existing file."""
     path_probe = Fixture().above(hers())

@@ -12,7 +12,7 @@ from nncache.hadoop.change import Touched
 from nncache.hadoop.errors import RpcUnavailableError
 from nncache.hadoop.rpc.user import RpcUser
 from nncache.proxy.decide.flights import Flight, FlightResult, Flights
-from nncache.proxy.errors import NoActiveNameNodeError, ProxyError, UpstreamTimeoutError
+from nncache.proxy.errors import ProxyError, UpstreamTimeoutError, UpstreamUnavailableError
 from nncache.proxy.identity import Credential
 from nncache.proxy.messages import UpstreamReply
 from tests.patience import HANG_S
@@ -186,7 +186,7 @@ async def test_a_silent_namenode_costs_the_entry_not_the_reply() -> None:
         assert s.flights.closed_query_failures == 1
 
 
-@pytest.mark.parametrize("error", [UpstreamTimeoutError("slow"), NoActiveNameNodeError("none")])
+@pytest.mark.parametrize("error", [UpstreamTimeoutError("slow"), UpstreamUnavailableError("none")])
 async def test_an_upstream_error_is_the_answer(error: ProxyError) -> None:
     """The request that asked gets the error; the ticket is returned."""
     async with fixture() as s:
@@ -213,7 +213,7 @@ async def test_a_bug_after_the_answer_fails_its_own_flight_only() -> None:
     """This also holds for an error after the client has its answer, even one of a class for upstream errors."""
     async with fixture() as s:
         broken, sound = s.launch("/w/a"), s.launch("/w/b")
-        landing = await s.landed(broken, reply(200, FILE, 100.0), NoActiveNameNodeError("bug"))
+        landing = await s.landed(broken, reply(200, FILE, 100.0), UpstreamUnavailableError("bug"))
         assert landing.conclusion is Conclusion.NOT_KEPT
         await s.landed(sound, missing("/w/b", 100.0))
         assert isinstance(await sound.answer(), UpstreamReply)
@@ -269,7 +269,7 @@ async def test_a_flight_cannot_start_once_the_proxy_is_being_stopped() -> None:
         pass
     flight = s.launch()
     answer = flight.answered.result()
-    assert isinstance(answer, NoActiveNameNodeError)
+    assert isinstance(answer, UpstreamUnavailableError)
     assert (s.concluded, len(s.flights)) == (1, 0)
 
 

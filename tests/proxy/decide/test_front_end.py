@@ -9,7 +9,7 @@ import pytest
 
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.decide import answers, front_end
-from nncache.proxy.errors import NoActiveNameNodeError
+from nncache.proxy.errors import UpstreamUnavailableError
 from nncache.proxy.traffic import Result
 from tests.proxy.doubles import fails
 from tests.proxy.front_fixture import fixture
@@ -131,7 +131,7 @@ async def test_a_refused_caller_cannot_tell_what_the_cache_knows(fields: tuple[s
         seen.add((await s.status("/w/f", *fields, user="bob")).made)
         s.clock.now += 3.1
         seen |= {(await s.status(path, *fields, user="bob")).made for path in ("/w", "/x/y")}
-        s.namenode.error = NoActiveNameNodeError("no NameNode is active")
+        s.namenode.error = UpstreamUnavailableError("no NameNode is active")
         seen |= {(await s.status(path, *fields, user="bob")).made for path in ("/w/f", "/w", "/x/y")}
         assert seen == {"nncache; fwd=miss"}
 
@@ -142,7 +142,7 @@ async def test_a_refused_caller_cannot_tell_what_the_cache_knows(fields: tuple[s
 async def test_an_error_of_the_proxy_is_a_remote_exception() -> None:
     """Clients parse the reason from the RemoteException, and `Cache-Status` shows how the request was handled."""
     async with fixture() as s:
-        s.namenode.error = NoActiveNameNodeError("nobody is active")
+        s.namenode.error = UpstreamUnavailableError("nobody is active")
         for method, target, made in (
             ("GET", "/webhdfs/v1/w/f?op=GETFILESTATUS", "nncache; fwd=miss"),
             ("GET", "/webhdfs/v1/w/f?op=LISTSTATUS", "nncache; fwd=bypass; detail=operation"),
@@ -188,7 +188,7 @@ FAULTS = (
     (front_end, "conditions_of"),
     (front_end, "why_not_asked"),
     (front_end, "operation_name"),
-    (front_end, "Read"),
+    (front_end, "StatusRead"),
     (front_end, "forwarded"),
     (answers, "forwarded"),
     (answers, "shows_path"),

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from nncache.cache.watches import Watch
+from nncache.cache.watches import PathWatch
 from nncache.hadoop.change import Appeared
 from nncache.proxy.decide.path_waits import HeldRequest, PathQuestions, PathWaiter
 from nncache.proxy.decide.waits import CHECKS_PER_ITERATION, Group, WaitEnd, Waiter
@@ -35,7 +35,7 @@ def tasks_of(s: Fixture) -> list[object]:
 
 def left() -> int:
     """Return the number of objects left of requests that wait or have waited."""
-    return sum(isinstance(each, Group | Waiter | HeldRequest | Watch) for each in gc.get_objects())
+    return sum(isinstance(each, Group | Waiter | HeldRequest | PathWatch) for each in gc.get_objects())
 
 
 def waits_of(s: Fixture) -> list[PathWaiter]:

@@ -7,7 +7,7 @@ import pytest
 from nncache.hadoop.calls import parse_call
 from nncache.proxy.decide.issued_tokens import IssuedTokens
 from nncache.proxy.messages import RequestHead
-from nncache.proxy.reading import Reading, read_request
+from nncache.proxy.reading import ParsedRequest, read_request
 from tests.hadoop.made_credentials import token
 from tests.proxy.doubles import FakeClock, settled
 
@@ -17,7 +17,7 @@ HEAD = RequestHead("GET", "", (), acts_for="alice")
 BODY = json.dumps({"Token": {"urlString": TOKEN}}).encode()
 
 
-def reading(text: str = TOKEN) -> Reading:
+def reading(text: str = TOKEN) -> ParsedRequest:
     """Return a read with a token."""
     return read_request("GET", f"/webhdfs/v1/a/b?op=GETFILESTATUS&delegation={text}", (), "10.0.0.1")
 

@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from nncache.cache import Denied, EntryKind, Failed, Known, OpenFile, Outcome, Unauthenticated, Unchanged
+from nncache.cache import Cacheable, Denied, EntryKind, Failed, OpenFile, Outcome, Unauthenticated, Unchanged
 from nncache.hadoop.filestatus import render_missing
 from nncache.proxy.decide.outcomes import file_outcome, outcome_of
 from nncache.proxy.identity import Credential
@@ -47,8 +47,8 @@ def test_a_proof_lasts_as_long_as_its_credential(credential: Credential | None, 
         outcome_for(code, body, credential)
         for code, body in ((404, render_missing(PATH)), (200, DIRECTORY), (200, SYMLINK))
     )
-    assert isinstance(gone, Known)
-    assert isinstance(directory, Known)
+    assert isinstance(gone, Cacheable)
+    assert isinstance(directory, Cacheable)
     assert isinstance(link, OpenFile)
     assert (gone.kind, directory.kind) == (EntryKind.MISSING, EntryKind.DIRECTORY)
     assert {each.proven_for_s for each in (gone, directory, link)} == {proven}
@@ -61,7 +61,7 @@ def test_a_file_is_asked_about_and_then_kept_if_it_is_closed() -> None:
     closed, is_open = (
         file_outcome(of(200, FILE), CREDENTIAL, is_closed=is_closed) for is_closed in (True, False)
     )
-    assert isinstance(closed, Known)
+    assert isinstance(closed, Cacheable)
     assert isinstance(is_open, OpenFile)
     assert (closed.kind, closed.proven_for_s, is_open.proven_for_s) == (EntryKind.FILE, 58.0, 58.0)
     assert file_outcome(of(200, FILE, (b"a=b",)), CREDENTIAL, is_closed=True) == Failed()
@@ -89,7 +89,7 @@ def test_a_reply_that_sets_a_cookie_proves_no_credential(code: int, body: bytes)
 def test_another_kind_of_cookie_is_an_unknown_credential() -> None:
     """A server in front of the NameNode may set such a cookie (JWT)."""
     assert outcome_for(200, DIRECTORY, cookies=(cookie(kind="jwt"),)) == Failed()
-    assert isinstance(outcome_for(200, DIRECTORY, cookies=(cookie(kind="simple"),)), Known)
+    assert isinstance(outcome_for(200, DIRECTORY, cookies=(cookie(kind="simple"),)), Cacheable)
 
 
 @pytest.mark.parametrize(("code", "body"), [(401, b"<html>"), (403, INVALID_TOKEN)])
@@ -127,5 +127,5 @@ def test_only_the_root_is_kept_though_it_is_snapshottable() -> None:
     body = DIRECTORY.replace(b'"type"', b'"snapshotEnabled":true,"type"')
     assert json.loads(body)["FileStatus"]["snapshotEnabled"]
     for root in ("/", "", "//"):
-        assert isinstance(outcome_of(of(200, body), root, None, unchanged=None), Known)
+        assert isinstance(outcome_of(of(200, body), root, None, unchanged=None), Cacheable)
     assert isinstance(outcome_for(200, body), OpenFile)

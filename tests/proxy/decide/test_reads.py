@@ -7,10 +7,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from nncache.cache import MetadataCache, Reason
+from nncache.cache import MetadataCache, MissReason
 from nncache.hadoop.change import Touched
 from nncache.proxy.decide.flights import Flights
-from nncache.proxy.decide.reads import Collapsed, FromMemory, FromNameNode, ReadAnswer, Reads, Unanswered
+from nncache.proxy.decide.reads import (
+    Collapsed,
+    FromMemory,
+    FromNameNode,
+    ReadAnswer,
+    StatusReads,
+    Unanswered,
+)
 from nncache.proxy.errors import UpstreamTimeoutError
 from tests.proxy.doubles import (
     DENIED,
@@ -37,7 +44,7 @@ class Fixture:
     cache: MetadataCache
     namenode: HeldNameNode
     signal: ManualSignal
-    reads: Reads
+    reads: StatusReads
     clients: asyncio.TaskGroup
 
     def ask(
@@ -61,7 +68,7 @@ async def fixture(join_wait_s: float = 5.0) -> AsyncIterator[Fixture]:
     clock.now += 1.0  # questions from here on are newer than the coverage
     async with asyncio.timeout(20), asyncio.TaskGroup() as tasks, asyncio.TaskGroup() as clients:
         flights = Flights(tasks, cache, namenode.fetch, namenode, clock, query_timeout_s=60.0)
-        reads = Reads(cache, flights, signal, clock, join_wait_s=join_wait_s)
+        reads = StatusReads(cache, flights, signal, clock, join_wait_s=join_wait_s)
         yield Fixture(clock, cache, namenode, signal, reads, clients)
 
 
@@ -157,7 +164,7 @@ async def test_who_waits_in_vain_asks() -> None:
         await s.namenode.say(missing(PATH, s.clock()))
         answer = await asked
         assert isinstance(answer, FromNameNode)
-        assert answer.why is Reason.GRANT_PENDING
+        assert answer.why is MissReason.GRANT_PENDING
 
 
 async def test_others_do_not_wait_for_a_long_flight() -> None:

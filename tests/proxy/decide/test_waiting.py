@@ -7,7 +7,7 @@ import pytest
 
 from nncache.hadoop.change import AccessChanged, Appeared, Touched
 from nncache.net.http1.conditional import etag_of
-from nncache.proxy.decide.reads import Reads
+from nncache.proxy.decide.reads import StatusReads
 from nncache.proxy.decide.waits import WaitEnd
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.settings import ProxySettings
@@ -88,7 +88,7 @@ async def test_a_fault_at_each_try_costs_one_answer_and_not_the_proxy(
         waiting = asked(s, "/w/none", LONG)
         await held(s)
         with monkeypatch.context() as patch:
-            patch.setattr(Reads, "answer", fails)
+            patch.setattr(StatusReads, "answer", fails)
             s.namenode.error = RuntimeError("a bug")
             s.cache.apply(Touched("/w/none"), s.clock.now, 101)
             assert (await waiting).status == 500

@@ -4,7 +4,7 @@ import asyncio
 from typing import TypeAlias
 
 from nncache.net.http1.conditional import Conditions
-from nncache.proxy.decide.waits import Group, Terms, Waiter
+from nncache.proxy.decide.waits import Group, Waiter, WaitTerms
 from tests.patience import HANG_S
 
 Wait: TypeAlias = Waiter[str, str]
@@ -13,7 +13,7 @@ Waiting: TypeAlias = Group[str, str]
 
 def kept(group: Waiting, looked: list[Wait], wait_s: int = 60) -> Wait:
     """Add a waiter whose terms do not matter."""
-    terms = Terms(key="/a", holder="h")
+    terms = WaitTerms(key="/a", holder="h")
     wait = Waiter(group, "/a", Conditions(None, wait_s), terms, looked.append)
     group.kept[wait] = None
     return wait

@@ -2,17 +2,17 @@
 
 import pytest
 
-from nncache.cache import EntryKind, Fetch, Forward, Known, Reply
+from nncache.cache import Cacheable, EntryKind, Fetch, Forward, StoredReply
 from nncache.hadoop.calls import PREFIX, parse_plain
 from nncache.hadoop.errors import RpcUnavailableError
 from nncache.proxy.errors import (
     ClientGoneError,
-    NoActiveNameNodeError,
     NotSentError,
     OverloadedError,
     ProxyError,
     UpstreamCutError,
     UpstreamTimeoutError,
+    UpstreamUnavailableError,
 )
 from nncache.proxy.identity import Credential, authentication_of, caller_of
 from nncache.proxy.messages import Settle, SettledReply
@@ -82,7 +82,9 @@ async def test_a_cancelled_token_loses_its_rights_before_the_answer(outcome: Set
         assert isinstance(decision, Fetch)
         s.cache.conclude(
             decision.ticket,
-            Known(reply=Reply(404, (), b""), kind=EntryKind.MISSING, replied_at=s.clock(), term=TERM),
+            Cacheable(
+                reply=StoredReply(404, (), b""), kind=EntryKind.MISSING, replied_at=s.clock(), term=TERM
+            ),
         )
         target = f"/?op=CANCELDELEGATIONTOKEN&token={token()}"
         await s.write("PUT", target, ScriptedStreamer(script(outcome)))
@@ -150,7 +152,7 @@ async def test_an_odd_call_that_is_done_waits_for_the_events(target: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "error", [NoActiveNameNodeError("none"), NotSentError("refused"), OverloadedError("full")]
+    "error", [UpstreamUnavailableError("none"), NotSentError("refused"), OverloadedError("full")]
 )
 async def test_what_was_never_sent_changes_nothing(error: ProxyError) -> None:
     """An error of the proxy, before the call is sent, leaves the cache as it is."""

@@ -9,9 +9,9 @@ from nncache.clock import boottime
 from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.errors import NotSentError, UpstreamCutError
 from nncache.proxy.messages import RequestHead
-from nncache.proxy.upstream.exchange import Exchange
+from nncache.proxy.upstream.exchange import CallExchange
 from nncache.proxy.upstream.namenode_protocol import MAX_INTERIM, encode_request
-from nncache.proxy.upstream.pool import Connections
+from nncache.proxy.upstream.pool import ConnectionPool
 from tests.proxy.wire import (
     CREATE,
     DEADLINE_S,
@@ -46,9 +46,9 @@ def test_a_head_is_written_as_it_is() -> None:
 async def test_a_whole_reply_leaves_the_connection_usable() -> None:
     """A reply that was not read to its end does not."""
     async with RawNameNode(says(OK)) as namenode:
-        connections = Connections(limits_of_tests(), boottime)
+        connections = ConnectionPool(limits_of_tests(), boottime)
         connection = await connections.acquire(namenode.namenode, fresh=True)
-        exchange = Exchange(connection, HEAD, None, timeout_s=5.0)
+        exchange = CallExchange(connection, HEAD, None, timeout_s=5.0)
         exchange.send_head()
         await exchange.receive_head(lambda: None)
         assert (exchange.status, exchange.content_length, exchange.is_json) == (200, 2, False)
@@ -62,11 +62,11 @@ async def test_a_whole_reply_leaves_the_connection_usable() -> None:
 async def test_a_connection_that_has_gone_carries_nothing() -> None:
     """No byte was sent, so any call may go to another NameNode."""
     async with RawNameNode() as namenode:
-        connections = Connections(limits_of_tests(), boottime)
+        connections = ConnectionPool(limits_of_tests(), boottime)
         connection = await connections.acquire(namenode.namenode, fresh=True)
     await until(lambda: not connection.protocol.is_reusable)
     with pytest.raises(NotSentError):
-        Exchange(connection, HEAD, None, timeout_s=5.0).send_head()
+        CallExchange(connection, HEAD, None, timeout_s=5.0).send_head()
     connections.release(connection, reusable=False)
 
 
@@ -76,9 +76,9 @@ async def test_a_connection_that_has_gone_carries_nothing() -> None:
 async def test_what_is_no_reply_is_a_cut(odd: bytes) -> None:
     """The proxy never asks for another protocol."""
     async with RawNameNode(says(odd)) as namenode:
-        connections = Connections(limits_of_tests(), boottime)
+        connections = ConnectionPool(limits_of_tests(), boottime)
         connection = await connections.acquire(namenode.namenode, fresh=True)
-        exchange = Exchange(connection, HEAD, None, timeout_s=5.0)
+        exchange = CallExchange(connection, HEAD, None, timeout_s=5.0)
         exchange.send_head()
         with pytest.raises(UpstreamCutError):
             await exchange.receive_head(lambda: None)
@@ -99,9 +99,9 @@ class FaultyBody:
 async def test_a_fault_of_ours_in_a_body_costs_that_call_alone() -> None:
     """The task that sends bodies shares a TaskGroup with all calls, so it must not raise (FailToNameNode)."""
     async with RawNameNode(is_silent) as namenode:
-        connections = Connections(limits_of_tests(), boottime)
+        connections = ConnectionPool(limits_of_tests(), boottime)
         connection = await connections.acquire(namenode.namenode, fresh=True)
-        exchange = Exchange(connection, HEAD, cast("RequestBody", FaultyBody()), timeout_s=5.0)
+        exchange = CallExchange(connection, HEAD, cast("RequestBody", FaultyBody()), timeout_s=5.0)
         exchange.send_head()
         await exchange.send_body()
         with pytest.raises(UpstreamCutError):

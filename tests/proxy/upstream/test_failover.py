@@ -11,16 +11,16 @@ import pytest
 from nncache.clock import boottime
 from nncache.proxy.clients.body import RequestBody
 from nncache.proxy.errors import (
-    NoActiveNameNodeError,
     NotSentError,
     ServiceLoginError,
     UpstreamCutError,
     UpstreamTimeoutError,
+    UpstreamUnavailableError,
 )
 from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import NO_TERM, Headers, RequestHead
 from nncache.proxy.upstream.failover import FailoverClient, UpstreamCall, UpstreamResponse
-from nncache.proxy.upstream.pool import Connections
+from nncache.proxy.upstream.pool import ConnectionPool
 from nncache.proxy.upstream.service_login import ServiceLogin, without_service_fields
 from tests.patience import HANG_S
 from tests.proxy.wire import (
@@ -52,7 +52,7 @@ RETRIABLE = STANDBY_REPLY.replace(b"%d\r\n" % len(STANDBY), b"%d\r\n" % len(_RET
 async def asking(pool: FakePool, limits: LimitSettings | None = None) -> AsyncIterator[FailoverClient]:
     """Return a client under test, with all its parts."""
     limits = limits or limits_of_tests()
-    connections = Connections(limits, boottime)
+    connections = ConnectionPool(limits, boottime)
     async with asyncio.TaskGroup() as tasks:
         yield FailoverClient(pool.pool, limits, boottime, connections, tasks)
     connections.close()
@@ -266,7 +266,7 @@ async def test_without_any_namenode_the_call_ends_in_time() -> None:
         pool = FakePool((gone.namenode,))
     async with asking(pool, limits_of_tests(failover_wait_s=0.3)) as a:
         began = boottime()
-        with pytest.raises((NoActiveNameNodeError, NotSentError)) as caught:
+        with pytest.raises((UpstreamUnavailableError, NotSentError)) as caught:
             await ask(a, READ)
         assert caught.value.status == 503
         assert boottime() - began < HANG_S
@@ -375,7 +375,7 @@ class SlowToStop:
 async def test_a_connection_returns_after_a_stopped_body() -> None:
     """A connection that is not returned would be missing for good, until none is left (FailToNameNode)."""
     limits = limits_of_tests()
-    connections = Connections(limits, boottime)
+    connections = ConnectionPool(limits, boottime)
     async with RawNameNode(says(OK)) as namenode, asyncio.TaskGroup() as tasks:
         asking = FailoverClient(FakePool((namenode.namenode,)).pool, limits, boottime, connections, tasks)
         body = SlowToStop()

@@ -8,7 +8,7 @@ import pytest
 
 from nncache.hadoop.election_view import NameNode
 from nncache.proxy.errors import NotSentError
-from nncache.proxy.upstream.pool import Connections
+from nncache.proxy.upstream.pool import ConnectionPool
 from nncache.testbed.certificates import Authority
 from tests.proxy.direct_fixture import BODY, LISTED, direct
 from tests.proxy.doubles import FakeClock
@@ -172,7 +172,7 @@ async def test_a_silent_handshake_ends_with_the_time_to_connect(authority: Autho
 
     async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
         where = NameNode(f"127.0.0.1:{server.sockets[0].getsockname()[1]}", "127.0.0.1:1")
-        connections = Connections(
+        connections = ConnectionPool(
             limits_of_tests(upstream_connect_timeout_s=0.2), FakeClock(), web_of(authority)
         )
         async with asyncio.timeout(DEADLINE_S):

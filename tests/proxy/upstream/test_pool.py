@@ -9,7 +9,7 @@ import pytest
 from nncache.hadoop.election_view import NameNode
 from nncache.hadoop.namenode_web import PLAIN
 from nncache.proxy.errors import NotSentError, OverloadedError
-from nncache.proxy.upstream.pool import Connection, Connections
+from nncache.proxy.upstream.pool import Connection, ConnectionPool
 from nncache.testbed.certificates import Authority
 from tests.proxy.doubles import FakeClock
 from tests.proxy.wire import GET, OK, Heard, RawNameNode, limits_of_tests, until
@@ -20,7 +20,7 @@ async def test_an_idle_connection_is_closed_before_the_namenode() -> None:
     """`upstream_idle_s` counts by the local clock."""
     clock = FakeClock()
     async with RawNameNode() as namenode:
-        connections = Connections(limits_of_tests(upstream_idle_s=30.0), clock)
+        connections = ConnectionPool(limits_of_tests(upstream_idle_s=30.0), clock)
         one = await connections.acquire(namenode.namenode, fresh=False)
         connections.release(one, reusable=True)
         clock.now += 31
@@ -42,7 +42,7 @@ async def test_a_connection_that_the_namenode_closed_is_not_lent(
         heard.writer.close()
 
     tls, how = (server_context(authority), web_of(authority)) if is_tls else (None, PLAIN)
-    connections = Connections(limits_of_tests(), FakeClock(), how)
+    connections = ConnectionPool(limits_of_tests(), FakeClock(), how)
     async with RawNameNode(once, tls=tls) as namenode:
         one = await connections.acquire(namenode.namenode, fresh=False)
         one.protocol.expect_reply("GET")
@@ -60,7 +60,7 @@ async def test_the_number_of_connections_is_bounded() -> None:
     """A call that finds none waits for a limited time; idle connections are closed to make room for fresh ones."""
     limits = limits_of_tests(upstream_connections=2, upstream_timeout_s=0.1)
     async with RawNameNode() as namenode:
-        connections = Connections(limits, FakeClock())
+        connections = ConnectionPool(limits, FakeClock())
         lent = [await connections.acquire(namenode.namenode, fresh=False) for _ in range(2)]
         with pytest.raises(OverloadedError):
             await connections.acquire(namenode.namenode, fresh=False)
@@ -80,7 +80,7 @@ async def test_a_wait_that_is_cancelled_takes_no_place() -> None:
     """This holds in the queue and during the connect."""
     limits = limits_of_tests(upstream_connections=1)
     async with RawNameNode() as namenode:
-        connections = Connections(limits, FakeClock())
+        connections = ConnectionPool(limits, FakeClock())
         one = await connections.acquire(namenode.namenode, fresh=False)
         async with asyncio.TaskGroup() as tasks:
             waiting = tasks.create_task(connections.acquire(namenode.namenode, fresh=False))
@@ -100,7 +100,7 @@ async def test_a_slow_client_makes_room_for_waiting_calls() -> None:
     clock, cut = FakeClock(), list[int]()
     async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
         where = namenode.namenode
-        connections = Connections(limits_of_tests(upstream_connections=4), clock)
+        connections = ConnectionPool(limits_of_tests(upstream_connections=4), clock)
         peers = ("10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.2")
         lent = [await connections.acquire(where, fresh=True, peer=peer) for peer in peers]
         with contextlib.ExitStack() as waits:
@@ -134,7 +134,7 @@ async def test_a_client_is_not_cut_for_one_that_holds_more() -> None:
     clock, cut = FakeClock(), list[str]()
     async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
         where = namenode.namenode
-        connections = Connections(limits_of_tests(upstream_connections=8), clock)
+        connections = ConnectionPool(limits_of_tests(upstream_connections=8), clock)
         lent = [await connections.acquire(where, fresh=True, peer="greedy") for _ in range(7)]
         lent.append(await connections.acquire(where, fresh=True, peer="modest"))
         waiting = tasks.create_task(connections.acquire(where, fresh=True, peer="greedy"))
@@ -158,7 +158,7 @@ async def test_a_client_may_be_waited_for_twice() -> None:
     clock, cut = FakeClock(), list[str]()
     async with RawNameNode() as namenode, asyncio.TaskGroup() as tasks:
         where = namenode.namenode
-        connections = Connections(limits_of_tests(upstream_connections=1), clock)
+        connections = ConnectionPool(limits_of_tests(upstream_connections=1), clock)
         lent = [await connections.acquire(where, fresh=True, peer="10.0.0.1")]
         waiting = tasks.create_task(connections.acquire(where, fresh=True, peer="10.0.0.2"))
         await asyncio.sleep(0)
@@ -181,12 +181,12 @@ async def test_a_client_may_be_waited_for_twice() -> None:
 
 async def test_a_namenode_without_an_address_is_not_reached() -> None:
     """The error is one of the connection, not an internal error."""
-    connections = Connections(limits_of_tests(), FakeClock())
+    connections = ConnectionPool(limits_of_tests(), FakeClock())
     with pytest.raises(NotSentError, match="no-such-host"):
         await connections.acquire(NameNode("no-such-host.invalid:9870", "x:1"), fresh=False)
 
 
-def give_back(connections: Connections, lent: list[Connection]) -> None:
+def give_back(connections: ConnectionPool, lent: list[Connection]) -> None:
     """Close all connections that were lent."""
     for connection in lent:
         connections.release(connection, reusable=False)
