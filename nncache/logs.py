@@ -2,9 +2,12 @@
 
 import json
 import logging
+import os
+import stat
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -123,9 +126,49 @@ def set_log_level(settings: LogSettings) -> None:
     logging.getLogger().setLevel(settings.log_level.upper())
 
 
+class Unwaited(logging.Handler):
+    """Writes to a pipe or socket, and loses the lines that its reader does not take in time.
+
+    A log driver of Docker's may block while its server is unavailable; an event loop must not wait for it.
+    """
+
+    def __init__(self, number: int) -> None:
+        """Write to this file descriptor."""
+        super().__init__()
+        self._number = number
+        self._lost = 0  # lines since the last one that was written
+        os.set_blocking(number, False)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the line, with the number of those that were lost before it."""
+        try:
+            if self._lost:
+                lost = f"{self._lost} lines before this one were lost: nothing read them"
+                record.msg, record.args = f"{record.getMessage()} ({lost})", None
+            os.write(self._number, f"{self.format(record)}\n".encode(errors="backslashreplace"))
+            self._lost = 0
+        except OSError:
+            self._lost += 1
+        except Exception:  # noqa: BLE001 - as in logging's own handlers
+            self.handleError(record)
+
+
+def show_errors() -> None:
+    """Send the errors of every logger to standard error, for a command, which may wait for the reader."""
+    _send(logging.StreamHandler(sys.stderr), LogSettings(log_level="error"))
+
+
 def set_up_logs(settings: LogSettings) -> None:
-    """Send the lines of every logger to standard error. Replaces an earlier set-up."""
-    handler = logging.StreamHandler(sys.stderr)
+    """Send the lines of every logger of a daemon to standard error. Replaces an earlier set-up."""
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    with suppress(OSError):  # no file, in tests
+        number = sys.stderr.fileno()
+        if stat.S_IFMT(os.fstat(number).st_mode) in {stat.S_IFIFO, stat.S_IFSOCK}:
+            handler = Unwaited(number)
+    _send(handler, settings)
+
+
+def _send(handler: logging.Handler, settings: LogSettings) -> None:
     handler.setFormatter(_FORMATTERS[settings.log_format]())
     handler.addFilter(Bounded(time.monotonic))
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)

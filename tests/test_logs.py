@@ -1,7 +1,9 @@
 """The forms of log records, and the limits on their number."""
 
+import fcntl
 import json
 import logging
+import os
 import re
 
 import pytest
@@ -72,6 +74,30 @@ def test_lines_below_the_level_are_not_written(
         root.handlers[:] = handlers
         root.setLevel(level)
     assert re.fullmatch(line, capsys.readouterr().err)
+
+
+def test_a_reader_that_stands_still_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event loop that waits for it answers nobody. A later line says how many were lost."""
+    (reading, writing), logger, root = os.pipe(), logging.getLogger("x"), logging.getLogger()
+    level, handlers = root.level, root.handlers[:]
+    root.handlers.clear()
+    with os.fdopen(reading, "rb") as reader, os.fdopen(writing, "w", buffering=1) as writer:
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        monkeypatch.setattr("sys.stderr", writer)
+        try:
+            set_up_logs(LogSettings())
+            for number in range(50):
+                logger.info("%d %s", number, "x" * 200)
+            first = os.read(reader.fileno(), 65_536).decode().splitlines()
+            logger.info("%s", "now read")
+            last = os.read(reader.fileno(), 65_536).decode()
+        finally:
+            root.handlers[:] = handlers
+            root.setLevel(level)
+    assert [line.split()[3] for line in first] == [str(number) for number in range(len(first))]
+    assert last.endswith(
+        f"x: now read ({50 - len(first)} lines before this one were lost: nothing read them)\n"
+    )
 
 
 def record_at(line: int, level: int = logging.WARNING, msg: str = "from %s") -> logging.LogRecord:

@@ -12,10 +12,12 @@ if [ "$first" = yes ]; then
     chmod 640 /etc/nncache/nncache.toml
 fi
 /usr/lib/nncache/bin/python -m compileall -q /usr/lib/nncache/lib
-# No daemon is enabled or started: it needs settings first. One that runs gets the new code.
+# No daemon is enabled or started: it needs settings first. One that runs gets the new code; if it does not start with
+# it, as with wrong settings, the package is installed all the same.
 if [ -d /run/systemd/system ]; then
     systemctl daemon-reload
     if [ "$first" = no ]; then
-        systemctl try-restart nncache-proxy nncache-publisher nncache-dns
+        systemctl try-restart nncache-proxy nncache-publisher nncache-dns ||
+            echo "nncache: not every daemon has started again: journalctl -u 'nncache-*' says why" >&2
     fi
 fi

@@ -4,7 +4,8 @@ set -e
 case "$1" in
     remove | 0)
         if [ -d /run/systemd/system ]; then
-            systemctl --quiet --now disable nncache-proxy nncache-publisher nncache-dns nncache-reaper.timer
+            systemctl --quiet --now disable nncache-proxy nncache-publisher nncache-dns nncache-reaper.timer ||
+                echo "nncache: not every daemon has stopped in order: journalctl -u 'nncache-*' says why" >&2
         fi
         ;;
     upgrade | deconfigure) ;;

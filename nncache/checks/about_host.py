@@ -16,6 +16,7 @@ from nncache.settings.commands import SettingsOfProxy
 
 _OWN: Final = {
     ("proxy", "listen"): ServerKind.PROXY,
+    ("proxy", "tls_listen"): ServerKind.TLS,
     ("proxy", "admin"): ServerKind.PROXY_ADMIN,
     ("publisher", "admin"): ServerKind.PUBLISHER_ADMIN,
 }
@@ -52,10 +53,14 @@ def listen(facts: CheckFacts) -> Iterator[Finding]:
         why = facts.host.bound.get(key, "")
         user = facts.host.users.get(key)
         own = _OWN[subject.command, key]
+        is_own = user is not None and user.kind is own
+        if key == "tls_listen":  # whose TLS port it is, the port beside it says
+            plain = facts.host.users.get("listen")
+            is_own = is_own and plain is not None and plain.kind is ServerKind.PROXY
         text = f"{key} {endpoint}"
         if not why:
             yield ok(f"{text} is free")
-        elif user is not None and user.kind is own:
+        elif is_own:
             yield ok(f"{text} {own.value} that is running: stop it before another one starts there")
         elif user is not None and user.kind is not None:
             yield failed(
@@ -70,7 +75,7 @@ def listen(facts: CheckFacts) -> Iterator[Finding]:
 
 
 def access(facts: CheckFacts) -> Iterator[Finding]:
-    """Judge the token files of the admin port, and a class that is not part of nncache."""
+    """Judge the token files of the admin port, the files of logs, and a class that is not part of nncache."""
     admin = facts.subject.settings.admin
     where = " and ".join(filter(None, (admin.admin_token_file, admin.admin_reader_token_file)))
     if facts.host.token:
@@ -83,6 +88,8 @@ def access(facts: CheckFacts) -> Iterator[Finding]:
             else "operators' pages answer this host only (no token)"
         )
     yield from _in_clear(facts)
+    if facts.host.logs:
+        yield failed(facts.host.logs, f"correct {facts.subject.at(facts.host.logs.partition(':')[0])}")
     for key, trouble in facts.host.classes.items():
         yield (
             failed(trouble, f"correct {facts.subject.at(key)}")
@@ -130,7 +137,7 @@ def identity(facts: CheckFacts) -> Iterator[Finding]:
         yield warning(
             f"the ticket in {subject.kerberos.ticket_cache} ends in {left_s / _MINUTE_S:.0f} minutes, and is renewed "
             "by another program, or not at all",
-            f"see that one does (k5start as a daemon), or set {subject.at('keytab')} in place of ticket_cache",
+            f"see that one does (k5start -a -K 60), or set {subject.at('keytab')} in place of ticket_cache",
         )
     elif subject.kerberos.has_identity:
         yield ok(f"there is a ticket: NameNodes are asked as {subject.who}")

@@ -220,7 +220,8 @@ class HostFound:
         identity: the fault of the settings of the Kerberos identity, the login at ZooKeeper, or the certificate
             authorities of NameNodes; "" without one.
         login: why the Kerberos identity has no ticket; "" if it has one, or there is no identity.
-        services: the fault of the keytab of `spnego_principal`; "" without one.
+        services: the fault of the keytab of `spnego_principal`, or of the secrets of cookies; "" without one.
+        logs: the fault of access_log or audit_log; "" without one.
         classes: key -> the fault of the class that it names; "" without one.
         certificates: key -> the state of the certificate that it names.
         ticket_left_s: seconds until the ticket in ticket_cache expires; None without one.
@@ -233,6 +234,7 @@ class HostFound:
     identity: str = ""
     login: str = ""
     services: str = ""
+    logs: str = ""
     classes: Mapping[str, str] = field(default_factory=dict)
     certificates: Mapping[str, CertificateFound] = field(default_factory=dict)
     ticket_left_s: float | None = None

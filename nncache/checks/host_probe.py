@@ -24,7 +24,9 @@ from nncache.net.daemon_thread import on_daemon_thread
 from nncache.net.endpoint import ListenAddress
 from nncache.net.setting_error import SettingError
 from nncache.proxy.limits import check_files
+from nncache.request_logs.request_logs import check_files as check_logs
 from nncache.settings.commands import SettingsOfProxy
+from nncache.spnego.signing_keys import SigningKeys
 from nncache.tls_server.certificate import ServerCertificate
 
 _T = TypeVar("_T")
@@ -41,9 +43,10 @@ async def look_at_host(subject: CheckSubject) -> HostFound:
     admin = users.get("admin")
     if admin is not None and admin.kind is ServerKind.TLS and settings.admin.admin_tls_certificate:
         users["admin"] = replace(admin, kind=await admin_over_tls(admin.address) or admin.kind)
-    limits = ""
+    limits = logs = ""
     if isinstance(settings, SettingsOfProxy):
         limits = await _wrong("max_connections", lambda: check_files(settings.limits, len(subject.namenodes)))
+        logs = await _wrong("access_log", lambda: check_logs(settings.request_logs))
     token, classes, certificates, services = await asyncio.gather(
         _wrong("admin_token_file", lambda: access_of(settings.admin, "127.0.0.1")),
         _classes(subject),
@@ -55,6 +58,7 @@ async def look_at_host(subject: CheckSubject) -> HostFound:
         bound=bound,
         users=users,
         token=token,
+        logs=logs,
         classes=classes,
         certificates=certificates,
         services=services,
@@ -86,6 +90,7 @@ def _see_services(subject: CheckSubject) -> None:
     settings = subject.settings
     if not isinstance(settings, SettingsOfProxy) or not settings.termination.is_on:
         return
+    SigningKeys(settings.termination.cookie_secret_file)
     principals, keytab = settings.termination.spnego_principal, settings.termination.spnego_keytab
     try:
         fault = fault_of_keytab(keytab, services_of(principals))

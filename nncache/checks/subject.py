@@ -125,7 +125,9 @@ class CheckSubject:
         """The addresses on which the daemon listens, by key."""
         if isinstance(self.settings, SettingsOfPublisher):
             return {"admin": self.settings.publisher.admin_at}
-        return {"listen": self.settings.proxy.listen_at, "admin": self.settings.proxy.admin_at}
+        proxy = self.settings.proxy
+        tls = {} if proxy.tls_listen_at is None else {"tls_listen": proxy.tls_listen_at}
+        return {"listen": proxy.listen_at, **tls, "admin": proxy.admin_at}
 
     @property
     def addresses(self) -> tuple[str, ...]:

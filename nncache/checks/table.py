@@ -48,14 +48,14 @@ CHECKS: Final = (
     ),
     Check(
         "listen",
-        "`listen` and `admin` are free. A daemon that runs at its own address already is no fault; "
+        "`listen`, `tls_listen` and `admin` are free. A daemon that runs at its own address already is no fault; "
         "any other server there is named.",
         about_host.listen,
     ),
     Check(
         "access",
-        "`admin_token_file` can be read, and its token does not cross a network in the clear; a class that `channel` "
-        "or `output_stream` names can be loaded.",
+        "`admin_token_file` can be read, and its token does not cross a network in the clear; `access_log` and "
+        "`audit_log` can be appended to; a class that `channel` or `output_stream` names can be loaded.",
         about_host.access,
     ),
     Check(
@@ -63,8 +63,8 @@ CHECKS: Final = (
         "The KDC gives a ticket, if a Kerberos identity is given; a NameNode that asks for Kerberos where none is "
         "given, or is another than `namenode_principal`, is named. gssapi is installed, `keytab` is readable for its "
         "owner alone, a ticket in `ticket_cache` holds for an hour or more, `spnego_keytab` has the key of each "
-        "`spnego_principal`, and `zookeeper_sasl` has what it needs. `namenode_ca` and `zookeeper_ca` hold "
-        "certificates. Where this fails, the checks that need a login are skipped.",
+        "`spnego_principal`, `cookie_secret_file` has secrets, and `zookeeper_sasl` has what it needs. `namenode_ca` "
+        "and `zookeeper_ca` hold certificates. Where this fails, the checks that need a login are skipped.",
         about_host.identity,
     ),
     Check(

@@ -32,6 +32,7 @@ MAX_ANSWER_BYTES: Final = 64 * 1024
 READY: Final = "ready"
 NOT_READY: Final = "not ready"
 SILENT: Final = "no answer"
+UNTRUSTED: Final = "its certificate is not trusted here (nncache fleet status takes --admin-ca)"
 
 _OK: Final = 200
 
@@ -41,7 +42,7 @@ class ListedDaemon:
     """A registered daemon.
 
     Attributes:
-        state: the state on its page /ready; SILENT if it cannot be asked from here.
+        state: the state on its page /ready; SILENT or UNTRUSTED if it cannot be asked from here.
     """
 
     name: str
@@ -109,6 +110,8 @@ async def _state(http: aiohttp.ClientSession, admin: str) -> str:
     try:
         async with http.get(f"{admin.removesuffix('/')}/ready") as reply:
             document = json.loads(await _body(reply))
+    except aiohttp.ClientConnectorCertificateError:
+        return UNTRUSTED
     except (aiohttp.ClientError, OSError, ValueError, RecursionError):  # TimeoutError is an OSError
         return SILENT
     if reply.status == _OK:

@@ -11,7 +11,7 @@ import uvloop
 from nncache.client.registering import OpenRegistry
 from nncache.coordination.errors import ConnectionLostError, CoordinationError
 from nncache.errors import RegistryCommandError
-from nncache.logs import LogSettings, one_line, set_up_logs
+from nncache.logs import one_line, show_errors
 from nncache.registry import paths
 from nncache.registry.errors import PathNotFoundError, RegistryError, RegistryIOError
 from nncache.registry.operations import Registry
@@ -33,7 +33,7 @@ def with_registry(settings: SettingsOfRegistry, work: Work) -> None:
 
 async def in_registry(settings: SettingsOfRegistry, work: Work) -> None:
     """Do the same in a running event loop. Raises as `with_registry`."""
-    set_up_logs(LogSettings(log_level="error"))  # the raised error names the fault
+    show_errors()  # the raised error names the fault
     async with AsyncExitStack() as opened:
         try:
             registry = await opened.enter_async_context(OpenRegistry(settings))

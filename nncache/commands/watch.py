@@ -29,7 +29,7 @@ from nncache.invalidation.subscriber.events import (
     SubscriptionStart,
 )
 from nncache.invalidation.subscriber.subscription import Subscription
-from nncache.logs import LogSettings, set_up_logs
+from nncache.logs import show_errors
 from nncache.settings.commands import WATCH, load_settings
 
 
@@ -54,7 +54,7 @@ def watch(
     the command continues by itself. After an interruption, continue with --from and the last transaction seen.
     """
     settings = load_settings(WATCH, config, given(flags))
-    set_up_logs(LogSettings(log_level="error"))  # the printed lines report outages
+    show_errors()  # the printed lines report outages
 
     def tell(item: WatchItem) -> None:
         line = json_line(filter_name, item) if as_json else text_line(filter_name, item, datetime.now(UTC))

@@ -1,8 +1,10 @@
 """The request logs that the settings turn on."""
 
+import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from nncache.clock import boottime, unix_time_of_boot
@@ -11,7 +13,7 @@ from nncache.proxy.traffic import Exchange, Observer, Result
 from nncache.request_logs.access_lines import combined, encode_line, fields_of, json_line, rfc3339
 from nncache.request_logs.line_writer import LineWriter
 from nncache.request_logs.masking import masked
-from nncache.request_logs.settings import AccessLogFormat, RequestLogSettings
+from nncache.request_logs.settings import STANDARD_OUTPUT, AccessLogFormat, RequestLogSettings
 
 
 class AuditLog:
@@ -126,6 +128,20 @@ class RequestLogs:
     def stats(self) -> RequestLogStats:
         """Return the figures so far."""
         return RequestLogStats(lost={log: writer.lost for log, writer in self._writers.items()})
+
+
+def check_files(settings: RequestLogSettings) -> None:
+    """Check that the logs can be appended to; make no file, which would belong to the user of the check.
+
+    Raises:
+        SettingError: one cannot.
+    """
+    for key in ("access_log", "audit_log"):
+        file = Path(getattr(settings, key))
+        if str(file) in {".", STANDARD_OUTPUT}:  # "." for ""
+            continue
+        if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+            raise SettingError(key, str(file), "must be a file that this user can append to")
 
 
 def _opened(key: str, file: str, clock: Callable[[], float]) -> LineWriter:

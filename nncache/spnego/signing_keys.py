@@ -34,19 +34,23 @@ class SigningKeys:
         """
         self._path = path
         self._state = state_of(path)
+        self._fault = ""  # of the last reload; "" if it has succeeded
         self.keys: Keys = _read(path)
         self.on_retired: list[Callable[[], None]] = []
 
     def look(self) -> None:
-        """Reload the file if it has changed. If the new one cannot be used, log that and keep the old secrets."""
-        state = state_of(self._path)
-        if state == self._state:
+        """Reload the file if it has changed, or if that has failed. A failure is logged once, and the old ones stay."""
+        state, fault = state_of(self._path), self._fault
+        is_new = state != self._state
+        if not is_new and not fault:
             return
-        self._state = state
+        self._state, self._fault = state, ""
         try:
             keys = _read(self._path)
         except SettingError as error:
-            _log.warning("keeping the previous secrets: %s", error)
+            self._fault = str(error)
+            if is_new or self._fault != fault:
+                _log.warning("keeping the previous secrets: %s", error)
             return
         retired = set(self.keys.keys) - set(keys.keys)
         self.keys = keys

@@ -3,7 +3,7 @@
 import logging
 import ssl
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from nncache.errors import StartError
 from nncache.net.secret_file import FileState, fault_of, state_of
@@ -93,8 +93,14 @@ def _load(files: CertificateFiles) -> tuple[ssl.SSLContext, float]:
     context.set_ciphers(CIPHERS)
     context.set_alpn_protocols(["http/1.1"])
     where = f"{prefix}certificate: {files.certificate}"
+
+    def no_password() -> NoReturn:  # OpenSSL would ask on the terminal, and the event loop would wait
+        raise StartError(
+            f"{prefix}key: {files.key}: must be a key without a password (openssl pkey removes it)"
+        )
+
     try:
-        context.load_cert_chain(files.certificate, files.key)
+        context.load_cert_chain(files.certificate, files.key, no_password)
     except ssl.SSLError as error:
         raise StartError(
             f"{where}: must be a certificate in PEM, with the key of {prefix}key: {error.reason or error}: name two "

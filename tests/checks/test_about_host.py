@@ -127,6 +127,34 @@ def test_who_has_a_port_is_named(key: str, kind: ServerKind | None, line: str) -
     assert sum(each.endswith("is free | ") for each in lines) == 1
 
 
+@pytest.mark.parametrize(
+    ("plain", "line"),
+    [
+        (ServerKind.PROXY, "ok: tls_listen 127.0.0.1:9875 is a TLS (https) port that is running"),
+        (
+            None,
+            "failed: tls_listen 127.0.0.1:9875 is taken: it is a TLS (https) port | set --tls-listen to another",
+        ),
+    ],
+)
+def test_a_tls_port_is_a_proxys_own_if_the_plain_one_is(plain: ServerKind | None, line: str) -> None:
+    """It may be a NameNode's, whose HTTPS port is 9871 as well."""
+    flags = {"tls_listen": "127.0.0.1:9875", "tls_certificate": "/c", "tls_key": "/k"}
+    users = {
+        "tls_listen": Contact(address="x:1", kind=ServerKind.TLS),
+        "listen": Contact(address="x:2", kind=plain),
+    }
+    host = HostFound(bound={"tls_listen": "in use", "listen": "in use" if plain else ""}, users=users)
+    lines = reported(listen(of_proxy(flags, host=host)))
+    assert any(each.startswith(line) for each in lines), lines
+
+
+def test_a_log_that_cannot_be_written_is_a_fault() -> None:
+    """The proxy would not start."""
+    facts = of_proxy(host=HostFound(logs="access_log: /x/log: must be a file"))
+    assert "failed: access_log: /x/log: must be a file | correct --access-log" in reported(access(facts))
+
+
 def test_a_publishers_port_is_its_own() -> None:
     """A running publisher on its own port is no conflict."""
     host = HostFound(
@@ -193,7 +221,7 @@ def test_a_ticket_of_another_program_that_ends_soon_is_reported() -> None:
     assert reported(identity(of_proxy(given, host=HostFound(ticket_left_s=7200.0))))[0].startswith("ok: ")
     (line,) = reported(identity(of_proxy(given, host=HostFound(ticket_left_s=1500.0))))
     assert line.startswith("warning: the ticket in FILE:/c ends in 25 minutes")
-    assert "k5start" in line
+    assert "k5start -a -K 60" in line, "without -a it renews in the last minutes, and NncacheTicketEnds fires"
     assert "--keytab" in line
 
 

@@ -60,7 +60,9 @@ def test_certificates_are_loaded_to_see_when_they_end(tmp_path: Path) -> None:
     issued = Authority(tmp_path).issue("proxy", not_after=datetime.now(UTC) + timedelta(days=7))
     admin = {"admin_tls_certificate": str(issued.chain), "admin_tls_key": str(issued.key)}
     clients = {"tls_certificate": str(issued.chain), "tls_key": str(issued.key), "tls_listen": "127.0.0.1:0"}
-    found = looked(PROXY, **admin, **clients).certificates
+    with_clients = looked(PROXY, **admin, **clients)
+    assert with_clients.bound["tls_listen"] == ""
+    found = with_clients.certificates
     assert found.keys() == {"admin_tls_certificate", "tls_certificate"}
     for each in (*found.values(), *looked(PUBLISHER, **admin).certificates.values()):
         assert each.fault == ""
@@ -90,6 +92,19 @@ def test_files_token_and_class(tmp_path: Path) -> None:
         .classes["output_stream"]
         .startswith("output_stream: no.such:C")
     )
+
+
+def test_logs_and_secrets_are_tried_as_at_a_start(tmp_path: Path) -> None:
+    """Otherwise the check says that all is well, and a restart takes the proxy down."""
+    authenticates = {"principal": "n/h@R", "keytab": "/k", "spnego_principal": ("HTTP/h@R",)}
+    secrets = {"spnego_keytab": "/k", "cookie_secret_file": f"{tmp_path}/none"}
+    found = asyncio.run(
+        look_at_host(
+            subject(PROXY, {**ON_ZOOKEEPER, **authenticates, **secrets, "audit_log": f"{tmp_path}/none/log"})
+        )
+    )
+    assert found.logs == f"audit_log: {tmp_path}/none/log: must be a file that this user can append to"
+    assert found.services.startswith(f"cookie_secret_file: {tmp_path}/none: No such file")
 
 
 def test_files_on_a_disk_that_hangs_are_waited_for_in_bounds(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -16,10 +17,12 @@ from nncache.coordination.zookeeper import CreateOp
 from nncache.errors import RegistryCommandError
 from nncache.registry.daemon_record import PLACE, PROXY, PUBLISHER, RegisteredDaemon
 from nncache.testbed import Cluster
+from nncache.testbed.certificates import Authority
 from tests.coordination.simulations import connected
-from tests.http_server import Answer, serving
+from tests.http_server import Answer, answering, serving
 from tests.processes import free_address
 from tests.registry.samples import place_of_its_own
+from tests.tls import server_context
 
 REPLIES = {
     "/good/ready": (200, b'{"ready": true}'),
@@ -113,6 +116,14 @@ def test_an_answer_that_is_none_costs_no_other(place: dict[str, str], pages: str
     bound(place, "a", f"{pages}/{page}/")
     bound(place, "b", f"{pages}/good/")
     assert [line.split("  ")[1] for line in listed(place).splitlines()] == ["no answer", "ready"]
+
+
+def test_a_certificate_of_another_authority_is_no_silence(place: dict[str, str], tmp_path: Path) -> None:
+    """That daemon is well. `nncache fleet` can be given the authority."""
+    with answering(200, b"{}", tls=server_context(Authority(tmp_path))) as (address, asked):
+        bound(place, "a", f"https://{address}/")
+        assert listed(place).split("  ")[1].startswith("its certificate is not trusted here")
+    assert asked == []
 
 
 def test_a_fault_of_the_network_is_no_answer(

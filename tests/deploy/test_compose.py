@@ -14,9 +14,11 @@ import pytest
 import yaml
 
 from nncache.admin.server import AdminServer, Page, as_json
+from nncache.admin.settings import AdminSettings, access_of
 from nncache.commands.group import nncache
 from nncache.net.endpoint import ListenAddress
 from nncache.settings.commands import FORMS
+from nncache.testbed.certificates import Authority
 from tests.house.test_packages import TOOLS
 from tests.house.tree import ROOT
 from tests.processes import free_address
@@ -125,17 +127,24 @@ def test_the_image_asks_whether_it_lives() -> None:
         assert asked["NNCACHE_ADMIN_PORT"] == flag(each, "admin").rpartition(":")[2]
 
 
-async def test_the_images_question_takes_no_proxy() -> None:
+@pytest.mark.parametrize("has_tls", [False, True])
+async def test_the_images_question_takes_no_proxy(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, has_tls: bool
+) -> None:
     """Docker sets HTTP_PROXY in containers where its own configuration names a proxy, which knows no loopback."""
     (words,) = re.findall(r"^HEALTHCHECK .* CMD (.*)$", IMAGE, re.MULTILINE)
     _, *arguments = json.loads(words)
-    async with AdminServer(ListenAddress("127.0.0.1", 0), [ALIVE], str) as server:
+    issued = Authority(tmp_path).issue("proxy1.example.com")
+    settings = AdminSettings(admin_tls_certificate=str(issued.chain), admin_tls_key=str(issued.key))
+    access = access_of(settings if has_tls else AdminSettings(), "127.0.0.1")
+    async with AdminServer(ListenAddress("127.0.0.1", 0), [ALIVE], str, access=access) as server:
         environ = os.environ | {
             "NNCACHE_ADMIN_PORT": str(server.address.port),
             "http_proxy": f"http://{free_address()}",
         }
         asking = await asyncio.create_subprocess_exec(sys.executable, *arguments, env=environ)
         assert await asking.wait() == 0
+    assert caplog.messages == [], "it is asked every ten seconds"
 
 
 ALIVE = Page("/health", "the process lives", lambda _: as_json({"alive": True}))

@@ -5,11 +5,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
 from nncache.commands.group import nncache
+from nncache.settings.commands import DNS, PROXY, PUBLISHER
+from nncache.settings.forms import Form
 from tests.house.tree import ROOT
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
@@ -52,6 +55,13 @@ def test_each_daemon_has_a_unit() -> None:
         command.make_context(name, rest)
         commands.append(name)
     assert commands == ["dns", "proxy", "publisher", "reaper"]
+
+
+def test_no_example_of_a_setting_is_hidden_by_the_units() -> None:
+    """With PrivateTmp and ProtectHome a daemon finds there nothing of what its operator sees."""
+    forms: tuple[Form[Any], ...] = (PROXY, PUBLISHER, DNS)
+    keys = [key for form in forms for key in form.keys.values()]
+    assert [key.name for key in keys if re.search(r"(?<!\w)/(home|root|tmp|var/tmp)/", key.help)] == []
 
 
 @needs_systemd

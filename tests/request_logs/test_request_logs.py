@@ -12,7 +12,7 @@ from nncache.net.setting_error import SettingError
 from nncache.proxy.errors import TooManyRequestsError
 from nncache.proxy.traffic import Exchange, Result, Traffic
 from nncache.request_logs.line_writer import LineWriter
-from nncache.request_logs.request_logs import AccessLog, AuditLog, RequestLogs, RequestLogStats
+from nncache.request_logs.request_logs import AccessLog, AuditLog, RequestLogs, RequestLogStats, check_files
 from nncache.request_logs.settings import RequestLogSettings
 from tests.patience import HANG_S
 
@@ -37,6 +37,19 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path, key: str) -> Non
         SettingError, match=rf"{key}: .*/none/log: must be .* appended to: No such file or directory"
     ):
         RequestLogs(settings, boottime)
+    with pytest.raises(
+        SettingError, match=rf"{key}: .*/none/log: must be a file that this user can append to"
+    ):
+        check_files(settings)
+
+
+def test_a_look_at_files_makes_none(tmp_path: Path) -> None:
+    """A check as root would leave one that the proxy may not write."""
+    check_files(RequestLogSettings(access_log=str(tmp_path / "log"), audit_log="-"))
+    check_files(RequestLogSettings())
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(SettingError, match="audit_log"):
+        check_files(RequestLogSettings(audit_log=str(tmp_path)))
 
 
 def test_both_logs_are_written_and_counted(tmp_path: Path) -> None:

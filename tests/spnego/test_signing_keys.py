@@ -1,5 +1,7 @@
 """The secrets are read again when their file changes; a file that other users may read is refused."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,26 @@ def test_one_that_was_refused_is_taken_once_its_mode_is_right(file: Path) -> Non
     file.chmod(0o600)
     keys.look()
     assert keys.keys.keys == (SECOND,)
+
+
+def test_one_that_could_not_be_opened_is_taken_once_it_can_be(
+    file: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process without a file to spare must not believe a retired secret until it is restarted."""
+    keys = SigningKeys(str(file))
+    replace(file, SECOND)
+    with monkeypatch.context() as at_the_limit:
+        at_the_limit.setattr(Path, "read_bytes", _too_many_files)
+        keys.look()
+        keys.look()
+    assert (len(caplog.records), keys.keys.keys) == (1, (FIRST,))
+    keys.look()
+    found: object = keys.keys.keys
+    assert found == (SECOND,)
+
+
+def _too_many_files(_: Path) -> bytes:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
 @pytest.mark.parametrize(

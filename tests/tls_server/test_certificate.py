@@ -6,6 +6,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from nncache.errors import StartError
 from nncache.testbed.certificates import Authority, Certificate
@@ -66,6 +72,17 @@ def test_what_cannot_be_used_is_named(authority: Authority, tmp_path: Path, spoi
     spoil(files)
     with pytest.raises(StartError, match=text):
         ServerCertificate(files)
+
+
+def test_a_key_with_a_password_is_refused(authority: Authority) -> None:
+    """OpenSSL would ask on the terminal, at a new key of a running proxy as well: nothing is answered meanwhile."""
+    issued = authority.issue("proxy")
+    key = load_pem_private_key(issued.key.read_bytes(), None)
+    issued.key.write_bytes(
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"password"))
+    )
+    with pytest.raises(StartError, match=r"^tls_key: .*proxy\.key: must be a key without a password"):
+        ServerCertificate(files_of(issued))
 
 
 def test_the_key_of_another_is_refused(authority: Authority) -> None:

@@ -28,8 +28,8 @@ class KerberosSettings:
     ticket_cache: str = field(
         default="",
         metadata={
-            "help": "Credential cache whose ticket is used instead of a keytab, such as FILE:/tmp/krb5cc_1000. Another "
-            "program renews the ticket (kinit, k5start)."
+            "help": "Credential cache whose ticket is used instead of a keytab, such as FILE:/run/nncache.ccache "
+            "(systemd's units hide /tmp). Another program renews the ticket (k5start -a)."
         },
     )
     namenode_principal: str = field(

@@ -118,11 +118,12 @@ class Publisher:
 
     def stats(self) -> PublisherStats:
         """Return the current figures."""
-        stored = self._follower.stored
+        broken, refused = self._faults_of_filters()
         return replace(
             self._counts,
-            filters_broken=0 if stored is None else len(stored.broken),
-            filters_refused=len(self._admission.refused),
+            filters=0 if self.is_standby else self._counts.filters,
+            filters_broken=len(broken),
+            filters_refused=len(refused),
             filters_read=self._follower.filters_read,
             filter_reads_failed=self._follower.reads_failed,
             filters_over_limit=self._limits.over,
@@ -141,9 +142,15 @@ class Publisher:
     @property
     def broken_filters(self) -> Mapping[str, str]:
         """Why filters in HDFS are not used as they are, by name: the definition is broken or refused."""
+        broken, refused = self._faults_of_filters()
+        return {**broken, **{name: f"refused: {reason}" for name, reason in refused.items()}}
+
+    def _faults_of_filters(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Return why filters in HDFS are broken, and why refused, by name; a standby, which reads none, has none."""
         stored = self._follower.stored
-        refused = {name: f"refused: {reason}" for name, reason in self._admission.refused.items()}
-        return refused if stored is None else {**stored.broken, **refused}
+        if stored is None or self.is_standby:
+            return {}, {}
+        return stored.broken, self._admission.refused
 
     @property
     def waiting_s(self) -> float:

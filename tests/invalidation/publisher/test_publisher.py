@@ -134,6 +134,24 @@ async def test_a_second_publisher_takes_over(on: FakeCluster) -> None:
         assert on.reported("f") == [txid]
 
 
+async def test_a_standby_reports_no_filters_of_the_time_it_led(on: FakeCluster) -> None:
+    """The leader alone reads them: what was broken then would be reported until the standby ends."""
+    async with on.publisher("a") as first, on.publisher("b") as second:
+        await on.with_filter()
+        running, waiting = (first, second) if not first.publisher.situation() else (second, first)
+        on.filters.damage("f")
+        await until(lambda: running.publisher.stats().filters_broken == 1)
+        on.zookeeper.disconnect(running.session)
+        await until(lambda: waiting.publisher.stats().filters_broken == 1)
+        on.zookeeper.connect()
+        await until(lambda: running.publisher.is_standby)
+        on.filters.put("f", "/f")
+        await until(lambda: waiting.publisher.stats().filters_broken == 0)
+        stats = running.publisher.stats()
+        assert (stats.filters, stats.filters_broken, stats.filters_refused) == (0, 0, 0)
+        assert running.publisher.broken_filters == {}
+
+
 async def test_zookeeper_may_be_away_for_minutes(on: FakeCluster, caplog: pytest.LogCaptureFixture) -> None:
     """Afterwards all events are published in order; until then readiness page and log name the cause."""
     async with on.publishing() as process:

@@ -20,10 +20,16 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- if .Values.secret.files }}{{ .Values.secret.name | default (printf "%s-secret" (.Release.Name | trunc 40 | trimSuffix "-")) }}{{ else }}{{ .Values.secret.name }}{{ end }}
 {{- end }}
 
+{{/* The scheme of the admin port: with TLS it takes no plain HTTP, and a probe would have each pod restarted. */}}
+{{- define "nncache.scheme" -}}
+{{ if regexMatch "(?m)^ *admin_tls_certificate *=" .Values.settings }}HTTPS{{ else }}HTTP{{ end }}
+{{- end }}
+
 {{/* A Deployment with its disruption budget. Call: dict "root" $ "component" "proxy" "values" .Values.proxy "admin" 9872 */}}
 {{- define "nncache.deployment" -}}
 {{- $root := .root }}
 {{- $values := $root.Values }}
+{{- $scheme := include "nncache.scheme" $root }}
 {{- $secret := include "nncache.secret" $root }}
 apiVersion: apps/v1
 kind: Deployment
@@ -41,6 +47,7 @@ spec:
         checksum/settings: {{ $values.settings | sha256sum }}
         {{- if not $values.podMonitor.enabled }}
         prometheus.io/scrape: "true"
+        prometheus.io/scheme: {{ lower $scheme }}
         prometheus.io/port: {{ .admin | quote }}
         prometheus.io/path: /metrics
         {{- end }}
@@ -116,12 +123,12 @@ spec:
             - {name: admin, containerPort: {{ .admin }}}
           {{- if eq .component "proxy" }}
           readinessProbe:
-            httpGet: {path: /ready, port: admin}
+            httpGet: {path: /ready, port: admin, scheme: {{ $scheme }}}
             periodSeconds: 2
           {{- end }}
           # A publisher that stands by is not ready, and has to be there: it has no readiness probe.
           livenessProbe:
-            httpGet: {path: /health, port: admin}
+            httpGet: {path: /health, port: admin, scheme: {{ $scheme }}}
             periodSeconds: 10
             failureThreshold: 6
           resources: {{- toYaml .values.resources | nindent 12 }}
@@ -170,6 +177,10 @@ spec:
   podMetricsEndpoints:
     - port: admin
       path: /metrics
+      scheme: {{ lower $scheme }}
+      {{- if eq $scheme "HTTPS" }}
+      tlsConfig: {insecureSkipVerify: true} # by its address, which no certificate names
+      {{- end }}
       interval: {{ $values.podMonitor.interval }}
       honorLabels: true # nncache's label `namespace` is one of HDFS
 {{- end }}
