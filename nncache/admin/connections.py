@@ -138,6 +138,7 @@ async def listening(
         handshake_timeout_s=limits.head_timeout_s,
         key="admin",
     )
+    listener.shutdown_timeout_s = limits.head_timeout_s  # aiohttp does not end a client that does not read
     try:
         listener.listen(endpoint.host, endpoint.port)
     except StartError as error:

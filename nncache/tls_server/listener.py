@@ -25,8 +25,8 @@ _log = logging.getLogger(__name__)
 MAX_HANDSHAKES: Final = 1_024
 """Number of concurrent handshakes. One takes a millisecond of CPU, and up to head_timeout_s if the client is slow."""
 
-_SHUTDOWN_S: Final = 3_600.0
-"""Time limit of the rest of a closed connection; the protocol ends a client that does not read earlier."""
+MAX_UNSENT_BYTES: Final = 65_536
+"""Of a reply, before it waits for its client, as without TLS; event loops would allow 512 KiB over TLS."""
 
 LOOK_EVERY_S: Final = 10.0
 """Seconds between two checks of the certificate's files."""
@@ -44,7 +44,12 @@ class TlsStats:
 
 
 class TlsListener:
-    """A port for clients over TLS."""
+    """A port for clients over TLS.
+
+    Attributes:
+        shutdown_timeout_s: time limit of the rest of a closed connection. By default the protocol itself ends a client
+            that does not read.
+    """
 
     def __init__(
         self,
@@ -75,6 +80,7 @@ class TlsListener:
         self._certificate = certificate
         self._backlog = backlog
         self._handshake_timeout_s = handshake_timeout_s
+        self.shutdown_timeout_s = 3_600.0
         self._shares = Shares(min(MAX_HANDSHAKES, places))
         self._balancers = balancers
         self._listener: Listener | None = None
@@ -123,13 +129,14 @@ class TlsListener:
             accepted.close()
             return
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(
+            transport, _ = await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: self._make_protocol(client),
                 accepted,
                 ssl=self._certificate.context,
                 ssl_handshake_timeout=self._handshake_timeout_s,
-                ssl_shutdown_timeout=_SHUTDOWN_S,
+                ssl_shutdown_timeout=self.shutdown_timeout_s,
             )
+            transport.set_write_buffer_limits(high=MAX_UNSENT_BYTES)
             self._made += 1
         except (OSError, ssl.SSLError) as error:  # whatever the client has sent, its connection is closed
             self._failed += 1

@@ -45,9 +45,6 @@ MAX_TICKET_BYTES: Final = 1_024
 """Limit of the bytes that TLS itself writes after a handshake, in the iteration of the event loop in which the first
 request arrives: two tickets for session resumption (RFC 8446, section 4.6.1; 510 bytes with OpenSSL 3.0)."""
 
-_MAX_UNSENT_BYTES: Final = (
-    65_536  # of a reply, before it waits for the client; over TLS event loops allow 512 KiB
-)
 _LINGER_S: Final = 2.0  # time in which a refused client may still send before the close (RFC 9112, 9.6)
 _DISCARD_S: Final = 10.0  # maximum time to discard the rest of a body
 
@@ -167,7 +164,6 @@ class ClientConnection(asyncio.Protocol):
     def serve(self, transport: asyncio.Transport, holder: str, peer: str) -> None:
         """Serve the client of this transport."""
         self.transport, self.holder, self.peer = transport, holder, peer
-        transport.set_write_buffer_limits(high=65_536)  # over TLS event loops allow eight times as much
         self._used_at = self._loop.time()
         self._owner.idle.begin(self, self._loop)
 

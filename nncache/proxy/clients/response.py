@@ -22,9 +22,8 @@ from nncache.proxy.limits import LimitSettings
 from nncache.proxy.messages import Header, Headers, UpstreamReply
 
 _NO_LIMITS: Final = LimitSettings()  # until the server sets the configured ones
-_ACKED: Final = slice(
-    120, 128
-)  # tcpi_bytes_acked of tcp(7); a transport does not count what TLS has encrypted
+# Of tcp_info: tcpi_bytes_acked (tcp(7)). A transport does not count what TLS has encrypted.
+_ACKED: Final = slice(120, 128)
 _LINGER_OFF = struct.pack("ii", 1, 0)  # close immediately, with a reset: struct linger of socket(7)
 CLOSE: Final = b"Connection: close\r\n\r\n"
 KEEP_ALIVE: Final = b"Connection: keep-alive\r\n\r\n"
