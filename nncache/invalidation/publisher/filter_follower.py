@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 
 class StoredFiltersReader(Protocol):
-    """The store of the filters; `nncache.invalidation.filters.hdfs_store.FilterStore` has this shape."""
+    """Reads the filters; `nncache.invalidation.filters.hdfs_reader.FilterReader` has this shape."""
 
     @property
     def path(self) -> str:
