@@ -70,8 +70,8 @@ Change: TypeAlias = Present | Removed | WatchGap | Current
 class WatchedTree(WatchedReads, Protocol):
     """The operations of a ZooKeeper session that a TreeWatch needs."""
 
-    async def wait_connected(self, timeout_s: float) -> None:
-        """Wait for a connection. Raises ConnectionLostError."""
+    async def wait_connected(self, timeout_s: float | None) -> None:
+        """Wait for a connection. Raises ConnectionLostError after `timeout_s` seconds; None: wait without a limit."""
 
     async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
         """Return the names of the children; with a watcher, set a watch on them. Raises as `read`."""
@@ -182,7 +182,7 @@ class TreeWatch:
                 continue
             is_current = False
             await asyncio.sleep(LOOK_S)  # a server that refuses calls under load is connected
-            await self._wait_connected()
+            await self._session.wait_connected(None)
 
     def _all_again(self) -> None:
         self._news.tell(self._top)
@@ -196,14 +196,6 @@ class TreeWatch:
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_S):
                 await self._news.came.wait()
-
-    async def _wait_connected(self) -> None:
-        while True:
-            try:
-                await self._session.wait_connected(LOOK_S)
-            except ConnectionLostError:
-                continue
-            return
 
     async def _refreshed(self, batch: list[str]) -> list[Change]:
         """Read these entries again, and return the differences from the last report."""
