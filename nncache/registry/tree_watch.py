@@ -11,7 +11,6 @@ not signal a change of the ACL: it is noticed at the next periodic read of every
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol, TypeAlias
@@ -19,6 +18,7 @@ from typing import Final, Protocol, TypeAlias
 from nncache.coordination.errors import ConnectionLostError, NoNodeError, NotAllowedError
 from nncache.coordination.watches import WatchedReads, Watcher
 from nncache.coordination.zookeeper import Znode
+from nncache.net.event_wait import wait_set
 from nncache.registry import paths
 from nncache.registry.errors import InvalidRecordError, NoRecordError
 from nncache.registry.operations import status_of
@@ -191,11 +191,8 @@ class TreeWatch:
 
     async def _wait(self) -> None:
         self._news.came.clear()
-        if self._news.paths:
-            return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_S):
-                await self._news.came.wait()
+        if not self._news.paths:
+            await wait_set(self._news.came, LOOK_S)
 
     async def _refreshed(self, batch: list[str]) -> list[Change]:
         """Read these entries again, and return the differences from the last report."""
