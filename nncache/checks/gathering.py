@@ -40,7 +40,7 @@ from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.server_kind import ServerKind
 from nncache.invalidation.errors import FilterStoreError
-from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.invalidation.filters.hdfs_reader import FilterReader
 from nncache.invalidation.journal.directory import why_no_edits
 from nncache.net.addresses import split_address
 from nncache.net.daemon_thread import on_daemon_thread
@@ -289,7 +289,7 @@ async def _stored(
     async with WebHdfs(first, user, others=others, timeout_s=ANSWER_S, identity=identity, web=web) as hdfs:
         try:
             own_user = settings.kerberos.acts_as(settings.namenodes.user)
-            stored = await FilterStore(hdfs, settings.filters.filters_path, own_user=own_user).read_all()
+            stored = await FilterReader(hdfs, settings.filters.filters_path, own_user=own_user).read_all()
         except FilterStoreError as error:
             return StoredFound(silence=str(error))
     globs = {name: each.path_glob for name, each in stored.filters.items()}

@@ -89,7 +89,7 @@ def add(
     _check_meant(new.path_glob, is_meant=yes)
 
     async def carry_out(store: FilterStore) -> None:
-        names = await store.list()
+        names = await store.names()
         if name not in names:  # otherwise `add` refuses the name
             await _check_admitted(store, settings.filters, None, new, len(names))
         await store.add(new)

@@ -38,7 +38,8 @@ class KazooSession:
     Entering does not wait for a connection; the session connects, and reconnects, by itself. Leaving closes the
     session in at most 2 seconds. One task may enter it and another leave it, on one event loop.
 
-    Every call ends within the session's timeout, `get_many` within this time for each hundred znodes.
+    Every call but `wait_connected` ends within the session's timeout, `get_many` within this time for each hundred
+    znodes.
     """
 
     def __init__(
@@ -92,8 +93,8 @@ class KazooSession:
             sessions_given_up=self._connection.sessions_given_up,
         )
 
-    async def wait_connected(self, timeout_s: float) -> None:
-        """Wait for a connection. Raises ConnectionLostError after `timeout_s` seconds."""
+    async def wait_connected(self, timeout_s: float | None) -> None:
+        """Wait for a connection. Raises ConnectionLostError after `timeout_s` seconds; None: wait without a limit."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._connection.wait()

@@ -166,15 +166,15 @@ class SyncedZnodes(Znodes, Protocol):
         Raises UnknownCallError if the server is older than ZooKeeper 3.6, which introduced the call.
         """
 
-    async def wait_connected(self, timeout_s: float) -> None:
-        """Wait for a connection. Raises ConnectionLostError after `timeout_s` seconds."""
+    async def wait_connected(self, timeout_s: float | None) -> None:
+        """Wait for a connection. Raises ConnectionLostError after `timeout_s` seconds; None: wait without a limit."""
 
     async def ensure(self, path: str, acl: Acl = OPEN_ACL) -> None:
         """Create a znode and its ancestors where they are missing, without data, with this ACL."""
 
 
 class ZooKeeper(SyncedZnodes, Protocol):
-    """A session with ZooKeeper. Every call has a deadline and can be cancelled.
+    """A session with ZooKeeper. Every call but `wait_connected` has a deadline of its own, and all can be cancelled.
 
     All calls raise ConnectionLostError if there is no connection or it is lost during the call; others are listed.
     """

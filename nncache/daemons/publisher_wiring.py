@@ -44,7 +44,7 @@ from nncache.hadoop.namenodes.pool import NameNodePool
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.edits_source import EditsSource
 from nncache.invalidation.feed.source import FeedEdits
-from nncache.invalidation.filters.hdfs_store import FilterStore
+from nncache.invalidation.filters.hdfs_reader import FilterReader
 from nncache.invalidation.filters.quick_hdfs import reading_ahead
 from nncache.invalidation.journal.access import journal_access
 from nncache.invalidation.journal.choice import edits_of
@@ -208,7 +208,7 @@ class PublisherSystem:
         return Publisher(
             source=self._source(),
             namenodes=self._pool,
-            filters=FilterStore(
+            filters=FilterReader(
                 self._hdfs,
                 settings.filters.filters_path,
                 reading_ahead(

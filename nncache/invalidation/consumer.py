@@ -25,6 +25,7 @@ from nncache.invalidation.stream import (
     InotifyEventInputStream,
     TransactionEvents,
 )
+from nncache.net.event_wait import wait_set
 
 ITEMS_PER_ITERATION = 64
 """Transactions applied in a row before other tasks get the event loop (about a millisecond)."""
@@ -107,12 +108,7 @@ class Consumer:
         """Wait for the next coverage; return False after `timeout_s` seconds, or if the stream ends first."""
         moved = self._moved
         covers = self._counts.covers
-        try:
-            async with asyncio.timeout(timeout_s):
-                await moved.wait()
-        except TimeoutError:
-            return False
-        return self._counts.covers > covers
+        return await wait_set(moved, timeout_s) and self._counts.covers > covers
 
     def stats(self) -> StreamStats:
         """Return the figures of the consumer and the channel."""

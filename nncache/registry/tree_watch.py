@@ -11,7 +11,6 @@ not signal a change of the ACL: it is noticed at the next periodic read of every
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol, TypeAlias
@@ -19,6 +18,7 @@ from typing import Final, Protocol, TypeAlias
 from nncache.coordination.errors import ConnectionLostError, NoNodeError, NotAllowedError
 from nncache.coordination.watches import WatchedReads, Watcher
 from nncache.coordination.zookeeper import Znode
+from nncache.net.event_wait import wait_set
 from nncache.registry import paths
 from nncache.registry.errors import InvalidRecordError, NoRecordError
 from nncache.registry.operations import status_of
@@ -70,8 +70,8 @@ Change: TypeAlias = Present | Removed | WatchGap | Current
 class WatchedTree(WatchedReads, Protocol):
     """The operations of a ZooKeeper session that a TreeWatch needs."""
 
-    async def wait_connected(self, timeout_s: float) -> None:
-        """Wait for a connection. Raises ConnectionLostError."""
+    async def wait_connected(self, timeout_s: float | None) -> None:
+        """Wait for a connection. Raises ConnectionLostError after `timeout_s` seconds; None: wait without a limit."""
 
     async def children(self, path: str, watcher: Watcher | None) -> tuple[str, ...]:
         """Return the names of the children; with a watcher, set a watch on them. Raises as `read`."""
@@ -182,7 +182,7 @@ class TreeWatch:
                 continue
             is_current = False
             await asyncio.sleep(LOOK_S)  # a server that refuses calls under load is connected
-            await self._wait_connected()
+            await self._session.wait_connected(None)
 
     def _all_again(self) -> None:
         self._news.tell(self._top)
@@ -191,19 +191,8 @@ class TreeWatch:
 
     async def _wait(self) -> None:
         self._news.came.clear()
-        if self._news.paths:
-            return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_S):
-                await self._news.came.wait()
-
-    async def _wait_connected(self) -> None:
-        while True:
-            try:
-                await self._session.wait_connected(LOOK_S)
-            except ConnectionLostError:
-                continue
-            return
+        if not self._news.paths:
+            await wait_set(self._news.came, LOOK_S)
 
     async def _refreshed(self, batch: list[str]) -> list[Change]:
         """Read these entries again, and return the differences from the last report."""

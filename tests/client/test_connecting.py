@@ -177,10 +177,9 @@ class Silent(FlatSession):
         """Raise ConnectionLostError."""
         raise ConnectionLostError(path)
 
-    async def wait_connected(self, timeout_s: float) -> None:
-        """Wait, then raise ConnectionLostError."""
-        await asyncio.sleep(timeout_s)
-        raise ConnectionLostError("no connection")
+    async def wait_connected(self, timeout_s: float | None) -> None:
+        """Wait forever."""
+        await asyncio.Event().wait()
 
 
 def test_a_zookeeper_that_falls_silent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

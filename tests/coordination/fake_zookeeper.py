@@ -210,7 +210,7 @@ class FakeSession:
             sessions=self._sessions,
         )
 
-    async def wait_connected(self, timeout_s: float) -> None:
+    async def wait_connected(self, timeout_s: float | None) -> None:
         """Wait for a connection."""
         try:
             async with asyncio.timeout(timeout_s):

@@ -84,7 +84,7 @@ class Member:
         self._applied = 0
         self._wire = asyncio.Lock()  # calls are carried out in order
 
-    async def wait_connected(self, timeout_s: float) -> None:
+    async def wait_connected(self, timeout_s: float | None) -> None:
         """Return immediately: a lost connection is already re-established."""
 
     async def sync(self, path: str) -> None:

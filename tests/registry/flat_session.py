@@ -62,7 +62,7 @@ class FlatSession:
         for watcher in self._watchers.pop(key, ()):
             watcher()
 
-    async def wait_connected(self, timeout_s: float) -> None:
+    async def wait_connected(self, timeout_s: float | None) -> None:
         """Return immediately: it is connected."""
 
     async def read(self, path: str, watcher: Watcher | None) -> Znode:

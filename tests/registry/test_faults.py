@@ -3,12 +3,9 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator
 
 import pytest
 
-from nncache.coordination.session import KazooSession
-from nncache.coordination.settings import ZooKeeperSettings
 from nncache.registry.access import AccessPolicy
 from nncache.registry.errors import RegistryIOError
 from nncache.registry.operations import Registry
@@ -17,7 +14,7 @@ from nncache.registry.tree_reading import read_tree
 from nncache.registry.tree_watch import Present, WatchGap
 from nncache.testbed.zookeepers import ZooKeeperEnsemble
 from tests.cluster import HADOOP
-from tests.coordination.simulations import DEADLINE_S
+from tests.coordination.simulations import connected
 from tests.patience import HANG_S
 from tests.registry.test_tree_watch import View
 
@@ -25,6 +22,7 @@ pytestmark = pytest.mark.long  # an ensemble of its own, and an election
 
 WRITES = 1_000
 WRITERS = 4
+SESSION_S = 10.0
 
 
 class Writer:
@@ -69,21 +67,13 @@ class Writer:
                     done.set()
 
 
-@contextlib.asynccontextmanager
-async def session(address: str) -> AsyncIterator[KazooSession]:
-    """Yield a connected session with the whole ensemble."""
-    settings = ZooKeeperSettings(zookeeper=tuple(address.split(",")), zookeeper_session_timeout_s=10.0)
-    async with KazooSession(settings, asyncio.get_running_loop().time) as made:
-        await made.wait_connected(DEADLINE_S)
-        yield made
-
-
 async def test_the_leader_is_killed_during_a_thousand_writes(capsys: pytest.CaptureFixture[str]) -> None:
     """Every acknowledged write exists, and in the end a follower's view equals the tree."""
     with ZooKeeperEnsemble(hadoop_version=HADOOP) as ensemble:
         async with contextlib.AsyncExitStack() as stack:
             sessions = [
-                await stack.enter_async_context(session(ensemble.address)) for _ in range(WRITERS + 1)
+                await stack.enter_async_context(connected(ensemble.address, SESSION_S))
+                for _ in range(WRITERS + 1)
             ]
             registries = [Registry(each, "/registry", AccessPolicy()) for each in sessions]
             await registries[0].make_root()
@@ -107,7 +97,7 @@ async def test_the_leader_is_killed_during_a_thousand_writes(capsys: pytest.Capt
                 for task in working:
                     await task
                 await asyncio.to_thread(ensemble.start)
-                async with session(ensemble.address) as fresh:
+                async with connected(ensemble.address, SESSION_S) as fresh:
                     reading = await read_tree(Registry(fresh, "/registry", AccessPolicy()), "/services")
                 for writer in writers:
                     for path, possible in writer.may_be.items():

@@ -29,6 +29,7 @@ from nncache.hadoop.namespace import NamespaceCheck
 from nncache.hadoop.rpc.callers import IDLE_S, CallerConnections
 from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.user import RpcUser
+from nncache.net.event_wait import wait_set
 
 __all__ = ["Active", "NameNode", "NameNodePool", "PoolStats"]
 
@@ -273,11 +274,7 @@ class NameNodePool:
             interval_s = self._settings.namenode_probe_interval_s
             if self._view.active is None:
                 interval_s = min(interval_s, NO_ACTIVE_INTERVAL_S)
-            try:
-                async with asyncio.timeout(interval_s):
-                    await wakeup.wait()
-            except TimeoutError:
-                continue
+            await wait_set(wakeup, interval_s)
 
     async def _probe(self, jmx: JmxClient, namenode: NameNode) -> None:
         was_active = self._view.active

@@ -56,10 +56,6 @@ class NamespaceCalls(NameNodeRpc):
         super().__init__(address, user, check=check, timeout_s=timeout_s, identity=identity)
         self._lease_holder = f"nncache-{uuid.uuid4().hex}"
 
-    async def connect(self) -> None:
-        """Connect if necessary, and check that the connection leads to the right namespace."""
-        await self.confirm_namespace()
-
     async def list_many(self, paths: Sequence[str]) -> Mapping[str, tuple[FileStatus, ...]]:
         """Return the statuses of the children of at most MAX_DIRECTORIES directories, by directory.
 

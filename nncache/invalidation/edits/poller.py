@@ -35,6 +35,7 @@ from nncache.invalidation.namenodes import NameNodes, wait_active
 from nncache.invalidation.same_namespace import PASSING, unavailable
 from nncache.invalidation.settings import INOTIFY, PollingSettings
 from nncache.invalidation.stats import ChannelStats
+from nncache.net.event_wait import wait_set
 
 UNREADABLE_S = 10.0
 """Seconds for which edits may be unreadable at one position before the run ends: they may be lost for good."""
@@ -233,10 +234,7 @@ class PolledEdits:
         """Wait until the next poll is due."""
         while (delay_s := self._pacer.due_at - self._clock()) > 0:
             self._woken.clear()
-            try:
-                async with asyncio.timeout(delay_s):
-                    await self._woken.wait()
-            except TimeoutError:
+            if not await wait_set(self._woken, delay_s):
                 return
 
     async def _roll_if_due(self, namenode: ConfirmedNameNode) -> None:

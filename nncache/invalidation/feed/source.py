@@ -41,9 +41,6 @@ REREAD_S: Final = 0.5
 IDLE_REREAD_S: Final = 2.0
 """Seconds between these reads otherwise."""
 
-RECONNECT_S: Final = 10.0
-"""Timeout of one wait for a connection, in seconds; the wait is repeated until there is a connection."""
-
 Connect = Callable[[ZooKeeperSettings, Callable[[], float]], ZooKeeperSession]
 
 
@@ -198,7 +195,7 @@ class FeedEdits:
                     await reader.changed(REREAD_S if probing.is_pending else IDLE_REREAD_S)
             except ConnectionLostError:
                 await asyncio.sleep(backoff.failed(self._chance()))
-                await _connected(zookeeper)
+                await zookeeper.wait_connected(None)
 
     def _take(self, batches: tuple[EventBatch, ...], through_txid: int, edits: int, connection: int) -> None:
         self._found = batches, through_txid
@@ -231,12 +228,3 @@ class FeedEdits:
             await zookeeper.__aenter__()
             self._zookeeper = zookeeper
         return self._zookeeper
-
-
-async def _connected(zookeeper: ZooKeeperSession) -> None:
-    while True:
-        try:
-            await zookeeper.wait_connected(RECONNECT_S)
-        except ConnectionLostError:
-            continue
-        return

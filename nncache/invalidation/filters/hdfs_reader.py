@@ -74,7 +74,7 @@ class FilterReader:
     def __init__(self, hdfs: Hdfs, path: str, ahead: ReadAhead | None = None, *, own_user: str = "") -> None:
         """Create a reader; `own_user` is the publisher's own user, whose filters are trusted as well."""
         self._hdfs = hdfs
-        self._path = path
+        self.path = path
         self._ahead = ahead
         self._own_user = own_user
         self._contents: dict[str, tuple[_Identity, bytes]] = {}  # of definitions, by name
@@ -91,14 +91,14 @@ class FilterReader:
         """Return the status of each child that may be a filter, by name, sorted."""
         with self.answered():
             try:
-                listed = await self._hdfs.list(self._path)
+                listed = await self._hdfs.list(self.path)
             except RemoteExceptionError as exc:
                 if not is_missing(exc):
                     raise
                 return {}
         statuses = {status.path_suffix: status for status in listed}
         if "" in statuses:
-            raise FiltersUnavailableError(f"{self._path} is a file; the filters are kept in a directory")
+            raise FiltersUnavailableError(f"{self.path} is a file; the filters are kept in a directory")
         return {name: statuses[name] for name in sorted(statuses) if not name.startswith(".")}
 
     async def read_all(self, progress: ReadProgress | None = None) -> StoredFilters:
@@ -113,7 +113,7 @@ class FilterReader:
             return StoredFilters()
         trust = await self._trust()
         names = tuple(directories)
-        hdfs = self._hdfs if self._ahead is None else await self._ahead(self._path, names)
+        hdfs = self._hdfs if self._ahead is None else await self._ahead(self.path, names)
         found = await self._read_each(names, hdfs, trust, directories, progress)
         unreadable = [_reason(name, each) for name, each in found.items() if isinstance(each, _Unreadable)]
         if unreadable and not any(isinstance(each, StoredFilter) for each in found.values()):
@@ -140,12 +140,12 @@ class FilterReader:
         """Return the rules of trust for this directory."""
         found: dict[str, FileStatus] = {}
         with self.answered():
-            for path in (*reversed(ancestors(self._path)), self._path):
+            for path in (*reversed(ancestors(self.path)), self.path):
                 status = await status_if_there(self._hdfs, path)
                 if status is None:
                     break  # so there is no filter
                 found[path] = status
-        return trust_in(self._path, found, self._own_user)
+        return trust_in(self.path, found, self._own_user)
 
     async def _read_each(
         self,
@@ -187,7 +187,7 @@ class FilterReader:
         try:
             check_name(name)
             with self.answered():
-                path = f"{self._path}/{name}"
+                path = f"{self.path}/{name}"
                 directory = directory or await status_if_there(self._hdfs, path)
                 for _ in range(TRIES):
                     if directory is None:
@@ -208,7 +208,7 @@ class FilterReader:
         self, name: str, hdfs: Hdfs, trust: DirectoryTrust, directory: FileStatus
     ) -> _Found:
         """Read the directory of a filter; HDFS reports "not found" if it is removed at the same time."""
-        listed = await hdfs.list(f"{self._path}/{name}")
+        listed = await hdfs.list(f"{self.path}/{name}")
         parts = {status.path_suffix: status for status in listed}
         if "" in parts:
             return BrokenDefinition("it is a file; a filter is a directory")
@@ -227,7 +227,7 @@ class FilterReader:
             )
         if definition is None:
             source = ATTRIBUTE
-            attribute = (await hdfs.xattrs(f"{self._path}/{name}")).get(ATTRIBUTE)
+            attribute = (await hdfs.xattrs(f"{self.path}/{name}")).get(ATTRIBUTE)
             if attribute is None:
                 return BrokenDefinition(f"it has no file {DEFINITION} and no attribute {ATTRIBUTE}")
             content: bytes | _Unreadable = attribute
@@ -248,7 +248,7 @@ class FilterReader:
                 source=source,
             ),
             tuple(sorted(user for user in users if not is_user_name(user))),
-            trust.of_filter(f"{self._path}/{name}", directory, parts),
+            trust.of_filter(f"{self.path}/{name}", directory, parts),
         )
 
     async def _content(self, name: str, definition: FileStatus) -> bytes | _Unreadable:
@@ -257,7 +257,7 @@ class FilterReader:
         if remembered is not None and remembered[0] == identity:
             return remembered[1]
         try:
-            content = await self._hdfs.read(f"{self._path}/{name}/{DEFINITION}")
+            content = await self._hdfs.read(f"{self.path}/{name}/{DEFINITION}")
         except (DataNodeUnavailableError, RemoteExceptionError) as exc:
             if isinstance(exc, RemoteExceptionError) and exc.verdict is not Verdict.OTHER:
                 raise
@@ -268,18 +268,18 @@ class FilterReader:
     async def _users(self, name: str, subscribers: FileStatus, hdfs: Hdfs) -> tuple[str, ...]:
         if not subscribers.children_num:
             return ()
-        listed = await hdfs.list(f"{self._path}/{name}/{SUBSCRIBERS}")
+        listed = await hdfs.list(f"{self.path}/{name}/{SUBSCRIBERS}")
         return tuple(status.path_suffix for status in listed)
 
     def answered(self) -> AbstractContextManager[None]:
         """Translate errors of a read in the block, as `hdfs_calls.answered` does."""
         return answered(
-            f"the filters in {self._path} cannot be read",
-            who_may=f"this user may not read all of {self._path}",
+            f"the filters in {self.path} cannot be read",
+            who_may=f"this user may not read all of {self.path}",
         )
 
     def _unreadable(self, reasons: Sequence[str]) -> FiltersUnavailableError:
-        return FiltersUnavailableError(f"the filters in {self._path} cannot be read, such as {reasons[0]}")
+        return FiltersUnavailableError(f"the filters in {self.path} cannot be read, such as {reasons[0]}")
 
 
 def _reason(name: str, found: _Unreadable) -> str:

@@ -11,7 +11,7 @@ starts a client for each file to be written, which takes about a hundred times a
 
 import difflib
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Final, NoReturn, assert_never
 
@@ -44,15 +44,7 @@ from nncache.invalidation.filters.hdfs_calls import (
     reason_of,
     status_if_there,
 )
-from nncache.invalidation.filters.hdfs_reader import (
-    BrokenDefinition,
-    FilterReader,
-    ReadProgress,
-    StoredFilter,
-)
-from nncache.invalidation.filters.quick_hdfs import ReadAhead
-from nncache.invalidation.filters.settings import DEFAULT_PATH
-from nncache.invalidation.filters.stored_filters import StoredFilters
+from nncache.invalidation.filters.hdfs_reader import BrokenDefinition, FilterReader, StoredFilter
 
 _DRAFT: Final = ".tmp-"
 
@@ -60,44 +52,18 @@ DRAFT_AGE_S: Final = 86_400.0
 """Age in seconds after which an unchanged draft is a leftover: no command takes a day, no clocks are a day apart."""
 
 
-class FilterStore:
+class FilterStore(FilterReader):
     """The filters of one directory of HDFS, as one user. HDFS alone decides what that user may do.
 
     Every method raises a `FilterStoreError` if HDFS fails or refuses, and a `FilterError`, before any change, if an
     argument is invalid.
     """
 
-    def __init__(
-        self, hdfs: Hdfs, path: str = DEFAULT_PATH, ahead: ReadAhead | None = None, *, own_user: str = ""
-    ) -> None:
-        """Create a store; with `ahead`, `read_all` takes fewer calls; for `own_user` see `FilterReader`."""
-        self.path = path
-        self._hdfs = hdfs
-        self._reader = FilterReader(hdfs, path, ahead, own_user=own_user)
+    def __init__(self, hdfs: Hdfs, path: str, *, own_user: str = "") -> None:
+        """Create a store; for `own_user` see `FilterReader`."""
+        super().__init__(hdfs, path, own_user=own_user)
         self._owner = ""  # owner of the directory, and so of each filter's; "" until read
         self._makes = ""  # owner of the paths that are created here; "" until read
-
-    # -- reads
-
-    async def list(self) -> tuple[str, ...]:
-        """Return the names of all filters, sorted, including broken ones, in one call."""
-        return await self._reader.names()
-
-    async def read_all(self, progress: ReadProgress | None = None) -> StoredFilters:
-        """Return all filters, and the fault of each that cannot be used.
-
-        Raises:
-            FilterStoreError: HDFS could not be read: nothing is known about any filter.
-        """
-        return await self._reader.read_all(progress)
-
-    async def read(self, names: Collection[str]) -> StoredFilters:
-        """Return the filters of these names; missing ones are left out.
-
-        Raises:
-            FilterStoreError: HDFS could not be read: nothing is known about any of them.
-        """
-        return await self._reader.read(names)
 
     async def get(self, name: str) -> StoredFilter:
         """Return one filter.
@@ -107,7 +73,7 @@ class FilterStore:
             BrokenFilterError: it is not a valid filter; the message says why.
         """
         check_name(name)
-        match found := await self._reader.read_one(name):
+        match found := await self.read_one(name):
             case StoredFilter():
                 return found
             case BrokenDefinition(reason):
@@ -363,7 +329,7 @@ class FilterStore:
             check_subscriber(user)
         place = f"{self._place(name)}/{SUBSCRIBERS}"
         doing = f"the subscribers of filter {name} cannot be changed"
-        with self._reader.answered():
+        with self.answered():
             if await status_if_there(self._hdfs, place) is None:
                 await self.get(name)  # raises the reason
             owner = (await self._hdfs.status(place)).owner
@@ -381,7 +347,7 @@ class FilterStore:
     async def _taken(self, name: str) -> NoReturn:
         whose = ""
         with suppress(FilterStoreError):  # it is known to exist anyway
-            found = await self._reader.read_one(name)
+            found = await self.read_one(name)
             if isinstance(found, StoredFilter):
                 whose = f", {found.filter.owner}'s for {found.filter.path_glob}"
         raise FilterExistsError(
@@ -389,7 +355,7 @@ class FilterStore:
         )
 
     async def _unknown(self, name: str) -> NoReturn:
-        nearest = difflib.get_close_matches(name, await self.list(), n=1, cutoff=0.0)
+        nearest = difflib.get_close_matches(name, await self.names(), n=1, cutoff=0.0)
         hint = f"the nearest is {nearest[0]}" if nearest else "there are no filters"
         raise NoSuchFilterError(f"there is no filter {name} in {self.path}; {hint}")
 

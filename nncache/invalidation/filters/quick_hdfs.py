@@ -63,7 +63,7 @@ async def calls_over_rpc(
     address, check = await hdfs.rpc_side()
     calls = NamespaceCalls(address, user, check, timeout_s=timeout_s, identity=identity)
     try:
-        await calls.connect()
+        await calls.confirm_namespace()
         yield calls
     finally:
         await calls.close()

@@ -35,9 +35,6 @@ REREAD_S: Final = 0.5
 IDLE_REREAD_S: Final = 2.0
 """Seconds between these reads otherwise, and between reads of the filters' generation."""
 
-RECONNECT_S: Final = 10.0
-"""Timeout of one wait for a connection, in seconds; the wait is repeated until there is a connection."""
-
 MAX_QUEUED: Final = 64
 """Queued items at which the reading of records pauses."""
 
@@ -247,15 +244,7 @@ class Follower:
                 return await read()
             except ConnectionLostError:
                 await asyncio.sleep(backoff.failed(self._chance()))
-                await self._reconnected()
-
-    async def _reconnected(self) -> None:
-        while True:
-            try:
-                await self._zookeeper.wait_connected(RECONNECT_S)
-            except ConnectionLostError:
-                continue
-            return
+                await self._zookeeper.wait_connected(None)
 
 
 def _passed_on(txid: int, change: Change, after_txid: int) -> tuple[int, Change]:

@@ -11,7 +11,6 @@ from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import SessionStats, ZooKeeper, ZooKeeperSession
 from nncache.hadoop.election_view import Active
-from nncache.hadoop.errors import NoActiveNameNodeError
 from nncache.invalidation.channel.untrusted_znodes import BadZnodes
 from nncache.invalidation.channel.znodes import ZnodePaths
 from nncache.invalidation.errors import (
@@ -22,7 +21,7 @@ from nncache.invalidation.errors import (
 )
 from nncache.invalidation.follower.follower import Follower
 from nncache.invalidation.follower.probing import Probing
-from nncache.invalidation.namenodes import ACTIVE_TIMEOUT_S
+from nncache.invalidation.namenodes import wait_active
 from nncache.invalidation.same_namespace import check_same_namespace
 from nncache.invalidation.stats import ChannelStats, RecordStats
 from nncache.invalidation.stream import ChannelSetup, InotifyEventInputStream, StreamItem
@@ -75,13 +74,11 @@ class ZooKeeperInotifyEventInputStream(InotifyEventInputStream):
         try:
             zookeeper = await self._entered()
             await zookeeper.wait_connected(CONNECT_TIMEOUT_S)
-            active = await self._namenodes.wait_active(ACTIVE_TIMEOUT_S)
+            active = await wait_active(self._namenodes)
             await self._check_namespace(zookeeper, active)
             await self._begin(zookeeper, active)
         except NotAllowedError as exc:
             raise NotPermittedError(str(exc)) from exc
-        except NoActiveNameNodeError as exc:
-            raise ChannelUnavailableError(exc.whole) from exc
         except (CoordinationError, CorruptZnodeError) as exc:
             raise ChannelUnavailableError(str(exc)) from exc
 

@@ -30,6 +30,7 @@ from nncache.invalidation.settings import (
     PollingSettings,
 )
 from nncache.invalidation.stats import ChannelStats, JournalStats
+from nncache.net.event_wait import wait_set
 
 AWAY_S: Final = 1.0
 """A source that has not answered for this long is replaced, if there is another one."""
@@ -272,12 +273,7 @@ class AutoEdits:
         if self._trial is None or not self._trial[1].is_near or self._clock() < self._held_at + HELD_AGAIN_S:
             return False
         self._held_at = self._clock()
-        try:
-            async with asyncio.timeout(HELD_S):
-                await self._ready.wait()
-        except TimeoutError:
-            return False
-        return True
+        return await wait_set(self._ready, HELD_S)
 
     def _taken_over(self, current: Choice) -> EditsRead | None:
         """Return the first read of a better source that takes over; None if no source can."""

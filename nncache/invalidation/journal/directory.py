@@ -28,6 +28,7 @@ from nncache.invalidation.same_namespace import check_same_namespace
 from nncache.invalidation.settings import DIRECTORY
 from nncache.invalidation.stats import ChannelStats
 from nncache.net.daemon_thread import on_daemon_thread
+from nncache.net.event_wait import wait_set
 
 LOOK_INTERVAL_S: Final = 0.025
 """Interval of reads of the directory."""
@@ -220,11 +221,7 @@ class DirectoryEdits:
         if wait_s <= 0:
             probe = self._namenodes.last_probe
             raise ChannelUnavailableError(_behind(self._directory, run, 0 if probe is None else probe.txid))
-        try:
-            async with asyncio.timeout(wait_s):
-                await run.news.wait()
-        except TimeoutError:
-            return
+        await wait_set(run.news, wait_s)
 
     async def _follow(self, run: _Run) -> None:
         """Read the directory until the run ends."""
@@ -243,13 +240,8 @@ class DirectoryEdits:
                             raise UnreadableEditsError(f"{self._directory}: {exc}") from exc
                 run.news.set()
                 run.woken.clear()
-                if is_more:
-                    continue
-                try:
-                    async with asyncio.timeout(LOOK_INTERVAL_S):
-                        await run.woken.wait()
-                except TimeoutError:
-                    continue
+                if not is_more:
+                    await wait_set(run.woken, LOOK_INTERVAL_S)
         except PurgedSegmentError as exc:
             run.end = MissingEventsError(
                 f"transactions {run.through_txid + 1} to {exc.last_txid} are not in {self._directory}",

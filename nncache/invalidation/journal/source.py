@@ -26,6 +26,7 @@ from nncache.invalidation.namenodes import NameNodes, wait_active
 from nncache.invalidation.same_namespace import check_same_namespace, unavailable
 from nncache.invalidation.settings import JOURNALNODES
 from nncache.invalidation.stats import ChannelStats, JournalStats
+from nncache.net.event_wait import wait_set
 
 POLL_INTERVAL_S: Final = 0.025
 """Delay between a JournalNode's answer and the next request to it."""
@@ -374,11 +375,7 @@ class JournalEdits:
                     f"the NameNode's log has been ahead of its JournalNodes for {BEHIND_S:g} s: do they belong to "
                     "dfs.namenode.shared.edits.dir of the running NameNodes?"
                 )
-        try:
-            async with asyncio.timeout(wait_s):
-                await run.news.wait()
-        except TimeoutError:
-            return
+        await wait_set(run.news, wait_s)
 
     async def _follow(self, run: _Run, node: _Node) -> None:
         """Poll one JournalNode, independently of the others."""
@@ -405,11 +402,7 @@ class JournalEdits:
                 node.trouble = None
             run.news.set()
             run.woken.clear()
-            try:
-                async with asyncio.timeout(wait_s):
-                    await run.woken.wait()
-            except TimeoutError:
-                continue
+            await wait_set(run.woken, wait_s)
 
     async def _poll(self, run: _Run, node: _Node) -> bool:
         """Poll a JournalNode once; return whether it has more transactions immediately."""

@@ -16,6 +16,7 @@ from nncache.invalidation.filters.admission import refusals
 from nncache.invalidation.filters.settings import FilterSettings
 from nncache.invalidation.filters.stored_filters import StoredFilters
 from nncache.invalidation.publisher.pacing import ALL, MAX_PAUSE_S, RETRY_S, FilterPacer
+from nncache.net.event_wait import wait_set
 
 _log = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ _T = TypeVar("_T")
 
 
 class StoredFiltersReader(Protocol):
-    """The store of the filters; `nncache.invalidation.filters.hdfs_store.FilterStore` has this shape."""
+    """Reads the filters; `nncache.invalidation.filters.hdfs_reader.FilterReader` has this shape."""
 
     @property
     def path(self) -> str:
@@ -84,11 +85,7 @@ class FilterFollower:
     async def _wait_due(self) -> None:
         while (delay_s := self._pacer.due_at() - self._clock()) > 0:
             self._stale.clear()
-            try:
-                async with asyncio.timeout(delay_s):
-                    await self._stale.wait()
-            except TimeoutError:
-                continue
+            await wait_set(self._stale, delay_s)
 
     async def _read(self) -> bool:
         """Read the filters that are due; return whether that succeeded. If it did not, they stay stale."""

@@ -28,6 +28,7 @@ from nncache.invalidation.publisher.output_stream import (
 from nncache.invalidation.publisher.pacing import RecordPacer
 from nncache.invalidation.publisher.resume import SILENCE_S, Resumed
 from nncache.invalidation.publisher.stats import PublisherStats
+from nncache.net.event_wait import wait_set
 from nncache.net.some_names import some_names
 
 MISSED_LOGGED_S: Final = 60.0
@@ -166,11 +167,7 @@ class Run:
         """Wait until there is work and its time has come."""
         while (due_at := self._due_at()) is None or due_at > self._clock():
             self._wake.clear()
-            try:
-                async with asyncio.timeout(None if due_at is None else due_at - self._clock()):
-                    await self._wake.wait()
-            except TimeoutError:
-                continue
+            await wait_set(self._wake, None if due_at is None else due_at - self._clock())
 
     def _due_at(self) -> float | None:
         if self._must_compare or self._ending is not None:

@@ -3,7 +3,6 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 
 import pytest
 
@@ -20,6 +19,7 @@ from nncache.hadoop.rpc.namenode import NameNodeRpc
 from nncache.hadoop.rpc.namespace_calls import MAX_DIRECTORIES, NamespaceCalls
 from nncache.hadoop.rpc.proto import client_namenode_pb2 as client
 from nncache.hadoop.rpc.statuses import encode_status, status_of
+from nncache.invalidation.filters.quick_hdfs import calls_over_rpc
 from nncache.testbed import Cluster
 from tests.cluster import make_directory
 from tests.real.light_server import LightServer
@@ -59,22 +59,10 @@ async def hdfs(upstream: Cluster) -> AsyncIterator[WebHdfs]:
         yield client
 
 
-@asynccontextmanager
-async def calling(hdfs: WebHdfs, user: str) -> AsyncIterator[NamespaceCalls]:
-    """Yield calls as this user, at the address that the NameNode itself reports."""
-    address, check = await hdfs.rpc_side()
-    calls = NamespaceCalls(address, user, check, timeout_s=TIMEOUT_S)
-    try:
-        await calls.connect()
-        yield calls
-    finally:
-        await calls.close()
-
-
 @pytest.fixture
 async def edits(upstream: Cluster, hdfs: WebHdfs) -> AsyncIterator[NamespaceCalls]:
     """Yield calls as the superuser."""
-    async with calling(hdfs, upstream.superuser) as calls:
+    async with calls_over_rpc(hdfs, upstream.superuser, timeout_s=TIMEOUT_S) as calls:
         yield calls
 
 
@@ -129,7 +117,7 @@ async def test_another_namespace_is_not_changed(upstream: Cluster) -> None:
     check.note_over_http(Namespace("CID-other", "BP-other"))
     made = NamespaceCalls(address, upstream.superuser, check, timeout_s=TIMEOUT_S)
     with pytest.raises(WrongAddressError):
-        await made.connect()
+        await made.confirm_namespace()
     with pytest.raises(WrongAddressError):
         await made.mkdirs("/never")
     await made.close()
@@ -141,7 +129,7 @@ async def test_statuses_are_those_of_webhdfs(upstream: Cluster, hdfs: WebHdfs, d
     await hdfs.mkdirs(f"{path}/c/d", "750")
     await hdfs.set_owner(f"{path}/c", owner="alice", group="users")
     await hdfs.create(f"{path}/file", b"12345", create_parent=False)
-    async with calling(hdfs, upstream.superuser) as reads:
+    async with calls_over_rpc(hdfs, upstream.superuser, timeout_s=TIMEOUT_S) as reads:
         listed = await reads.list_many([path, f"{path}/c"])
     assert listed == {each: await hdfs.list(each) for each in (path, f"{path}/c")}
     assert [status.path_suffix for status in listed[path]] == ["c", "file"]
@@ -152,12 +140,12 @@ async def test_what_is_not_listed_costs_no_other(upstream: Cluster, hdfs: WebHdf
     for name, mode in (("open", "755"), ("closed", "700")):
         await hdfs.mkdirs(f"{directory}/{name}/child", mode)
     paths = [f"{directory}/{name}" for name in ("closed", "none", "open")]
-    async with calling(hdfs, "bob") as reads:
+    async with calls_over_rpc(hdfs, "bob", timeout_s=TIMEOUT_S) as reads:
         assert [*await reads.list_many(paths)] == [paths[2]]
     async with WebHdfs(f"http://{upstream.namenodes[0].http}", "bob") as bobs:
         with pytest.raises(RemoteExceptionError, match="Permission denied"):
             await bobs.list(paths[0])
-    async with calling(hdfs, upstream.superuser) as reads:
+    async with calls_over_rpc(hdfs, upstream.superuser, timeout_s=TIMEOUT_S) as reads:
         assert [*await reads.list_many(paths)] == [paths[0], paths[2]]
 
 
@@ -183,7 +171,7 @@ async def test_attributes_are_those_of_webhdfs(upstream: Cluster, hdfs: WebHdfs,
     """All attributes of the namespace `user`, or none; those of a closed directory are refused."""
     path = f"{directory}/closed/with"
     await hdfs.mkdirs(path)
-    async with calling(hdfs, upstream.superuser) as reads:
+    async with calls_over_rpc(hdfs, upstream.superuser, timeout_s=TIMEOUT_S) as reads:
         assert await reads.xattrs(path) == {}
         for name in ("user.nncache.one", "user.two"):
             await hdfs.set_xattr(path, name, b"\xff\0" + name.encode())
@@ -192,7 +180,7 @@ async def test_attributes_are_those_of_webhdfs(upstream: Cluster, hdfs: WebHdfs,
         with pytest.raises(RemoteCallError):
             await reads.xattrs(f"{path}/none")
     await hdfs.mkdirs(f"{directory}/own", "700")
-    async with calling(hdfs, "bob") as reads:
+    async with calls_over_rpc(hdfs, "bob", timeout_s=TIMEOUT_S) as reads:
         with pytest.raises(RemoteCallError):
             await reads.xattrs(f"{directory}/own")
 

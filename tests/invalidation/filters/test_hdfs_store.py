@@ -48,10 +48,10 @@ async def test_what_is_added_is_there(place: Place) -> None:
 
 async def test_all_that_is_there_is_listed_by_one_call(place: Place) -> None:
     """The names are sorted, and include broken filters."""
-    assert await place.store.list() == ()
+    assert await place.store.names() == ()
     await place.add("b", "a")
     await place.put("c", b"")
-    assert await place.store.list() == ("a", "b", "c")
+    assert await place.store.names() == ("a", "b", "c")
 
 
 async def test_a_name_is_given_once(place: Place) -> None:
@@ -232,7 +232,7 @@ async def test_without_hdfs_a_draft_stays_that_nobody_reads(hdfs: FakeHdfs) -> N
     ):
         await store.add(JOE)
     assert len(hdfs.children(PATH)) == 1
-    assert (await store.list(), (await store.read_all()).broken) == ((), {})
+    assert (await store.names(), (await store.read_all()).broken) == ((), {})
 
 
 async def test_a_name_that_is_taken_meanwhile_is_refused(hdfs: FakeHdfs) -> None:

@@ -42,9 +42,9 @@ async def test_filters_are_the_same_over_rpc(cluster: Cluster, hdfs_directory: s
         assert (await store.get("joe")).filter == after
         with pytest.raises(FilterExistsError):
             await store.add_unseen(JOE)
-        assert await store.list() == ("joe",)
+        assert await store.names() == ("joe",)
         await store.remove("joe")
-        assert await store.list() == ()
+        assert await store.names() == ()
 
 
 async def test_refusals_are_those_of_webhdfs(cluster: Cluster, hdfs_directory: str) -> None:
