@@ -60,7 +60,7 @@ from nncache.namenode.node.leading import Leader, Standing
 from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.observer_clocks import HARD_LIMIT_S, LeaseClock
 from nncache.namenode.node.reclaiming import Reclaimer
-from nncache.namenode.node.resolving import WITHIN, order
+from nncache.namenode.node.resolving import WITHIN, names_after, order
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -254,7 +254,7 @@ class NameNodeService:
             if not node.inode.is_directory:
                 return [reads.status_of(node, policy)], 0
             every = await self._fs.resolver.names_in(node)
-            names = every.after(start_after) if start_after else every.names
+            names = names_after(every, start_after) if start_after else every
             page, is_of_one_moment = await self._fs.resolver.page(chain, names[:LIST_LIMIT])
             attempt += 1
             if is_of_one_moment and len(names) > LIST_LIMIT:
