@@ -20,7 +20,7 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import CreateOp, SetDataOp, Znodes
 from nncache.hadoop.feed_znodes import DEFAULT_ROOT, VERSION
 from nncache.namenode.cluster import HOST, TICK_S, USERS, own_user
-from nncache.namenode.datanode.datanode import DataNode, Together
+from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.datanode.peers import Peers
 from nncache.namenode.datanode.reporting import Reporting
 from nncache.namenode.listening import listening, listening_for_calls
@@ -33,7 +33,6 @@ from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.fsck import Audited, fsck
 from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
-from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.namenode import SUPERGROUP, NameNodeConfig, NameNodeService
 from nncache.namenode.node.observer_clocks import DEAD_AFTER_S
 from nncache.namenode.node.observing import Observer
@@ -253,8 +252,7 @@ async def datanode_on(
         others = DataNodes({}, znodes)
         namenode = NameNodeService(file_system, settings, clock, fleet=others)
         peers = Peers(namenode, others, name)
-        together = Together(peers, Ledger(znodes, name), Claims(znodes))
-        datanode = DataNode(name, namenode, spec.directory / "blocks", together=together)
+        datanode = DataNode(name, namenode, spec.directory / "blocks", peers=peers, claims=Claims(znodes))
         http = await stack.enter_async_context(
             listening(DataNodeHandler(datanode, namenode, peers), spec.host, spec.port)
         )

@@ -17,7 +17,7 @@ from nncache.coordination.errors import (
     TooLargeError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, Znode
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, Znode, ZnodeOp
 from nncache.hadoop.events import EditsPage
 from nncache.hadoop.filestatus import FileStatus
 from nncache.hadoop.paths import InvalidPathError
@@ -51,13 +51,13 @@ from nncache.namenode.namespace.view import (
     ReplicasNeededError,
     View,
 )
+from nncache.namenode.node import ledger
 from nncache.namenode.node.claims import Claim
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from nncache.namenode.node.filesystem import MAX_ATTEMPTS, Decide, FileSystem
 from nncache.namenode.node.leading import Leader, Standing
-from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.observer_clocks import HARD_LIMIT_S, LeaseClock
 from nncache.namenode.node.reclaiming import Reclaimer
 from nncache.namenode.node.resolving import WITHIN, names_after, order
@@ -492,10 +492,8 @@ class NameNodeService:
                 await self._fs.znodes.commit([CreateOp(queue, b"")])
         self.datanodes = tuple(dict.fromkeys((*self.datanodes, datanode)))
 
-    async def received(
-        self, block: Block, datanode: str, ledger: Ledger | None = None, order: str | None = None
-    ) -> bool:
-        """Record a DataNode's replica, in one transaction with its ledger. Return False if it may be deleted.
+    async def received(self, block: Block, datanode: str, order: str | None = None) -> bool:
+        """Record a DataNode's replica, in one transaction with its inventory. Return False if it may be deleted.
 
         It may be deleted if no file has the block any more, or has finished it under a later stamp; a copy, which ends
         its `order`, also if the order was withdrawn.
@@ -518,7 +516,8 @@ class NameNodeService:
                 return True
             replica = Replica(stamp=block.stamp, length=block.length)
             operations = [leases.put_replica(block.id, datanode, replica, is_held=held is not None)]
-            operations += [] if ledger is None else await ledger.adding(block)
+            if self._fleet is not None:
+                operations += await ledger.adding(self._fs.znodes, datanode, block)
             operations += [] if order is None else [DeleteOp(order)]
             try:
                 await self._fs.znodes.commit(operations)
@@ -592,15 +591,16 @@ class NameNodeService:
         names = _part(await self._fs.znodes.children(layout.deletions(datanode)))
         return [int(name) for name in names if name.isdecimal()]
 
-    async def deleted(self, datanode: str, block: int, ledger: Ledger | None = None) -> None:
+    async def deleted(self, datanode: str, block: int) -> None:
         """Record that a DataNode has deleted a replica."""
         await asyncio.sleep(0)  # an embedded store never yields to the event loop, and a queue may be long
         order = layout.deletion(datanode, block)
         for _ in range(MAX_ATTEMPTS):
+            operations: list[ZnodeOp] = [DeleteOp(order)]
+            if self._fleet is not None:
+                operations += await ledger.removing(self._fs.znodes, datanode, block)
             try:
-                await self._fs.znodes.commit(
-                    [DeleteOp(order), *([] if ledger is None else await ledger.removing(block))]
-                )
+                await self._fs.znodes.commit(operations)
             except ZnodeError as refused:
                 if refused.path == order:
                     return  # the order was withdrawn, but the replica is deleted all the same
