@@ -23,10 +23,11 @@ from nncache.namenode.namespace import attributes, inventory, layout, leases
 from nncache.namenode.namespace.inode import Block, encode
 from nncache.namenode.namespace.refusal import Refusal
 from nncache.namenode.namespace.replication import MAX_FAILURES, ReplicationPlan, Situation, plan
-from nncache.namenode.node import claims, ledger, replicating
+from nncache.namenode.node import claims, replicating
 from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.fsck import fsck
 from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
+from nncache.namenode.node.namenode import NameNodeService
 from nncache.namenode.node.observer_clocks import HARD_LIMIT_S
 from tests.namenode.ensemble import DeadError
 from tests.namenode.fixture import HOST, ROOT_USER
@@ -610,7 +611,7 @@ async def test_an_acknowledgement_without_its_bucket_is_caught(
 
     async with several(tmp_path) as cluster:
         with monkeypatch.context() as broken:
-            broken.setattr(ledger, "adding", nothing)
+            broken.setattr(NameNodeService, "_listed", nothing)
             await cluster.write("/f")
         assert {each.split()[0] for each in await cluster.wrong()} == {"UNLISTED"}
         await fsck(cluster.namenodes[0].running.znodes, repair=True)

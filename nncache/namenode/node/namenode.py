@@ -37,6 +37,7 @@ from nncache.namenode.namespace.inode import (
     parse_location,
     parse_recovery,
 )
+from nncache.namenode.namespace.inventory import Contents, bucket_of, change_bucket, parse_bucket
 from nncache.namenode.namespace.leases import Recovered, WritingClient
 from nncache.namenode.namespace.making import Modes, mkdirs
 from nncache.namenode.namespace.permissions import Caller, check_superuser
@@ -51,7 +52,6 @@ from nncache.namenode.namespace.view import (
     ReplicasNeededError,
     View,
 )
-from nncache.namenode.node import ledger
 from nncache.namenode.node.claims import Claim
 from nncache.namenode.node.clock import Clock
 from nncache.namenode.node.datanodes import DataNodes
@@ -516,8 +516,7 @@ class NameNodeService:
                 return True
             replica = Replica(stamp=block.stamp, length=block.length)
             operations = [leases.put_replica(block.id, datanode, replica, is_held=held is not None)]
-            if self._fleet is not None:
-                operations += await ledger.adding(self._fs.znodes, datanode, block)
+            operations += await self._listed(datanode, block.id, (block.stamp, block.length))
             operations += [] if order is None else [DeleteOp(order)]
             try:
                 await self._fs.znodes.commit(operations)
@@ -527,6 +526,22 @@ class NameNodeService:
                 continue
             return True
         raise _changed_again(block.id)
+
+    async def _listed(self, datanode: str, block: int, replica: tuple[int, int] | None) -> list[ZnodeOp]:
+        """Return the operations that list a replica, by stamp and length, in its DataNode's inventory; None: no more.
+
+        They carry the version of the bucket that was read: NameNodes that take reports change buckets, too.
+        """
+        if self._fleet is None:
+            return []
+        number = bucket_of(block)
+        (znode,) = await self._fs.znodes.get_many([layout.bucket(datanode, number)])
+        contents: Contents = {} if znode is None else parse_bucket(znode.data)
+        if replica is not None:
+            contents[block] = replica
+        elif contents.pop(block, None) is None:
+            return []
+        return [change_bucket(datanode, number, contents, None if znode is None else znode.version)]
 
     async def mark_corrupt(self, block: int, datanode: str) -> None:
         """Mark a DataNode's replica as corrupt: it no longer counts (Z11)."""
@@ -596,11 +611,8 @@ class NameNodeService:
         await asyncio.sleep(0)  # an embedded store never yields to the event loop, and a queue may be long
         order = layout.deletion(datanode, block)
         for _ in range(MAX_ATTEMPTS):
-            operations: list[ZnodeOp] = [DeleteOp(order)]
-            if self._fleet is not None:
-                operations += await ledger.removing(self._fs.znodes, datanode, block)
             try:
-                await self._fs.znodes.commit(operations)
+                await self._fs.znodes.commit([DeleteOp(order), *await self._listed(datanode, block, None)])
             except ZnodeError as refused:
                 if refused.path == order:
                     return  # the order was withdrawn, but the replica is deleted all the same
