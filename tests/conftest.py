@@ -6,6 +6,7 @@ import os
 import sys
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -154,7 +155,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         with LightServer(request.getfixturevalue("zookeeper_server")) as light:
             yield light
         return
-    with Cluster.start(SESSION) as started:
+    with Cluster.start(replace(SESSION, audit_log=True)) as started:
         yield started
 
 

@@ -32,16 +32,17 @@ from nncache.bench.polling.schedule import Times
 from nncache.bench.report.charts import COLOURS, KINDS, SHADES, STYLE, by_kind, legend_of, tinted
 from nncache.bench.servers.counters import calls_of
 from nncache.bench.shared.driver import (
+    AT_ONCE,
     BenchResult,
     Figure,
     add_filters,
-    at_once,
     benchmark,
     cluster,
     hdfs_of,
     quantile,
 )
 from nncache.bench.shared.tables import POLLS
+from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.errors import HadoopError
 from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster
@@ -326,7 +327,7 @@ async def _make(hadoop: Cluster, pollers: int) -> None:
     """Create the filter and the paths that exist."""
     async with hdfs_of(hadoop) as hdfs:
         await hdfs.mkdirs(f"{ROOT}/data")
-        await at_once(hdfs.mkdirs(_path_of(number)) for number in range(0, pollers, 2))
+        await each_bounded(map(_path_of, range(0, pollers, 2)), hdfs.mkdirs, at_once=AT_ONCE)
     await add_filters(hadoop, f"{ROOT}/filters", [Filter("events", f"{ROOT}/data/*", hadoop.superuser)])
 
 

@@ -16,7 +16,8 @@ from typing import Any, Final
 import click
 
 from nncache.bench.servers.counters import use_of
-from nncache.bench.shared.driver import BenchResult, Figure, at_once, benchmark
+from nncache.bench.shared.driver import BenchResult, Figure, benchmark
+from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster, ClusterSpec
 from nncache.testbed.daemon import LightClusterProgram
@@ -112,9 +113,12 @@ async def measure(server: MeasuredCluster, calls: int) -> list[Row]:
             rows.clear()
             await client.mkdirs("/b")
             for name, call in OPERATIONS.items():
+
+                def ask(number: int, call: Call = call) -> Coroutine[Any, Any, object]:
+                    return call(clients[number % len(clients)], number)
+
                 before, began = server.cpu_s(), time.monotonic()
-                asked = (call(clients[number % len(clients)], number) for number in range(calls))
-                await at_once(asked, _CLIENTS)
+                await each_bounded(range(calls), ask, at_once=_CLIENTS)
                 took, after = time.monotonic() - began, server.cpu_s()
                 cpu_of = {kind: (after[kind] - before[kind]) / calls * 1e6 for kind in after}
                 rows.append(Row(server.name, name, calls / took, sum(cpu_of.values()), cpu_of))

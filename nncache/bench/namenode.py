@@ -18,9 +18,10 @@ from matplotlib.figure import Figure as Chart
 
 from nncache.bench.light import OPERATIONS, MeasuredCluster, Row, measure, real
 from nncache.bench.servers.counters import use_of
-from nncache.bench.shared.driver import BenchResult, Figure, at_once, benchmark
+from nncache.bench.shared.driver import BenchResult, Figure, benchmark
 from nncache.coordination.session import KazooSession
 from nncache.coordination.settings import ZooKeeperSettings
+from nncache.coordination.task_group import each_bounded
 from nncache.coordination.zookeeper import CreateOp, ZnodeOp
 from nncache.hadoop.feed_znodes import DEFAULT_ROOT
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
@@ -147,7 +148,7 @@ async def _fill(address: str, root: str, http: str, files: int) -> None:
                 operations += _file_operations(root, number, directories[place])
             await session.commit(operations)
 
-        await at_once((write(begin) for begin in range(0, files, size)), _IN_FLIGHT)
+        await each_bounded(range(0, files, size), write, at_once=_IN_FLIGHT)
 
 
 async def _timed_listing(http: str) -> tuple[float, int]:

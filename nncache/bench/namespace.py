@@ -14,9 +14,10 @@ import aiohttp
 
 from nncache.bench.polling.replies import digest_of, file_id_of
 from nncache.bench.servers.counters import NameNodeAt
-from nncache.bench.shared.driver import AT_ONCE, at_once
+from nncache.bench.shared.driver import AT_ONCE
 from nncache.bench.shared.plan import PlannedChange, WorkloadPlan
 from nncache.bench.shared.workload import ChangeKind
+from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 
@@ -76,9 +77,9 @@ class BenchNamespace:
         files = [plan.path(path_id) for path_id in sorted(existing)]
         files += [self._spare(number) for number in range(spares)]
         await self._hdfs.mkdirs(self._aside)
-        await at_once(self._hdfs.mkdirs(parent) for parent in sorted(parents))
-        await at_once(self._hdfs.mkdirs(directory) for directory in sorted(directories))
-        await at_once(self._hdfs.create(path, b"") for path in files)
+        await each_bounded(sorted(parents), self._hdfs.mkdirs, at_once=AT_ONCE)
+        await each_bounded(sorted(directories), self._hdfs.mkdirs, at_once=AT_ONCE)
+        await each_bounded(files, self._hdfs.create, at_once=AT_ONCE)
 
     def _spare(self, number: int) -> str:
         return f"{self._aside}/spare-{number}"
@@ -104,7 +105,7 @@ class BenchNamespace:
         async def note(path_id: int) -> None:
             found[path_id] = await self.state(path_id)
 
-        await at_once(note(path_id) for path_id in range(self.plan.workload.paths))
+        await each_bounded(range(self.plan.workload.paths), note, at_once=AT_ONCE)
         return [found[path_id] for path_id in range(self.plan.workload.paths)]
 
     # ---- change ------------------------------------------------------------------------------------------------------

@@ -17,10 +17,10 @@ import click
 
 from nncache.bench.servers.counters import use_of
 from nncache.bench.shared.driver import (
+    AT_ONCE,
     DEPTH,
     BenchResult,
     Figure,
-    at_once,
     benchmark,
     changing,
     deep,
@@ -31,6 +31,7 @@ from nncache.bench.shared.driver import (
     quantile,
     with_journalnodes,
 )
+from nncache.coordination.task_group import each_bounded
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.asker import Asker, RawReply
 from nncache.testbed.daemon import ProxyDaemon
@@ -134,8 +135,8 @@ async def _fill(cluster: Cluster, transactions: int) -> None:
         await asyncio.to_thread(cluster.roll_edits)
         return
     async with changing(hdfs_of(cluster), cluster.superuser) as namenode:
-        numbers = range(-(-transactions // DEPTH))
-        await at_once(namenode.mkdirs(deep(f"/filled/{number}")) for number in numbers)
+        paths = (deep(f"/filled/{number}") for number in range(-(-transactions // DEPTH)))
+        await each_bounded(paths, namenode.mkdirs, at_once=AT_ONCE)
 
 
 if __name__ == "__main__":

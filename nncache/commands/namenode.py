@@ -19,7 +19,6 @@ from nncache.logs import one_line
 from nncache.namenode.cluster import HOST
 from nncache.namenode.node.observer_clocks import DEAD_AFTER_S
 from nncache.namenode.on_zookeeper import (
-    DataNodeSpec,
     DoubledError,
     ForeignNamespaceError,
     NameNodeSpec,
@@ -88,14 +87,13 @@ def namenode(
     """
     place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
     spec = NameNodeSpec(
-        place=place,
         host=host,
         port=port,
         rpc_port=rpc_port,
         dead_after_s=datanode_dead_s,
         is_observed=bool(admin),
     )
-    _run(namenode_serving(spec), place, admin)
+    _run(namenode_serving(place, spec), place, admin)
 
 
 @click.command()
@@ -118,7 +116,7 @@ def datanode(
     Prints its address as one JSON object when it serves, and runs until Ctrl-C or SIGTERM.
     """
     place = Place(zookeeper=tuple(zookeeper.split(",")), root=zookeeper_root)
-    _run(datanode_serving(DataNodeSpec(place=place, directory=directory, host=host, port=port)), place, admin)
+    _run(datanode_serving(place, directory, host=host, port=port), place, admin)
 
 
 class NotCheckedError(StartError):

@@ -88,7 +88,7 @@ async def run_until_first(*works: Callable[[], Awaitable[object]]) -> None:
 
 
 async def each_bounded(
-    items: Iterable[_ItemT], act: Callable[[_ItemT], Awaitable[None]], *, at_once: int = AT_ONCE
+    items: Iterable[_ItemT], act: Callable[[_ItemT], Awaitable[object]], *, at_once: int = AT_ONCE
 ) -> None:
     """Call `act` on all items, at most `at_once` concurrently; the first failure cancels the others and is raised."""
     waiting = iter(items)

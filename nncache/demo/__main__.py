@@ -11,7 +11,8 @@ from typing import IO, Final
 import aiohttp
 
 from nncache.demo.clients import DemoError
-from nncache.demo.story import running, running_light
+from nncache.demo.light import running as running_light
+from nncache.demo.story import running
 from nncache.demo.terminal import Step, Story, Terminal
 from nncache.hadoop.errors import HadoopError
 from nncache.testbed import TestbedError

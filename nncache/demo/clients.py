@@ -1,9 +1,10 @@
 """Clients that read through the proxy, and how they see a change. Times are `time.monotonic` seconds."""
 
+import asyncio
 import http.client
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from statistics import median
 from typing import Final, NamedTuple
@@ -13,7 +14,11 @@ from nncache.demo.terminal import Step, counted, shown
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.errors import HadoopError
 from nncache.hadoop.filestatus import FileType, parse_file_status
+from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed.asker import Asker
+
+OWNER: Final = "alice"
+"""The user whose files change."""
 
 BOUND_S: Final = 3.0  # the proxy's default `max_staleness_s`: no answer is older, whatever fails
 
@@ -37,36 +42,35 @@ class StatusQuestion(NamedTuple):
     path: str
 
 
-class ReplyView(NamedTuple):
-    """The status code of a reply (0: no reply arrived) and, for a file, its length in bytes."""
+NOTHING: Final = "0"
+"""What a read sees that gets no reply; any other read sees the status code and, of a file, its length."""
 
-    status: int
-    length: int | None = None
+MISSING: Final = "404"
+DENIED: Final = "403"
+EMPTY: Final = "200 with 0 bytes"
 
-    def __str__(self) -> str:
-        return str(self.status) if self.length is None else f"{self.status} with {self.length} bytes"
+Expected = Mapping[StatusQuestion, str]  # what a read of each question must see
+Write = Callable[[WebHdfs], Awaitable[object]]
 
 
-MISSING: Final = ReplyView(404)
-DENIED: Final = ReplyView(403)
-EMPTY: Final = ReplyView(200, 0)
+class PolledChange(NamedTuple):
+    """A write at the NameNode, and the right answers before and after it."""
 
-Expected = Mapping[StatusQuestion, ReplyView]  # the right answer to each question
+    write: Write
+    before: Expected
+    after: Expected
+    linger_s: float = 0.0  # for how long the clients poll at least after it
 
 
 class TimedRead(NamedTuple):
-    """One read: its view, whether nncache answered it from memory, and its times."""
+    """One read: what it saw, whether nncache answered it from memory, and its times."""
 
     question: StatusQuestion
-    view: ReplyView
+    view: str
     is_hit: bool
+    failed: bool  # it got no reply, or a server error (RFC 9110, section 15.6)
     started_at: float
     ended_at: float
-
-    @property
-    def failed(self) -> bool:
-        """Whether the read got no reply or a server error (RFC 9110, section 15.6)."""
-        return self.view.status == 0 or self.view.status >= http.client.INTERNAL_SERVER_ERROR
 
 
 class Observed(NamedTuple):
@@ -98,30 +102,48 @@ def seen_in_time(title: str, *changes: Observed) -> Step:
 
 
 class Clients:
-    """Clients of one proxy; `reads` holds all their reads and may be inspected at any time."""
+    """Clients of a NameNode and of the proxy in front of it.
 
-    def __init__(self, proxy: str) -> None:
+    Attributes:
+        reads: all their reads, each through the proxy; may be inspected at any time.
+        own_at_most: upper limit of the calls that nncache itself has made.
+    """
+
+    def __init__(self, proxy: str, namenode: str) -> None:
+        """Both addresses are "host:port"."""
         self.reads: list[TimedRead] = []
+        self.own_at_most = 0
+        self._last: dict[StatusQuestion, TimedRead] = {}
         self._proxy = proxy
+        self._namenode = namenode
+
+    def write(self, calls: Write, *, user: str = OWNER, through_proxy: bool = False) -> None:
+        """Make the calls as a user, at the NameNode itself or through the proxy."""
+
+        async def do() -> None:
+            address = self._proxy if through_proxy else self._namenode
+            async with WebHdfs(f"http://{address}", user) as client:
+                await calls(client)
+
+        asyncio.run(do())
 
     def read(self, question: StatusQuestion, connection: Asker | None = None) -> TimedRead:
         """Read once. A read without a reply, or with one that cannot be parsed, also counts."""
         asker = connection or Asker(self._proxy)
         started_at = time.monotonic()
+        view, is_hit, failed = NOTHING, False, True
         try:
             target = f"{PREFIX}{quote(question.path)}?op=GETFILESTATUS&user.name={question.user}"
             reply = asker.ask("GET", target)
-            is_ok = reply.status == http.client.OK
-            status = parse_file_status(reply.body) if is_ok else None
+            status = parse_file_status(reply.body) if reply.status == http.client.OK else None
             is_file = status is not None and status.type is FileType.FILE
-            view, is_hit = (
-                ReplyView(reply.status, status.length if status and is_file else None),
-                reply.is_hit,
-            )
+            view = f"{reply.status} with {status.length} bytes" if status and is_file else str(reply.status)
+            is_hit, failed = reply.is_hit, reply.status >= http.client.INTERNAL_SERVER_ERROR
         except (OSError, http.client.HTTPException, HadoopError):
-            view, is_hit = ReplyView(0), False
-        self.reads.append(TimedRead(question, view, is_hit, started_at, time.monotonic()))
-        return self.reads[-1]
+            pass
+        done = self._last[question] = TimedRead(question, view, is_hit, failed, started_at, time.monotonic())
+        self.reads.append(done)
+        return done
 
     @contextmanager
     def polling(self, questions: Iterable[StatusQuestion]) -> Iterator[None]:
@@ -151,7 +173,7 @@ class Clients:
         """Wait for a last read of each question since `since` with its view (and from memory); False on timeout."""
 
         def is_so(question: StatusQuestion) -> bool:
-            last = self._last(question)
+            last = self._last.get(question)
             if last is None or last.view != expected[question] or last.started_at < since:
                 return False
             return last.is_hit or not from_memory
@@ -170,30 +192,36 @@ class Clients:
             DemoError: this does not happen in time.
         """
         if not self.until(expected, _REMEMBER_S, since=time.monotonic(), from_memory=True):
-            seen = [str(last.view) for last in map(self._last, expected) if last is not None]
+            seen = [self._last[question].view for question in expected if question in self._last]
             raise DemoError(f"not answered from memory after {_REMEMBER_S:.0f} s; last answers: {seen}")
 
-    def change(
-        self, write: Callable[[], object], before: Expected, after: Expected, linger_s: float = 0.0
-    ) -> Observed:
+    def observe(self, changes: Iterable[PolledChange]) -> list[Observed]:
+        """Make each change while pollers get answers from memory; stop after the first change that a client misses."""
+        seen: list[Observed] = []
+        for change in changes:
+            with self.polling(change.before):
+                self.until_in_memory(change.before)
+                seen.append(self.change(change))
+            if seen[-1].wrong:
+                break
+        return seen
+
+    def change(self, change: PolledChange) -> Observed:
         """Write while the clients poll. Wait until all see it, or for PATIENCE_S, and return how they saw it."""
         begun_at = time.monotonic()
-        write()
+        self.write(change.write)
         acknowledged_at = time.monotonic()
-        self.until(after, PATIENCE_S, since=acknowledged_at)
-        time.sleep(max(0.0, acknowledged_at + linger_s - time.monotonic()))
+        self.until(change.after, PATIENCE_S, since=acknowledged_at)
+        time.sleep(max(0.0, acknowledged_at + change.linger_s - time.monotonic()))
         seen = [read for read in tuple(self.reads) if read.started_at >= begun_at]
         delays, wrong = list[float](), list[str]()
-        for question, right in after.items():
+        for question, right in change.after.items():
             own = [read for read in seen if read.question == question]
             if not own or own[-1].view != right:
-                wrong.append(f"{question.user} still gets {own[-1].view if own else ReplyView(0)}")
-            elif before[question] != right:
+                wrong.append(f"{question.user} still gets {own[-1].view if own else NOTHING}")
+            elif change.before[question] != right:
                 first = next(read for read in own if read.view == right)
                 delays.append(max(0.0, first.started_at - acknowledged_at))
         later = [read for read in seen if read.started_at >= acknowledged_at]
-        late = [r.started_at - acknowledged_at for r in later if r.view != after[r.question]]
+        late = [r.started_at - acknowledged_at for r in later if r.view != change.after[r.question]]
         return Observed(delays, wrong, len(later), max(late, default=0.0), sum(read.failed for read in seen))
-
-    def _last(self, question: StatusQuestion) -> TimedRead | None:
-        return next((read for read in reversed(self.reads) if read.question == question), None)

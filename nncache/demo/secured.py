@@ -14,9 +14,8 @@ from http.client import FORBIDDEN, OK, UNAUTHORIZED
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from nncache.demo.clients import DemoError
-from nncache.demo.system import start, typed
-from nncache.demo.terminal import Chapter, Step, Story, Terminal
+from nncache.demo.clients import OWNER, DemoError
+from nncache.demo.terminal import Chapter, Step, Story, Terminal, typed
 from nncache.hadoop.calls import PREFIX
 from nncache.hadoop.errors import KerberosError
 from nncache.hadoop.kerberos import gss
@@ -32,7 +31,6 @@ from nncache.testbed.programs import find_programs
 from nncache.testbed.secured import SERVICE, SERVICE_KEYTAB
 from nncache.testbed.spec import HOST_NAME, REALM
 
-OWNER: Final = "alice"
 STRANGER: Final = "bob"
 PRIVATE: Final = f"/user/{OWNER}/private"
 """The directory of all files of the story; only its owner may enter it."""
@@ -145,7 +143,7 @@ def running(hadoop_version: str, terminal: Terminal) -> Iterator[Story]:
             *("--tls-listen", address, "--tls-certificate", str(issued.chain), "--tls-key", str(issued.key)),
         )
         what = "The proxy: a principal of its own, and TLS for its clients"
-        start(stack, terminal, what, proxy, proxy.await_gate)
+        terminal.start(stack, what, proxy, proxy.await_gate)
         system = System(cluster, kdc, proxy, address, authority)
         yield Story(chapters(system), hints(system), proxy)
 

@@ -1,15 +1,21 @@
 """The output of the story, on a terminal and elsewhere."""
 
+import shlex
+import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import IO, NamedTuple
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Final, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
-from nncache.testbed.daemon import ProxyDaemon
+from nncache.testbed.daemon import Program, ProxyDaemon
+
+COMMAND: Final = Path(sys.executable).with_name("nncache")
+"""The `nncache` of this environment."""
 
 _WIDTH = 110
 
@@ -51,6 +57,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def typed(*arguments: str) -> str:
+    """Return the shell line for `nncache ARGUMENTS` in the current directory."""
+    here = Path.cwd()
+    command = COMMAND.relative_to(here) if COMMAND.is_relative_to(here) else COMMAND
+    return shlex.join((str(command), *arguments))
+
+
 class Terminal:
     """Writes all output to one stream."""
 
@@ -70,6 +83,16 @@ class Terminal:
         self.say(what)
         yield lambda line: self.say(f"  {line}", "dim")
         self._tick(f"{what}, {time.monotonic() - began:.1f} s", came_true=True)
+
+    def start(
+        self, stack: ExitStack, what: str, program: Program, wait: Callable[[], None] | None = None
+    ) -> None:
+        """Start a program of nncache until the stack closes, print its command line, and call `wait` if given."""
+        with self.working(what) as say:
+            say(f"$ {typed(*program.typed)}")
+            stack.enter_context(program)
+            if wait is not None:
+                wait()
 
     def chapter(self, number: int, chapter: Chapter) -> None:
         """Print the title and the plot of a chapter, before it is played."""

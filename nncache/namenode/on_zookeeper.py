@@ -20,7 +20,7 @@ from nncache.coordination.settings import ZooKeeperSettings
 from nncache.coordination.zookeeper import CreateOp, SetDataOp, Znodes
 from nncache.hadoop.feed_znodes import DEFAULT_ROOT, VERSION
 from nncache.namenode.cluster import HOST, TICK_S, USERS, own_user
-from nncache.namenode.datanode.datanode import DataNode, Together
+from nncache.namenode.datanode.datanode import DataNode
 from nncache.namenode.datanode.peers import Peers
 from nncache.namenode.datanode.reporting import Reporting
 from nncache.namenode.listening import listening, listening_for_calls
@@ -33,7 +33,6 @@ from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.fsck import Audited, fsck
 from nncache.namenode.node.leading import FencedZnodes, Leader, NotLeadingError
-from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.namenode import SUPERGROUP, NameNodeConfig, NameNodeService
 from nncache.namenode.node.observer_clocks import DEAD_AFTER_S
 from nncache.namenode.node.observing import Observer
@@ -85,7 +84,6 @@ class Place:
 class NameNodeSpec:
     """The parameters of a NameNode."""
 
-    place: Place
     host: str = HOST
     port: int = 0  # of WebHDFS; 0: a free one
     rpc_port: int = 0  # the same
@@ -116,16 +114,6 @@ class RunningNameNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataNodeSpec:
-    """The parameters of a DataNode."""
-
-    place: Place
-    directory: Path
-    host: str = HOST
-    port: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunningDataNode:
     """A running DataNode."""
 
@@ -140,7 +128,7 @@ class RunningDataNode:
 
 
 @contextlib.asynccontextmanager
-async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]:
+async def namenode_serving(place: Place, spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]:
     """Serve as one of any number of NameNodes while the block runs.
 
     Raises:
@@ -150,7 +138,7 @@ async def namenode_serving(spec: NameNodeSpec) -> AsyncIterator[RunningNameNode]
     """
     name = f"nn-{uuid.uuid4().hex[:16]}"
     async with (
-        _znodes(spec.place, name) as (session, znodes),
+        _znodes(place, name) as (session, znodes),
         namenode_on(znodes, name, spec, Clock()) as running,
         _ticking(running.tick),
     ):
@@ -218,7 +206,9 @@ async def namenode_on(
 
 
 @contextlib.asynccontextmanager
-async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]:
+async def datanode_serving(
+    place: Place, directory: Path, *, host: str = HOST, port: int = 0
+) -> AsyncIterator[RunningDataNode]:
     """Serve as a DataNode while the block runs.
 
     It calls no NameNode: it carries out the calls itself, on the same znodes.
@@ -229,10 +219,10 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
         ForeignNamespaceError: the directory belongs to another namespace; nothing was changed.
         OSError: a port is taken, or the directory cannot be used.
     """
-    process = f"{_identity(spec.directory)}-{uuid.uuid4().hex[:8]}"
+    process = f"{_identity(directory)}-{uuid.uuid4().hex[:8]}"
     async with (
-        _znodes(spec.place, process) as (session, znodes),
-        datanode_on(znodes, process, spec, Clock()) as running,
+        _znodes(place, process) as (session, znodes),
+        datanode_on(znodes, process, directory, Clock(), host, port) as running,
         _ticking(running.tick),
         _ticking(running.copy, at_once=False),
     ):
@@ -241,22 +231,21 @@ async def datanode_serving(spec: DataNodeSpec) -> AsyncIterator[RunningDataNode]
 
 @contextlib.asynccontextmanager
 async def datanode_on(
-    znodes: LinearizableZnodes, process: str, spec: DataNodeSpec, clock: Clock
+    znodes: LinearizableZnodes, process: str, directory: Path, clock: Clock, host: str = HOST, port: int = 0
 ) -> AsyncIterator[RunningDataNode]:
     """Serve on these znodes while the block runs. The caller must call `tick` and `copy` each second."""
-    name = _identity(spec.directory)
+    name = _identity(directory)
     async with contextlib.AsyncExitStack() as stack:
         file_system = FileSystem(znodes, clock.wall_ms)
         shared = msgspec.json.decode((await znodes.get(layout.SETTINGS)).data, type=_Shared)
-        _belong(spec.directory, (await file_system.namespace()).block_pool)
+        _belong(directory, (await file_system.namespace()).block_pool)
         settings = NameNodeConfig(superuser=shared.superuser, groups=shared.groups)
         others = DataNodes({}, znodes)
         namenode = NameNodeService(file_system, settings, clock, fleet=others)
         peers = Peers(namenode, others, name)
-        together = Together(peers, Ledger(znodes, name), Claims(znodes))
-        datanode = DataNode(name, namenode, spec.directory / "blocks", together=together)
+        datanode = DataNode(name, namenode, directory / "blocks", peers=peers, claims=Claims(znodes))
         http = await stack.enter_async_context(
-            listening(DataNodeHandler(datanode, namenode, peers), spec.host, spec.port)
+            listening(DataNodeHandler(datanode, namenode, peers), host, port)
         )
         with contextlib.suppress(NodeExistsError):
             await znodes.commit(

@@ -21,7 +21,6 @@ from nncache.settings.keys import SettingKey, build, from_flag, from_toml, from_
 from nncache.settings.namespaces import (
     CHOICE,
     IDENTITY,
-    NOTHING_WRITTEN,
     TABLES,
     NamespaceTables,
     namespaces_of,
@@ -190,9 +189,9 @@ class Form(Generic[SettingsT]):
     ) -> NamespaceTables | None:
         if CHOICE not in self.keys:
             return None  # the command asks a daemon, which knows its namespaces
-        written = NOTHING_WRITTEN if config is None else written_in(table, config)
-        viewfs, origin = ({}, "") if self._view is None or written.mounts else self._view({**table, **flags})
-        found = namespaces_of(written, viewfs, config, origin)
+        tables, mounts = written_in(table, config)
+        viewfs, origin = ({}, "") if self._view is None or mounts else self._view({**table, **flags})
+        found = namespaces_of(tables, mounts, viewfs, config, origin)
         if found is None:
             return None
         faults = [line for line in (own_keys_at_the_top(table), own_keys_at_the_top(flags)) if line]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from nncache.errors import ConfigurationError
 from nncache.hadoop.mounts import KEY, MountTable
@@ -18,6 +18,9 @@ from nncache.net.setting_error import SettingError
 TABLES: Final = "namespaces"
 CHOICE: Final = "namespace"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+Tables: TypeAlias = Mapping[str, Mapping[str, object]]
+"""Keys and values as in the file, by the name of the namespace."""
 
 IDENTITY: Final = frozenset({"nameservice", "namenode_http", "namenode_rpc"})
 """Keys that identify a namespace. No two namespaces can have the same values."""
@@ -41,12 +44,12 @@ class NamespaceTables:
     """The namespaces of a settings file or of a mount table.
 
     Attributes:
-        tables: keys and values as in the file, by the name of the namespace.
+        tables: the keys of each namespace.
         mounts: the mount table.
         origin: the file or directory of the mount table, for messages.
     """
 
-    tables: Mapping[str, Mapping[str, object]]
+    tables: Tables
     mounts: MountTable
     origin: str
 
@@ -77,24 +80,8 @@ class NamespaceTables:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The namespaces in a settings file, not validated yet. Both mappings are empty if there are none.
-
-    Attributes:
-        tables: keys and values, by the name of the namespace.
-        mounts: the names of the namespaces, by mount point.
-    """
-
-    tables: Mapping[str, Mapping[str, object]]
-    mounts: Mapping[str, str]
-
-
-NOTHING_WRITTEN: Final = Written({}, {})
-
-
-def written_in(table: Mapping[str, object], config: Path) -> Written:
-    """Return the namespaces and mount points in a settings file.
+def written_in(table: Mapping[str, object], config: Path | None) -> tuple[Tables, Mapping[str, str]]:
+    """Return the tables of the namespaces in a settings file, and their names by mount point; empty if there are none.
 
     Raises:
         ConfigurationError: a table has another form.
@@ -114,10 +101,10 @@ def written_in(table: Mapping[str, object], config: Path) -> Written:
             faults.append(f"{config}: {KEY}: {point}: {namespace}: must be the name of a namespace")
     if faults:
         raise ConfigurationError(*faults)
-    return Written(tables, mounts)
+    return tables, mounts
 
 
-def _table(table: Mapping[str, object], name: str, allowed: str, config: Path) -> Mapping[str, object]:
+def _table(table: Mapping[str, object], name: str, allowed: str, config: Path | None) -> Mapping[str, object]:
     found = table.get(name, {})
     if not isinstance(found, dict):
         raise ConfigurationError(f"{config}: {name}: {found}: {allowed}")
@@ -125,32 +112,32 @@ def _table(table: Mapping[str, object], name: str, allowed: str, config: Path) -
 
 
 def namespaces_of(
-    written: Written, of_viewfs: Mapping[str, str], config: Path | None, viewfs: str
+    in_file: Tables, mounts: Mapping[str, str], of_viewfs: Mapping[str, str], config: Path | None, viewfs: str
 ) -> NamespaceTables | None:
     """Return the namespaces of the file and of `core-site.xml` (`of_viewfs`, in directory `viewfs`); None for one.
+
+    `in_file` and `mounts` are those of `written_in`.
 
     Raises:
         ConfigurationError: the namespaces and the mount table contradict each other.
     """
-    if not written.tables and not written.mounts and len(set(of_viewfs.values())) <= 1:
+    if not in_file and not mounts and len(set(of_viewfs.values())) <= 1:
         return None  # a single namespace holds every path
-    is_written = bool(written.mounts) or not of_viewfs
-    mounts, origin = (written.mounts, str(config)) if is_written else (of_viewfs, viewfs)
-    tables = {name: written.tables.get(name, {}) for name in (*written.tables, *mounts.values())}
+    in_force, origin = (mounts, str(config)) if mounts or not of_viewfs else (of_viewfs, viewfs)
+    tables = {name: in_file.get(name, {}) for name in (*in_file, *in_force.values())}
     faults = list[str]()
-    if written.mounts:
-        faults += (
-            f"{KEY}: {point}: {name}: must be the name of a namespace, [{TABLES}.{name}] (in {config})"
-            for point, name in mounts.items()
-            if name not in written.tables
-        )
+    faults += (
+        f"{KEY}: {point}: {name}: must be the name of a namespace, [{TABLES}.{name}] (in {config})"
+        for point, name in mounts.items()
+        if name not in in_file
+    )
     faults += (
         f"{TABLES}.{name}: is mounted nowhere: give it a path in [{KEY}] (in {config})"
-        for name in written.tables
-        if name not in mounts.values() and mounts
+        for name in in_file
+        if name not in in_force.values() and in_force
     )
     try:
-        table = MountTable(mounts)
+        table = MountTable(in_force)
     except SettingError as error:
         raise ConfigurationError(*faults, f"{error} (in {origin})") from error
     if faults:

@@ -184,6 +184,10 @@ class Cluster:
         """Return the id of the last transaction that the first NameNode has acknowledged."""
         return parse_last_txid(self.namenodes[0].ask("GET", JOURNAL_QUERY, self.superuser).body)
 
+    def calls(self, name: str) -> int:
+        """Return how many calls of this name, such as `getfileinfo`, are in the audit log (`ClusterSpec.audit_log`)."""
+        return (self.logs / "hdfs-audit.log").read_bytes().count(f"\tcmd={name}\t".encode())
+
     def open_segment_txids(self) -> int:
         """Return the number of transactions in the first NameNode's open edit segment; 0 while it is being rolled."""
         segments = (self.directory / "data" / self.namenodes[0].id / "current").glob("edits_inprogress_*")

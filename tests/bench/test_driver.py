@@ -1,6 +1,5 @@
 """The benchmarks' common driver: figures are checked against limits, and load that ends early or hangs is an error."""
 
-import asyncio
 import json
 import math
 import multiprocessing
@@ -14,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from nncache.bench import connects, request_cost, run_pollers
-from nncache.bench.shared.driver import AT_ONCE, BenchResult, Figure, apart, at_once, benchmark, next_of
+from nncache.bench.shared.driver import BenchResult, Figure, apart, benchmark, next_of
 from nncache.testbed.errors import TestbedError
 
 
@@ -83,29 +82,6 @@ def test_pollers_without_java_are_no_shortfall_of_figures(tmp_path: Path) -> Non
     )
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert "run_pollers: Spark, which needs Java 17, does not start: [JAVA_GATEWAY_EXITED]" in done.stderr
-
-
-async def test_not_too_much_is_done_at_the_same_time() -> None:
-    """All calls are made; the first error stops the start of further ones."""
-    under_way, most, done = 0, 0, []
-
-    async def work(number: int, bad: int = -1) -> None:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
-        await asyncio.sleep(0)
-        under_way -= 1
-        if number == bad:
-            raise ValueError(number)
-        done.append(number)
-
-    count = 3 * AT_ONCE + 1
-    await at_once(work(number) for number in range(count))
-    assert (sorted(done), most) == (list(range(count)), AT_ONCE)
-    done.clear()
-    with pytest.raises(ExceptionGroup):
-        await at_once(work(number, bad=1) for number in range(count))
-    assert len(done) < 2 * AT_ONCE
 
 
 def says_one_thing(pipe: Connection, what: str) -> None:

@@ -101,3 +101,21 @@ async def test_of_many_items_some_are_acted_on_at_a_time() -> None:
     with pytest.raises(TimeoutError):
         await each_bounded(range(100), act)
     assert begun == list(range(AT_ONCE))
+
+
+async def test_no_more_than_wanted_are_under_way() -> None:
+    """Each item is handled once."""
+    seen: list[int] = []
+    under_way = most = 0
+
+    async def act(number: int) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        seen.append(number)
+        await asyncio.sleep(0)
+        under_way -= 1
+
+    await each_bounded(range(10), act, at_once=3)
+    assert sorted(seen) == list(range(10))
+    assert most == 3

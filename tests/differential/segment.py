@@ -4,10 +4,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import Daemon
-from tests.real.beside import at_once, on_hdfs
+from tests.real.beside import on_hdfs
 from tests.real.proc import cpu_s
 
 
@@ -20,7 +21,7 @@ def fill_segment(cluster: Cluster, txids: int, progress: Callable[[], None]) -> 
             progress()
 
         await hdfs.mkdirs("/segment")
-        await at_once(range(1, txids + 1), one, number=32)
+        await each_bounded(range(1, txids + 1), one, at_once=32)
 
     on_hdfs(cluster, write)
 

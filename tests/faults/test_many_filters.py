@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import DEFINITION, SUBSCRIBERS, Filter, encode_definition
 from nncache.invalidation.filters.hdfs_store import FilterStore
 from nncache.testbed import Cluster
 from nncache.testbed.zookeepers import ZooKeeperServer
-from tests.real.beside import at_once, on_hdfs
+from tests.real.beside import on_hdfs
 from tests.service import InotifyService
 
 pytestmark = pytest.mark.timeout(180)
@@ -71,7 +72,7 @@ def publish(service: InotifyService, drafts: str) -> None:
             await hdfs.set_owner(f"{draft}/{SUBSCRIBERS}", owner=new.owner)
             await hdfs.rename_to(draft, f"{service.filters_path}/{new.name}")
 
-        await at_once(NEW, one, number=8)
+        await each_bounded(NEW, one, at_once=8)
         stored = await FilterStore(hdfs, service.filters_path).get(NEW[-1].name)
         assert stored.filter == NEW[-1]  # the drafts are what the store would have written
 

@@ -5,10 +5,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
+from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.testbed import Cluster
 from nncache.testbed.zookeepers import ZooKeeperServer
-from tests.real.beside import at_once, on_hdfs
+from tests.real.beside import on_hdfs
 from tests.real.proxied_cluster import ProxiedCluster
 
 MAX_WRITES = 100
@@ -54,7 +55,7 @@ class Job:
         on_hdfs(self._cluster, end, self._user)
 
     def _on_each(self, act: Callable[[WebHdfs, str], Awaitable[None]]) -> None:
-        on_hdfs(self._cluster, lambda hdfs: at_once(self._names, partial(act, hdfs)), self._user)
+        on_hdfs(self._cluster, lambda hdfs: each_bounded(self._names, partial(act, hdfs)), self._user)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

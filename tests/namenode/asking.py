@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from nncache.testbed.asker import Asker
 from tests.patience import HANG_S
 
 PREFIX = "/webhdfs/v1"
@@ -41,18 +42,10 @@ def ask(
     headers: Sequence[tuple[str, str]] = (),
 ) -> Reply:
     """Send one request, byte for byte, and read its reply."""
-    connection = http.client.HTTPConnection(http_address, timeout=HANG_S)
-    try:
-        connection.putrequest(method, target, skip_accept_encoding=True)
-        if body is not None or method in {"PUT", "POST"}:
-            connection.putheader("Content-Length", str(len(body or b"")))
-        for name, value in headers:
-            connection.putheader(name, value)
-        connection.endheaders(body)
-        response = connection.getresponse()
-        return Reply(response.status, dict(response.getheaders()), response.read())
-    finally:
-        connection.close()
+    content = body or b"" if method in {"PUT", "POST"} else body
+    with Asker(http_address, timeout_s=HANG_S) as asker:
+        reply = asker.ask(method, target, headers=headers, body=content)
+    return Reply(reply.status, dict(reply.headers), reply.body)
 
 
 def target(path: str, op: str, user: str | None = None, **parameters: str | int) -> str:

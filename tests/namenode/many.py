@@ -15,7 +15,6 @@ from nncache.coordination.linearizable import LinearizableZnodes
 from nncache.coordination.session import KazooSession
 from nncache.namenode.node.feed import EditsLimits
 from nncache.namenode.on_zookeeper import (
-    DataNodeSpec,
     NameNodeSpec,
     Place,
     RunningDataNode,
@@ -102,12 +101,12 @@ class ManyNameNodes:
         edits = EditsLimits(segment=50, kept=1_000_000)
         async with AsyncExitStack() as stack:
             for _ in range(namenodes):
-                spec = NameNodeSpec(place=self.place, superuser=self.superuser, edits=edits)
-                self.namenodes.append(await stack.enter_async_context(namenode_serving(spec)))
+                spec = NameNodeSpec(superuser=self.superuser, edits=edits)
+                self.namenodes.append(await stack.enter_async_context(namenode_serving(self.place, spec)))
             for _ in range(datanodes):
                 directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nncache-datanode-")))
-                datanode = DataNodeSpec(place=self.place, directory=directory)
-                self.datanodes.append(await stack.enter_async_context(datanode_serving(datanode)))
+                serving = datanode_serving(self.place, directory)
+                self.datanodes.append(await stack.enter_async_context(serving))
             for running in self.namenodes:
                 await running.tick()
             self._started.set_result(None)

@@ -21,9 +21,7 @@ from nncache.namenode.node.filesystem import FileSystem
 from nncache.namenode.node.fsck import fsck
 from nncache.namenode.node.replicating import ACKS_S
 from nncache.namenode.on_zookeeper import (
-    DataNodeSpec,
     NameNodeSpec,
-    Place,
     RunningDataNode,
     RunningNameNode,
     datanode_on,
@@ -38,7 +36,6 @@ DATA = bytes(range(256)) * 600  # two blocks and a part of a third
 DEAD_S = 630.0
 SOON_S = ACKS_S + 1  # acknowledgements are awaited for less than this
 SILENT_S = 2.0
-PLACE = Place(zookeeper=("in this process",))
 QUEUES = (layout.WAIT_FOR_ACKS, layout.RECOVER, layout.TREES, layout.CLAIMS)
 QUEUES_OF_DATANODES = (layout.REPLICATE, layout.DELETE, layout.BLOCK_REPORTS)
 
@@ -100,7 +97,7 @@ class Several:
         self._started += 1
         name = f"nn-{self._started}"
         member, znodes = await self._znodes(name)
-        spec = NameNodeSpec(place=PLACE, superuser=ROOT_USER, dead_after_s=DEAD_S)
+        spec = NameNodeSpec(superuser=ROOT_USER, dead_after_s=DEAD_S)
         stack = AsyncExitStack()
         running = await stack.enter_async_context(namenode_on(znodes, name, spec, self.clock))
         self.namenodes.append(NameNodeProcess(member, stack, running))
@@ -113,9 +110,8 @@ class Several:
         place = self._directory / (directory or f"dn{self._started}")
         member, znodes = await self._znodes(f"dn-{self._started}")
         stack = AsyncExitStack()
-        spec = DataNodeSpec(place=PLACE, directory=place)
         running = await stack.enter_async_context(
-            datanode_on(znodes, f"dn-{self._started}", spec, self.clock)
+            datanode_on(znodes, f"dn-{self._started}", place, self.clock)
         )
         assert running.datanode.peers is not None
         running.datanode.peers.silent_s = SILENT_S

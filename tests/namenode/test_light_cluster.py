@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from nncache.namenode.node.namenode import NameNodeService
 from nncache.namenode.rpc.server import MAX_CALLS
 from tests.namenode.asking import ask, call, target
 from tests.namenode.odd_calls import ALICE, BEGIN, CLIENT, CLIENT_ID, INFO
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 from tests.real.datanode import CONTINUE
 
 HARD_S = 1201.0
@@ -93,23 +93,13 @@ def test_an_upload_that_breaks_off_is_closed(homes: LightCluster) -> None:
 
 def until_there(cluster: LightCluster, path: str) -> None:
     """Wait until a file exists."""
-    until(lambda: call(cluster.namenode_http, "GET", path, "GETFILESTATUS").status == 200, path)
+    until(lambda: call(cluster.namenode_http, "GET", path, "GETFILESTATUS").status == 200, lambda: path)
 
 
 def until_closed(cluster: LightCluster, path: str) -> None:
     """Wait until a file exists and is closed."""
     until_there(cluster, path)
-    until(lambda: cluster.is_file_closed(path), path)
-
-
-def until(holds: Callable[[], bool], path: str) -> None:
-    """Wait until a condition on a file holds."""
-    watch = threading.Event()
-    for _ in range(int(HANG_S / 0.02)):
-        if holds():
-            return
-        watch.wait(0.02)
-    raise AssertionError(path)
+    until(lambda: cluster.is_file_closed(path), lambda: path)
 
 
 def test_a_datanode_that_stops_leaves_the_file_open(homes: LightCluster) -> None:

@@ -351,7 +351,7 @@ async def test_a_client_is_sent_on_while_zookeeper_is_away() -> None:
     """It gets StandbyException, as at a standby, and JMX shows no active NameNode; both recover with ZooKeeper."""
     with ZooKeeperServer() as server:
         place = on_zookeeper.Place(zookeeper=(server.address,), session_timeout_s=2.0)
-        async with on_zookeeper.namenode_serving(on_zookeeper.NameNodeSpec(place=place)) as namenode:
+        async with on_zookeeper.namenode_serving(place, on_zookeeper.NameNodeSpec()) as namenode:
             address = namenode.http
 
             async def status() -> Reply:
@@ -373,25 +373,24 @@ async def test_a_datanode_comes_back_with_its_blocks_and_is_alone(
     """Without its DataNode a file exists but cannot be read; a second process on the directory does not start."""
     monkeypatch.setattr(on_zookeeper, "START_S", 1.5)
     place = on_zookeeper.Place(zookeeper=(zookeeper_server.address,), root="/back")
-    spec = on_zookeeper.DataNodeSpec(place=place, directory=tmp_path)
-    async with on_zookeeper.namenode_serving(on_zookeeper.NameNodeSpec(place=place)) as namenode:
+    async with on_zookeeper.namenode_serving(place, on_zookeeper.NameNodeSpec()) as namenode:
 
         async def opened() -> tuple[int, bytes]:
             reply = await asyncio.to_thread(call, namenode.http, "GET", "/f", "OPEN", namenode.superuser)
             return reply.status, reply.body
 
-        async with on_zookeeper.datanode_serving(spec):
+        async with on_zookeeper.datanode_serving(place, tmp_path):
             made = await asyncio.to_thread(
                 call, namenode.http, "PUT", "/f", "CREATE", namenode.superuser, b"data"
             )
             assert made.status == 201
             with pytest.raises(on_zookeeper.DoubledError):
-                await on_zookeeper.datanode_serving(spec).__aenter__()
+                await on_zookeeper.datanode_serving(place, tmp_path).__aenter__()
             assert await opened() == (200, b"data")
         await namenode.tick()
         status, body = await opened()
         assert (status, b"Failed to find datanode" in body) == (403, True)
-        async with on_zookeeper.datanode_serving(spec):
+        async with on_zookeeper.datanode_serving(place, tmp_path):
             assert await opened() == (200, b"data")
 
 

@@ -27,7 +27,7 @@ from nncache.namenode.node import claims, replicating
 from nncache.namenode.node.claims import Claims
 from nncache.namenode.node.fsck import fsck
 from nncache.namenode.node.leading import FencedZnodes, NotLeadingError
-from nncache.namenode.node.ledger import Ledger
+from nncache.namenode.node.namenode import NameNodeService
 from nncache.namenode.node.observer_clocks import HARD_LIMIT_S
 from tests.namenode.ensemble import DeadError
 from tests.namenode.fixture import HOST, ROOT_USER
@@ -606,13 +606,12 @@ async def test_an_acknowledgement_without_its_bucket_is_caught(
 ) -> None:
     """Z13: fsck reports it; after its repair the next block report completes the record."""
 
-    async def nothing(self: Ledger, block: Block) -> list[ZnodeOp]:
-        del self, block
+    async def nothing(*_: object) -> list[ZnodeOp]:
         return []
 
     async with several(tmp_path) as cluster:
         with monkeypatch.context() as broken:
-            broken.setattr(Ledger, "adding", nothing)
+            broken.setattr(NameNodeService, "_listed", nothing)
             await cluster.write("/f")
         assert {each.split()[0] for each in await cluster.wrong()} == {"UNLISTED"}
         await fsck(cluster.namenodes[0].running.znodes, repair=True)

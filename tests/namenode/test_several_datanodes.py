@@ -79,7 +79,7 @@ async def test_a_file_is_closed_when_each_block_is_at_a_datanode(
         assert cluster.namenodes[0].running.replicating.ordered == 0
         (block,) = (await cluster.file("/f")).blocks
         datanode = cluster.datanodes[1].running.datanode
-        assert await datanode._namenode.received(block, datanode.name, datanode._ledger)  # noqa: SLF001 - late
+        assert await datanode._namenode.received(block, datanode.name)  # noqa: SLF001 - late
         await upload.close()
         assert not (await cluster.file("/f")).is_open
         for each in cluster.datanodes:

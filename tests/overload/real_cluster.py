@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.invalidation.filters.definition import Filter
 from nncache.testbed import Cluster
 from nncache.testbed.daemon import ProxyDaemon
 from nncache.testbed.relay import Relay
 from tests.overload import places
-from tests.real.beside import at_once, on_hdfs
+from tests.real.beside import on_hdfs
 from tests.real.proc import MIB, status_bytes
 from tests.real.stand import Channel, proxied
 
@@ -173,7 +174,7 @@ async def _prepare(hdfs: WebHdfs) -> None:
 
 async def _prepare_large(hdfs: WebHdfs) -> None:
     paths = (f"{places.LARGE}/{number:0250}" for number in range(places.LARGE_ENTRIES))
-    await at_once(paths, hdfs.mkdirs)
+    await each_bounded(paths, hdfs.mkdirs)
 
 
 def _program(setting: Setting, log_place: Path | None) -> tuple[str, ...]:

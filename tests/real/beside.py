@@ -1,9 +1,9 @@
-"""Work that runs during a test: in a thread, in a child process, or as many concurrent calls."""
+"""Work that runs during a test: in a thread, in a child process, or as calls of HDFS."""
 
 import asyncio
 import multiprocessing
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,19 +74,6 @@ def received(pipe: Connection, within_s: float, otherwise: str) -> Any:
     except EOFError:
         pass
     raise AssertionError(otherwise)
-
-
-async def at_once(items: Iterable[T], act: Callable[[T], Awaitable[object]], number: int = 16) -> None:
-    """Call `act` for each item, at most `number` at a time."""
-    waiting = iter(items)
-
-    async def one_after_the_other() -> None:
-        for item in waiting:
-            await act(item)
-
-    async with asyncio.TaskGroup() as tasks:
-        for _ in range(number):
-            tasks.create_task(one_after_the_other())
 
 
 def on_hdfs(cluster: Cluster, act: Callable[[WebHdfs], Awaitable[T]], user: str | None = None) -> T:

@@ -1,6 +1,5 @@
 """Work beside a test ends with it, and no failure is lost."""
 
-import asyncio
 import threading
 from multiprocessing.connection import Connection
 
@@ -8,7 +7,7 @@ import pytest
 
 from nncache.testbed.process import ServerProcess
 from tests.patience import HANG_S
-from tests.real.beside import at_once, beside, child, received
+from tests.real.beside import beside, child, received
 from tests.real.faults import killed
 
 
@@ -57,24 +56,6 @@ def test_a_child_is_asked_over_its_pipe() -> None:
         assert pipe.poll(HANG_S), "its end is not noticed"
         with pytest.raises(AssertionError, match="it ended"):
             received(pipe, HANG_S, "it ended")
-
-
-async def test_no_more_than_wanted_are_under_way() -> None:
-    """Each item is handled once."""
-    seen: list[int] = []
-    under_way = most = 0
-
-    async def act(number: int) -> None:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
-        seen.append(number)
-        await asyncio.sleep(0)
-        under_way -= 1
-
-    await at_once(range(10), act, number=3)
-    assert sorted(seen) == list(range(10))
-    assert most == 3
 
 
 def test_what_is_killed_runs_again_though_the_test_fails(monkeypatch: pytest.MonkeyPatch) -> None:

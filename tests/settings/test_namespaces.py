@@ -8,21 +8,22 @@ import pytest
 from nncache.errors import ConfigurationError
 from nncache.net.setting_error import SettingError
 from nncache.settings.namespaces import (
-    NOTHING_WRITTEN,
     NamespaceTables,
-    Written,
+    Tables,
     namespaces_of,
     own_keys_at_the_top,
     written_in,
 )
 
 FILE = Path("n.toml")
-TABLES: Mapping[str, Mapping[str, object]] = {"one": {"user": "hdfs"}, "two": {}}
+TABLES: Tables = {"one": {"user": "hdfs"}, "two": {}}
 
 
-def found(written: Written, viewfs: Mapping[str, str] | None = None) -> NamespaceTables:
+def found(
+    tables: Tables, mounts: Mapping[str, str], viewfs: Mapping[str, str] | None = None
+) -> NamespaceTables:
     """Return the namespaces of the file and core-site.xml, which must be several."""
-    made = namespaces_of(written, viewfs or {}, FILE, "/etc/hadoop")
+    made = namespaces_of(tables, mounts, viewfs or {}, FILE, "/etc/hadoop")
     assert made is not None
     return made
 
@@ -31,7 +32,7 @@ _NESTED = (
     "mounts: /a/b: must not lie below another mount point, /a of one: of a directory one namespace holds everything "
     "(only / may have mount points below it)"
 )
-BOTH = Written(TABLES, {"/": "one", "/b": "two"})
+BOTH = {"/": "one", "/b": "two"}
 
 
 def test_tables_and_mounts_are_read_as_they_stand() -> None:
@@ -41,8 +42,8 @@ def test_tables_and_mounts_are_read_as_they_stand() -> None:
         "namespaces": {"one": {"user": "hdfs"}, "two": {}},
         "mounts": {"/": "one", "/b": "two"},
     }
-    assert written_in(table, FILE) == BOTH
-    assert written_in({"listen": "x"}, FILE) == NOTHING_WRITTEN
+    assert written_in(table, FILE) == (TABLES, BOTH)
+    assert written_in({"listen": "x"}, FILE) == ({}, {})
 
 
 @pytest.mark.parametrize(
@@ -64,65 +65,70 @@ def test_another_form_is_named(table: dict[str, object], reported: str) -> None:
 
 def test_one_namespace_needs_none_of_this() -> None:
     """Mounts of a single namespace in core-site.xml are ignored, too: its NameNodes serve all paths."""
-    assert namespaces_of(NOTHING_WRITTEN, {}, None, "") is None
-    assert namespaces_of(NOTHING_WRITTEN, {"/a": "one", "/b": "one"}, None, "/etc/hadoop") is None
+    assert namespaces_of({}, {}, {}, None, "") is None
+    assert namespaces_of({}, {}, {"/a": "one", "/b": "one"}, None, "/etc/hadoop") is None
 
 
 def test_the_mounts_of_the_file_win() -> None:
     """The mount table of core-site.xml is ignored."""
-    made = found(BOTH, {"/": "three", "/x": "four"})
+    made = found(TABLES, BOTH, {"/": "three", "/x": "four"})
     assert (made.mounts.points, made.tables, made.origin) == ({"/": "one", "/b": "two"}, TABLES, "n.toml")
 
 
 def test_core_site_says_what_each_holds() -> None:
     """The file may have tables for some of the namespaces."""
-    made = found(Written({"one": {"user": "x"}}, {}), {"/": "one", "/b": "two"})
+    made = found({"one": {"user": "x"}}, {}, {"/": "one", "/b": "two"})
     assert (made.tables, made.origin) == ({"one": {"user": "x"}, "two": {}}, "/etc/hadoop")
-    assert found(NOTHING_WRITTEN, {"/": "one", "/b": "two"}).tables == {"one": {}, "two": {}}
+    assert found({}, {}, {"/": "one", "/b": "two"}).tables == {"one": {}, "two": {}}
 
 
 @pytest.mark.parametrize(
-    ("written", "viewfs", "reported"),
+    ("tables", "mounts", "viewfs", "reported"),
     [
         (
-            Written(TABLES, {"/": "one"}),
+            TABLES,
+            {"/": "one"},
             {},
             ["namespaces.two: is mounted nowhere: give it a path in [mounts] (in n.toml)"],
         ),
         (
-            Written({"one": {}}, {"/": "one", "/b": "two"}),
+            {"one": {}},
+            {"/": "one", "/b": "two"},
             {},
             ["mounts: /b: two: must be the name of a namespace, [namespaces.two] (in n.toml)"],
         ),
         (
-            Written(TABLES, {}),
+            TABLES,
+            {},
             {},
             ['mounts: none: must give each namespace at least one path: "/data" = "NAMESPACE" (in n.toml)'],
         ),
         (
-            Written({"three": {}}, {}),
+            {"three": {}},
+            {},
             {"/": "one", "/b": "two"},
             ["namespaces.three: is mounted nowhere: give it a path in [mounts] (in n.toml)"],
         ),
         (
-            Written(TABLES, {"/a": "one", "/a/b": "two"}),
+            TABLES,
+            {"/a": "one", "/a/b": "two"},
             {},
             [f"{_NESTED} (in n.toml)"],
         ),
     ],
 )
 def test_what_does_not_fit_together_is_named(
-    written: Written, viewfs: dict[str, str], reported: list[str]
+    tables: Tables, mounts: dict[str, str], viewfs: dict[str, str], reported: list[str]
 ) -> None:
     """Each fault is one line."""
     with pytest.raises(ConfigurationError) as raised:
-        found(written, viewfs)
+        found(tables, mounts, viewfs)
     assert list(raised.value.lines) == reported
 
 
 def test_a_name_or_a_path_chooses() -> None:
     """A single namespace needs no choice."""
-    made = found(BOTH)
+    made = found(TABLES, BOTH)
     assert [made.chosen(each) for each in ("one", "two", "/b/x", "/c", "/")] == [
         "one",
         "two",
@@ -130,7 +136,7 @@ def test_a_name_or_a_path_chooses() -> None:
         "one",
         "one",
     ]
-    assert found(Written({"one": {}}, {"/a": "one"})).chosen("") == "one"
+    assert found({"one": {}}, {"/a": "one"}).chosen("") == "one"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +151,7 @@ def test_a_name_or_a_path_chooses() -> None:
 def test_what_chooses_none_is_named(choice: str, reported: str) -> None:
     """The error has all allowed values."""
     with pytest.raises(SettingError) as raised:
-        found(Written(TABLES, {"/a": "one", "/b": "two"})).chosen(choice)
+        found(TABLES, {"/a": "one", "/b": "two"}).chosen(choice)
     assert str(raised.value) == reported
 
 

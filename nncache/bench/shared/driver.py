@@ -11,7 +11,7 @@ import math
 import multiprocessing
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection
@@ -22,6 +22,7 @@ from typing import Any, Final
 import click
 from matplotlib.figure import Figure as Chart
 
+from nncache.coordination.task_group import each_bounded
 from nncache.hadoop.namenodes.webhdfs import WebHdfs
 from nncache.hadoop.rpc.namespace_calls import NamespaceCalls
 from nncache.invalidation.filters.definition import Filter
@@ -31,7 +32,7 @@ from nncache.invalidation.settings import JOURNALNODES
 from nncache.testbed import Cluster, ClusterSpec, TestbedError
 from nncache.testbed.spec import FULL_SPEED_JVM
 
-AT_ONCE: Final = 32
+AT_ONCE: Final = 32  # calls of the NameNode that prepare a benchmark
 DEPTH: Final = 20
 """Directories that one call creates, one edit each: so one process makes thousands of edits per second."""
 SHORTFALL: Final = 1
@@ -167,20 +168,7 @@ async def add_filters(of: Cluster, path: str, filters: Iterable[Filter]) -> None
     async with hdfs_of(of) as hdfs, quick(hdfs, of.superuser, timeout_s=_RPC_TIMEOUT_S) as quicker:
         store = FilterStore(quicker, path)
         await store.prepare()
-        await at_once(store.add_unseen(each) for each in filters)
-
-
-async def at_once(work: Iterable[Coroutine[Any, Any, object]], number: int = AT_ONCE) -> None:
-    """Await all coroutines, `number` of them concurrently; the first error cancels the others."""
-    waiting = iter(work)
-
-    async def go_on() -> None:
-        for each in waiting:
-            await each
-
-    async with asyncio.TaskGroup() as tasks:
-        for _ in range(number):
-            tasks.create_task(go_on())
+        await each_bounded(filters, store.add_unseen, at_once=AT_ONCE)
 
 
 def make_directories(of: Cluster, paths: Iterable[str]) -> None:
@@ -188,7 +176,7 @@ def make_directories(of: Cluster, paths: Iterable[str]) -> None:
 
     async def make() -> None:
         async with hdfs_of(of) as hdfs:
-            await at_once(hdfs.mkdirs(path) for path in paths)
+            await each_bounded(paths, hdfs.mkdirs, at_once=AT_ONCE)
 
     asyncio.run(make())
 

@@ -9,7 +9,6 @@ import hashlib
 import logging
 import random
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +22,6 @@ from nncache.namenode.namespace.leases import Recovered
 from nncache.namenode.namespace.permissions import Caller
 from nncache.namenode.namespace.refusal import Refusal, io_error
 from nncache.namenode.node.claims import Claim, Claims
-from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.namenode import NameNodeService, RecoveryOrder
 
 _log = logging.getLogger(__name__)
@@ -32,15 +30,6 @@ RENEW_EVERY_S: Final = 30.0
 _COMPLETE_AGAIN_S: Final = (0.002, 0.004, 0.008, 0.016, 0.032)
 _EMPTY_MD5: Final = "70bc8f4b72a86921468bf8e8441dce51"
 """MD5 of a file without blocks: that of 32 zero bytes, as in HDFS."""
-
-
-@dataclass(frozen=True, slots=True)
-class Together:
-    """The dependencies of a DataNode that is one of several."""
-
-    peers: Peers
-    ledger: Ledger
-    claims: Claims
 
 
 class StoppedError(Exception):
@@ -54,6 +43,7 @@ class DataNode:
         stop_after: number of bytes after which an upload stops, as if the process had been killed; None: never.
         transfers: number of uploads, reads and copies in flight.
         failures: number of disk failures since start.
+        peers: the client of the other DataNodes; None if this is the only one.
     """
 
     def __init__(
@@ -63,16 +53,17 @@ class DataNode:
         directory: Path,
         *,
         is_durable: bool = True,
-        together: Together | None = None,
+        peers: Peers | None = None,
+        claims: Claims | None = None,
     ) -> None:
-        """Store replicas in `directory`. Without `together`, this is the only DataNode."""
+        """Store replicas in `directory`. `peers` and `claims` are those of one of several; else it is the only one."""
         self.name = name
         self.stop_after: int | None = None
         self.transfers = 0
         self.failures = 0
+        self.peers = peers
         self._namenode = namenode
-        self._together = together
-        self._ledger = None if together is None else together.ledger
+        self._claims = claims
         self._replicas = Replicas(directory, is_durable=is_durable)
         self._holders: dict[str, None] = {}  # lease holders of uploads in flight
         self._renewed_at = 0.0
@@ -84,7 +75,7 @@ class DataNode:
     async def start(self) -> None:
         """Register, and report the replicas on disk."""
         await self._namenode.register(self.name)
-        if self._together is not None:
+        if self.peers is not None:
             return  # `reporting.py` reports the differences from the inventory
         for block, found in self._replicas.blocks().items():
             if found.is_finalized:
@@ -98,11 +89,6 @@ class DataNode:
             yield
         finally:
             self.transfers -= 1
-
-    @property
-    def peers(self) -> Peers | None:
-        """The client of the other DataNodes; None if this is the only one."""
-        return None if self._together is None else self._together.peers
 
     @property
     def replicas(self) -> Replicas:
@@ -143,7 +129,7 @@ class DataNode:
         try:
             self._writing[block.id] = replica = self._replicas.create(block.id, block.stamp)
         except OSError:
-            if self._together is None:
+            if self.peers is None:
                 raise
             self.failures += 1
             return None
@@ -174,7 +160,7 @@ class DataNode:
     async def reopen(self, block: Block, before: Block, targets: Sequence[str]) -> WritingReplica | None:
         """Resume the replica of `before` under the new stamp of `block`; None: only other targets have a valid one."""
         found = self._replicas.find(block.id)
-        if self._together is None:
+        if self.peers is None:
             if found is None:
                 raise io_error(f"Cannot append to a non-existent replica {block}")
         elif self.name not in targets or found is None or found.length != before.length:
@@ -183,7 +169,7 @@ class DataNode:
             self._writing[block.id] = replica = self._replicas.reopen(block.id, block.stamp)
         except CorruptReplicaError as corrupt:
             await self.found_corrupt(block.id)
-            if self._together is None:
+            if self.peers is None:
                 raise io_error(f"Cannot append to a corrupt replica {block}: {corrupt}") from corrupt
             return None
         return replica
@@ -215,7 +201,7 @@ class DataNode:
         self._replicas.delete(block)
 
     async def _report(self, block: Block) -> None:
-        if not await self._namenode.received(block, self.name, self._ledger):
+        if not await self._namenode.received(block, self.name):
             self._discard(block)
 
     def _discard(self, block: Block) -> None:
@@ -247,7 +233,7 @@ class DataNode:
     def holds(self, block: Block) -> bool:
         """Tell whether this DataNode has a readable replica: one with an older stamp may have other content."""
         found = self._replicas.find(block.id)
-        if found is None or self._together is None:
+        if found is None or self.peers is None:
             return found is not None
         is_whole = block.state in {BlockState.COMPLETE, BlockState.COMMITTED}
         return found.stamp >= block.stamp and (found.length >= block.length or not is_whole)
@@ -326,23 +312,23 @@ class DataNode:
 
     async def work(self) -> None:
         """Carry out the NameNode's queued orders to recover and delete replicas of this DataNode."""
-        if self._together is not None:
-            await self._together.claims.tidy()
+        if self._claims is not None:
+            await self._claims.tidy()
         self._refused, self._refused_before = set(), self._refused
         for order in await self._namenode.orders(self.name):
             with self._costing_itself(order.recovery.block):
-                if self._together is None:
+                if self._claims is None:
                     await self._recover(order, None)
                     continue
-                async with self._together.claims.claimed("recover", order.znode) as claim:
+                async with self._claims.claimed("recover", order.znode) as claim:
                     if claim is not None:
                         await self._recover(order, claim)
         for block in await self._namenode.deletions(self.name):
             if block not in self._writing:
                 with self._costing_itself(block):
                     self._replicas.delete(block)
-                    await self._namenode.deleted(self.name, block, self._ledger)
-        if self._together is not None:
+                    await self._namenode.deleted(self.name, block)
+        if self.peers is not None:
             await self.tidy()
 
     @contextlib.contextmanager
@@ -374,12 +360,12 @@ class DataNode:
         done: list[str] = []
         for name in outcome.datanodes:
             with contextlib.suppress(PeerError, CorruptReplicaError):
-                if self._together is None:
+                if self.peers is None:
                     self._replicas.recover(wanted.block, wanted.recovery_id, outcome.length)
                 elif name == self.name:
                     await self.recover(wanted.block, wanted.recovery_id, outcome.length)
                 else:
-                    await self._together.peers.recover(name, wanted.block, wanted.recovery_id, outcome.length)
+                    await self.peers.recover(name, wanted.block, wanted.recovery_id, outcome.length)
                 done.append(name)
         if done or outcome.is_empty:
             await self._namenode.commit_synchronization(
@@ -403,15 +389,15 @@ class DataNode:
                 await self._namenode.end_copy(order, has_failed=True)
 
     async def _copy(self, block: Block, order: str) -> None:
-        assert self._together is not None, "there is no other DataNode to copy from"
+        assert self.peers is not None, "there is no other DataNode to copy from"
         replica = self._replicas.copy(block.id, block.stamp)
         try:
-            async for part in self._together.peers.read(block, 0, block.length):
+            async for part in self.peers.read(block, 0, block.length):
                 replica.write(part)
         finally:
             replica.stop()
         replica.adopt()
-        if not await self._namenode.received(block, self.name, self._ledger, order):
+        if not await self._namenode.received(block, self.name, order):
             # The order was withdrawn. If `adopt` replaced a replica, the next block report corrects that.
             self._discard(block)
 

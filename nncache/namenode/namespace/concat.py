@@ -64,7 +64,7 @@ def _source(caller: Caller, chain: Chain, target: Chain, into: Node) -> Node:
     """Return a source, if it may be appended to the target file."""
     check_traverse(caller, chain)
     check_access(caller, chain, READ)
-    check_parent(caller, chain, WRITE)
+    check_parent(caller, chain)
     node = file_of(chain)
     file, path = node.inode, chain.asked
     if file.parent != into.inode.parent:

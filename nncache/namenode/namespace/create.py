@@ -104,7 +104,7 @@ def _check_start(chain: Chain, caller: Caller, file: NewFile) -> None:
     if not is_valid(chain.asked) or chain.names[:1] == (".reserved",):
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {chain.asked}")
     check_traverse(caller, chain, creates=True)
-    check_ancestor(caller, chain, WRITE)
+    check_ancestor(caller, chain)
     node = chain.last
     if node is None:
         if not file.create_parent:

@@ -9,7 +9,6 @@ from nncache.hadoop.events import Unlink
 from nncache.namenode.namespace.files import has_quota_above, usage_of
 from nncache.namenode.namespace.permissions import (
     ALL,
-    WRITE,
     Caller,
     check_below,
     check_parent,
@@ -26,7 +25,7 @@ def delete(view: View, tx: Transaction, caller: Caller, *, recursive: bool) -> b
     if chain.path == "/.reserved":
         raise Refusal(Java.INVALID_PATH, f"Invalid path name {chain.path}")
     check_traverse(caller, chain)
-    check_parent(caller, chain, WRITE)
+    check_parent(caller, chain)
     node = chain.last
     if node is None:
         return False

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from nncache.namenode.namespace import events
 from nncache.namenode.namespace.acls import inherited
 from nncache.namenode.namespace.inode import Inode
-from nncache.namenode.namespace.permissions import WRITE, Caller, check_ancestor, check_traverse
+from nncache.namenode.namespace.permissions import Caller, check_ancestor, check_traverse
 from nncache.namenode.namespace.refusal import Java, Refusal, io_error, not_found
 from nncache.namenode.namespace.transaction import Transaction
 from nncache.namenode.namespace.view import Chain, View
@@ -52,7 +52,7 @@ def mkdirs(
         if not chain.last.inode.is_directory:
             raise Refusal(Java.FILE_ALREADY_EXISTS, f"Path is not a directory: {chain.asked}")
         return True
-    check_ancestor(caller, chain, WRITE)
+    check_ancestor(caller, chain)
     if not create_parent:
         check_parent_exists(chain)
     above = make_ancestors(tx, chain, caller, modes.for_ancestors(), new_id)

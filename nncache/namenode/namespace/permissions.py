@@ -81,22 +81,20 @@ def check_access(caller: Caller, chain: Chain, access: int) -> None:
         _check(caller, chain, len(chain.names), access)
 
 
-def check_ancestor(caller: Caller, chain: Chain, access: int) -> None:
-    """Check that the caller has these permissions on the nearest existing ancestor."""
+def check_ancestor(caller: Caller, chain: Chain) -> None:
+    """Check that the caller may write in the nearest existing ancestor."""
     if not caller.is_superuser and chain.names:
-        _check(caller, chain, min(len(chain.names), len(chain.nodes)) - 1, access)
+        _check(caller, chain, min(len(chain.names), len(chain.nodes)) - 1, WRITE)
 
 
-def check_parent(caller: Caller, chain: Chain, access: int) -> None:
-    """Check that the caller has these permissions on the parent, and that its sticky bit allows a removal."""
+def check_parent(caller: Caller, chain: Chain) -> None:
+    """Check that the caller may write in the parent, and that its sticky bit allows a removal."""
     if caller.is_superuser or not chain.names or chain.parent is None:
         return
     above, last = len(chain.names) - 1, chain.last
-    if access & WRITE and last is not None:
-        parent = chain.parent.inode
-        if _is_stuck(caller, parent, last.inode):
-            raise _sticky(caller, chain.path, last.inode, chain.path_of(above), parent)
-    _check(caller, chain, above, access)
+    if last is not None and _is_stuck(caller, chain.parent.inode, last.inode):
+        raise _sticky(caller, chain.path, last.inode, chain.path_of(above), chain.parent.inode)
+    _check(caller, chain, above, WRITE)
 
 
 def check_below(caller: Caller, path: str, tree: DirectoryTree, access: int, *, ignore_empty: bool) -> None:

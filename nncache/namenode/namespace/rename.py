@@ -10,7 +10,6 @@ from nncache.namenode.namespace.files import has_quota_above, usage_of
 from nncache.namenode.namespace.making import check_name, check_new_name, check_path_length
 from nncache.namenode.namespace.permissions import (
     ALL,
-    WRITE,
     Caller,
     check_ancestor,
     check_below,
@@ -35,9 +34,9 @@ def rename(view: View, tx: Transaction, caller: Caller) -> bool:
     check_traverse(caller, destination, creates=True)
     if destination.last is not None and destination.last.inode.is_directory:
         destination = within
-    check_parent(caller, source, WRITE)
+    check_parent(caller, source)
     check_traverse(caller, destination, creates=True)
-    check_ancestor(caller, destination, WRITE)
+    check_ancestor(caller, destination)
     node = source.last
     if node is None or not source.names:
         return False
@@ -57,11 +56,11 @@ def rename_with_options(view: View, tx: Transaction, caller: Caller, options: fr
     check_traverse(caller, source)
     check_name(destination)
     check_traverse(caller, destination, creates=True)
-    check_parent(caller, source, WRITE)
+    check_parent(caller, source)
     node = source.last
     if "TO_TRASH" in options and node is not None and node.inode.is_directory and not caller.is_superuser:
         check_below(caller, source.path, view.tree_of(node), ALL, ignore_empty=True)
-    check_ancestor(caller, destination, WRITE)
+    check_ancestor(caller, destination)
     if node is None:
         raise not_found(f"rename source {source.path} is not found.")
     if not source.names:

@@ -17,7 +17,7 @@ from nncache.coordination.errors import (
     TooLargeError,
     ZnodeError,
 )
-from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, Znode
+from nncache.coordination.zookeeper import CreateOp, DeleteOp, SetDataOp, Znode, ZnodeOp
 from nncache.hadoop.events import EditsPage
 from nncache.hadoop.filestatus import FileStatus
 from nncache.hadoop.paths import InvalidPathError
@@ -37,6 +37,7 @@ from nncache.namenode.namespace.inode import (
     parse_location,
     parse_recovery,
 )
+from nncache.namenode.namespace.inventory import Contents, bucket_of, change_bucket, parse_bucket
 from nncache.namenode.namespace.leases import Recovered, WritingClient
 from nncache.namenode.namespace.making import Modes, mkdirs
 from nncache.namenode.namespace.permissions import Caller, check_superuser
@@ -57,10 +58,9 @@ from nncache.namenode.node.datanodes import DataNodes
 from nncache.namenode.node.feed import MAX_EVENTS, EditsLimits, Feed
 from nncache.namenode.node.filesystem import MAX_ATTEMPTS, Decide, FileSystem
 from nncache.namenode.node.leading import Leader, Standing
-from nncache.namenode.node.ledger import Ledger
 from nncache.namenode.node.observer_clocks import HARD_LIMIT_S, LeaseClock
 from nncache.namenode.node.reclaiming import Reclaimer
-from nncache.namenode.node.resolving import WITHIN, order
+from nncache.namenode.node.resolving import WITHIN, names_after, order
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -254,7 +254,7 @@ class NameNodeService:
             if not node.inode.is_directory:
                 return [reads.status_of(node, policy)], 0
             every = await self._fs.resolver.names_in(node)
-            names = every.after(start_after) if start_after else every.names
+            names = names_after(every, start_after) if start_after else every
             page, is_of_one_moment = await self._fs.resolver.page(chain, names[:LIST_LIMIT])
             attempt += 1
             if is_of_one_moment and len(names) > LIST_LIMIT:
@@ -492,10 +492,8 @@ class NameNodeService:
                 await self._fs.znodes.commit([CreateOp(queue, b"")])
         self.datanodes = tuple(dict.fromkeys((*self.datanodes, datanode)))
 
-    async def received(
-        self, block: Block, datanode: str, ledger: Ledger | None = None, order: str | None = None
-    ) -> bool:
-        """Record a DataNode's replica, in one transaction with its ledger. Return False if it may be deleted.
+    async def received(self, block: Block, datanode: str, order: str | None = None) -> bool:
+        """Record a DataNode's replica, in one transaction with its inventory. Return False if it may be deleted.
 
         It may be deleted if no file has the block any more, or has finished it under a later stamp; a copy, which ends
         its `order`, also if the order was withdrawn.
@@ -518,7 +516,7 @@ class NameNodeService:
                 return True
             replica = Replica(stamp=block.stamp, length=block.length)
             operations = [leases.put_replica(block.id, datanode, replica, is_held=held is not None)]
-            operations += [] if ledger is None else await ledger.adding(block)
+            operations += await self._listed(datanode, block.id, (block.stamp, block.length))
             operations += [] if order is None else [DeleteOp(order)]
             try:
                 await self._fs.znodes.commit(operations)
@@ -528,6 +526,22 @@ class NameNodeService:
                 continue
             return True
         raise _changed_again(block.id)
+
+    async def _listed(self, datanode: str, block: int, replica: tuple[int, int] | None) -> list[ZnodeOp]:
+        """Return the operations that list a replica, by stamp and length, in its DataNode's inventory; None: no more.
+
+        They carry the version of the bucket that was read: NameNodes that take reports change buckets, too.
+        """
+        if self._fleet is None:
+            return []
+        number = bucket_of(block)
+        (znode,) = await self._fs.znodes.get_many([layout.bucket(datanode, number)])
+        contents: Contents = {} if znode is None else parse_bucket(znode.data)
+        if replica is not None:
+            contents[block] = replica
+        elif contents.pop(block, None) is None:
+            return []
+        return [change_bucket(datanode, number, contents, None if znode is None else znode.version)]
 
     async def mark_corrupt(self, block: int, datanode: str) -> None:
         """Mark a DataNode's replica as corrupt: it no longer counts (Z11)."""
@@ -592,15 +606,13 @@ class NameNodeService:
         names = _part(await self._fs.znodes.children(layout.deletions(datanode)))
         return [int(name) for name in names if name.isdecimal()]
 
-    async def deleted(self, datanode: str, block: int, ledger: Ledger | None = None) -> None:
+    async def deleted(self, datanode: str, block: int) -> None:
         """Record that a DataNode has deleted a replica."""
         await asyncio.sleep(0)  # an embedded store never yields to the event loop, and a queue may be long
         order = layout.deletion(datanode, block)
         for _ in range(MAX_ATTEMPTS):
             try:
-                await self._fs.znodes.commit(
-                    [DeleteOp(order), *([] if ledger is None else await ledger.removing(block))]
-                )
+                await self._fs.znodes.commit([DeleteOp(order), *await self._listed(datanode, block, None)])
             except ZnodeError as refused:
                 if refused.path == order:
                     return  # the order was withdrawn, but the replica is deleted all the same

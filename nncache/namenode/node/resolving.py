@@ -39,18 +39,6 @@ class _Named:
     number: int = ROOT_ID
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """The names in a directory, in HDFS's order."""
-
-    keys: list[bytes]  # sort keys
-    names: list[str]
-
-    def after(self, name: str) -> list[str]:
-        """Return the names after `name`, which need not exist."""
-        return self.names[bisect_right(self.keys, order(name)) :]
-
-
 def _is_of(chain: Chain, named: _Named) -> bool:
     return len(chain.nodes) > named.place and chain.nodes[named.place].inode.id == named.number
 
@@ -62,7 +50,7 @@ class Resolver:
         self._znodes = znodes
         self._hints: dict[tuple[int, str], int] = {}  # last seen id, by directory id and name
         self._places: dict[int, tuple[int, str]] = {}  # the inverse of the hints
-        self._listed: dict[int, tuple[int, Names]] = {}  # by directory: its children_zxid and its names
+        self._listed: dict[int, tuple[int, list[str]]] = {}  # by directory: its children_zxid and its names
 
     async def chains(self, paths: Sequence[str]) -> tuple[Chain, ...]:
         """Return the chain of each path, all read at one moment.
@@ -217,59 +205,56 @@ class Resolver:
         The caller must read the names after the chain.
         """
         directory = chain.nodes[-1]
-        found = await self._znodes.get_many([layout.entry(directory.inode.id, name) for name in names])
         above = [layout.inode(node.inode.id) for node in chain.nodes]
-        ids = [int(entry.data) for entry in found if entry is not None]
-        below = [path for number in ids for path in (layout.inode(number), layout.directory(number))]
-        read = await self._znodes.get_many([*above, layout.directory(directory.inode.id), *below])
-        holder = read[len(above)]
+        nodes, (holder, *read) = await self._entries(
+            directory.inode.id, names, layout.directory(directory.inode.id), *above
+        )
         is_same = (
-            len(ids) == len(names)
+            len(nodes) == len(names)
             and holder is not None
             and holder.children_zxid == directory.children_zxid
             and all(
                 znode is not None and znode.version == node.version
-                for node, znode in zip(chain.nodes, read, strict=False)
+                for node, znode in zip(chain.nodes, read, strict=True)
             )
         )
-        nodes = [_node(read[at], read[at + 1]) for at in range(len(above) + 1, len(read), 2)]
-        return [
-            node for node in nodes if node is not None and node.inode.parent == directory.inode.id
-        ], is_same
+        return nodes, is_same
 
     async def entries(self, directory: int, names: Sequence[str] | None = None) -> list[Node]:
         """Return a directory's nodes with these names, or all, in order; without those removed concurrently."""
-        if names is None:
-            names = await self.names(directory)
+        nodes, _ = await self._entries(directory, await self.names(directory) if names is None else names)
+        return nodes
+
+    async def _entries(
+        self, directory: int, names: Sequence[str], *beside: str
+    ) -> tuple[list[Node], list[Znode | None]]:
+        """Return a directory's nodes with these names, and other znodes as of the same moment."""
         found = await self._znodes.get_many([layout.entry(directory, name) for name in names])
         ids = [int(entry.data) for entry in found if entry is not None]
         paths = [path for number in ids for path in (layout.inode(number), layout.directory(number))]
-        read = await self._znodes.get_many(paths)
-        nodes = [_node(read[at], read[at + 1]) for at in range(0, len(read), 2)]
-        return [node for node in nodes if node is not None and node.inode.parent == directory]
+        read = await self._znodes.get_many([*beside, *paths])
+        nodes = [_node(read[at], read[at + 1]) for at in range(len(beside), len(read), 2)]
+        there = [node for node in nodes if node is not None and node.inode.parent == directory]
+        return there, list(read[: len(beside)])
 
     async def names(self, directory: int) -> list[str]:
         """Return the names in a directory, in HDFS's order."""
-        return (await self._names(directory)).names
+        found = await names_below(self._znodes, layout.directory(directory))
+        return sorted(map(layout.unescape, found), key=order)
 
-    async def names_in(self, node: Node) -> Names:
+    async def names_in(self, node: Node) -> list[str]:
         """Return the names in a directory that was read just now; from the cache, if it has not changed."""
         kept = self._listed.get(node.inode.id)
         if kept is not None and kept[0] == node.children_zxid:
             return kept[1]
-        return await self._names(node.inode.id)
+        return await self.names(node.inode.id)
 
-    def keep_names(self, node: Node, names: Names) -> None:
+    def keep_names(self, node: Node, names: list[str]) -> None:
         """Cache a directory's names for its next page; they must be as of the same moment as the node."""
         self._listed.pop(node.inode.id, None)
         if len(self._listed) >= MAX_LISTED:
             del self._listed[next(iter(self._listed))]
         self._listed[node.inode.id] = node.children_zxid, names
-
-    async def _names(self, directory: int) -> Names:
-        found = await names_below(self._znodes, layout.directory(directory))
-        ordered = sorted((order(name), name) for name in map(layout.unescape, found))
-        return Names([key for key, _ in ordered], [name for _, name in ordered])
 
     async def lease(self, holder: str) -> Lease | None:
         """Return a holder's lease, or None."""
@@ -332,6 +317,11 @@ async def names_below(znodes: Znodes, path: str) -> Sequence[str]:
         return await znodes.children(path)
     except NoNodeError:
         return ()
+
+
+def names_after(names: Sequence[str], name: str) -> Sequence[str]:
+    """Return those of a directory's names, in HDFS's order, that are after `name`, which need not exist."""
+    return names[bisect_right(names, order(name), key=order) :]
 
 
 def order(name: str) -> bytes:
