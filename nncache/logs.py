@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import select
 import stat
 import sys
 import time
@@ -126,10 +127,11 @@ def set_log_level(settings: LogSettings) -> None:
     logging.getLogger().setLevel(settings.log_level.upper())
 
 
-class Unwaited(logging.Handler):
+class NonBlockingHandler(logging.Handler):
     """Writes to a pipe or socket, and loses the lines that its reader does not take in time.
 
-    A log driver of Docker's may block while its server is unavailable; an event loop must not wait for it.
+    A log driver of Docker's may block while its server is unavailable; an event loop must not wait for it. The file
+    itself stays blocking: other processes may share it.
     """
 
     def __init__(self, number: int) -> None:
@@ -137,7 +139,8 @@ class Unwaited(logging.Handler):
         super().__init__()
         self._number = number
         self._lost = 0  # lines since the last one that was written
-        os.set_blocking(number, False)
+        self._ready = select.poll()
+        self._ready.register(number, select.POLLOUT)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the line, with the number of those that were lost before it."""
@@ -145,7 +148,12 @@ class Unwaited(logging.Handler):
             if self._lost:
                 lost = f"{self._lost} lines before this one were lost: nothing read them"
                 record.msg, record.args = f"{record.getMessage()} ({lost})", None
-            os.write(self._number, f"{self.format(record)}\n".encode(errors="backslashreplace"))
+            line = f"{self.format(record)}\n".encode(errors="backslashreplace")
+            for start in range(0, len(line), select.PIPE_BUF):
+                if not self._ready.poll(0):
+                    self._lost += 1
+                    return
+                os.write(self._number, line[start : start + select.PIPE_BUF])
             self._lost = 0
         except OSError:
             self._lost += 1
@@ -164,7 +172,7 @@ def set_up_logs(settings: LogSettings) -> None:
     with suppress(OSError):  # no file, in tests
         number = sys.stderr.fileno()
         if stat.S_IFMT(os.fstat(number).st_mode) in {stat.S_IFIFO, stat.S_IFSOCK}:
-            handler = Unwaited(number)
+            handler = NonBlockingHandler(number)
     _send(handler, settings)
 
 

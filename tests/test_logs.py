@@ -91,6 +91,7 @@ def test_a_reader_that_stands_still_is_not_waited_for(monkeypatch: pytest.Monkey
             first = os.read(reader.fileno(), 65_536).decode().splitlines()
             logger.info("%s", "now read")
             last = os.read(reader.fileno(), 65_536).decode()
+            assert os.get_blocking(writer.fileno()), "other processes may share it"
         finally:
             root.handlers[:] = handlers
             root.setLevel(level)
