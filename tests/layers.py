@@ -83,6 +83,7 @@ WITH_PROCESSES = (
     "tests/browser/",
     "tests/commands/",
     "tests/checks/test_namenode_probe.py",
+    "tests/client/test_forked_process.py",
     "tests/net/test_daemon_thread.py",
     "tests/contracts/test_zookeeper_faults.py",
     "tests/hadoop/editlog/test_real_edits.py",
